@@ -120,7 +120,7 @@ export interface SealedToken {
 }
 
 /** Makes keys. Times are epoch milliseconds. */
-export interface Genesis {
+export interface KeyFactory {
   newKeyring(now: number): Promise<NewKeyring>
   /**
    * The keyring with one more term, which encrypts from now on.
@@ -387,7 +387,7 @@ export interface Ports {
   workflows: Workflows
   events: EventBus
   authorities: Authorities
-  genesis: Genesis
+  keyFactory: KeyFactory
   clock: Clock
   entropy: Entropy
   audit: Audit

@@ -24,7 +24,7 @@ const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
-  '@aws-sdk/client-kms': ['read', 'genesis'],
+  '@aws-sdk/client-kms': ['read', 'key-factory'],
   '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
 }

@@ -4,8 +4,8 @@ import { type Arns, FAILED, RETRY, TOLD_ON } from './workflow-definition.ts'
 
 /** Errors after which a step is not tried again, and the seconds after which a drill is over in any case. */
 const STOPPED = 'DrillStopped'
-const LONGEST = 7200
-const PAUSE = 2
+const LONGEST_DRILL_SECONDS = 7200
+const STEP_PAUSE_SECONDS = 2
 
 /**
  * The workflow of a drill: a planned switch and the way back, one step after the other. A step that fails for good is
@@ -41,13 +41,13 @@ export function drillDefinition(arns: Arns) {
       Choices: [{ Condition: "{% $states.input.next = 'again' %}", Next: `${step} goes on` }],
       Default: names[index + 1] ?? 'done',
     },
-    [`${step} goes on`]: { Type: 'Wait', Seconds: PAUSE, Next: step },
+    [`${step} goes on`]: { Type: 'Wait', Seconds: STEP_PAUSE_SECONDS, Next: step },
   }))
   return {
     Comment: 'rehearses a planned switch to another cluster of the set, and the way back',
     QueryLanguage: 'JSONata',
     StartAt: names[0],
-    TimeoutSeconds: LONGEST,
+    TimeoutSeconds: LONGEST_DRILL_SECONDS,
     States: {
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },

@@ -2,7 +2,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import type { Use } from '../../shared/api/endpoint.ts'
 import { guards } from '../../shared/storage/guards.ts'
 import {
-  cellPartitions,
+  entryPartitions,
   guardedPartitions,
   journalPartitions,
   treePartitions,
@@ -136,14 +136,14 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   ],
   background: ({ workerArn }) => [allow(['lambda:InvokeFunction'], [workerArn])],
   workflow: ({ workflows }) => [allow(['states:SendTaskSuccess', 'states:StartExecution'], [...workflows])],
-  genesis: ({ store }) => [
+  'key-factory': ({ store }) => [
     allow(
       ['kms:GenerateDataKey'],
       [store.key.keyArn],
       onlyValues('StringEquals', { 'kms:EncryptionContextKeys': ['keyring'] }),
     ),
-    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('genesis', 'stores', 'data'))),
-    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('genesis', 'stores', 'cluster'))),
+    allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('key-factory', 'stores', 'data'))),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('key-factory', 'stores', 'cluster'))),
   ],
   recovery: ({ store }) => [
     allow(['dynamodb:PutItem'], [store.data.tableArn], within(openTo('recovery', 'stores', 'data'))),
@@ -171,7 +171,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
       [store.data.tableArn],
     ),
     ...owned('apply', store),
-    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(cellPartitions)),
+    allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitions)),
   ],
   // a file beside the code
   authorities: () => [],

@@ -231,7 +231,7 @@ export class GroupFunction extends Construct {
         ? store.ceremony.tableName
         : undefined,
       AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
-      KEY_ARN: uses.includes('genesis') ? store.key.keyArn : undefined,
+      KEY_ARN: uses.includes('key-factory') ? store.key.keyArn : undefined,
       ...(uses.includes('licence') && settings.license && settings.licensePublicKey
         ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }
         : {}),

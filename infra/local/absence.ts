@@ -2,9 +2,10 @@
 const LOOK_MS = 1000
 const ASLEEP_MS = 5000
 /** Longer than whoever asks waits for answers: it may have to be loaded first. */
-const PATIENCE_MS = 5000
+const LAST_ANSWER_TIMEOUT_MS = 5000
 
-const patience = (): Promise<void> => new Promise(resolve => setTimeout(resolve, PATIENCE_MS).unref())
+const patience = (): Promise<void> =>
+  new Promise(resolve => setTimeout(resolve, LAST_ANSWER_TIMEOUT_MS).unref())
 
 /** Notices that a cluster was not there for a while: others may have gone on without it. */
 export interface Absence {

@@ -22,7 +22,7 @@ function binary(): string {
   }
 }
 
-const TRIES = 5
+const ENGINE_START_TRIES = 5
 
 /**
  * Starts the engine on a database file. It has to be told its port, and somebody else may take a free one before it
@@ -53,7 +53,7 @@ export async function launchEngine(
     const fault = await faultOf(child)
     if (fault === undefined) return { url: `http://127.0.0.1:${port}`, pid, stop }
     forgetEngine(directory)
-    if (tries === TRIES) throw new Error(`the engine does not start: ${fault}`)
+    if (tries === ENGINE_START_TRIES) throw new Error(`the engine does not start: ${fault}`)
   }
 }
 

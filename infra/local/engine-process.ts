@@ -10,7 +10,7 @@ export const noteEngine = (directory: string, pid: number): void =>
 
 export const forgetEngine = (directory: string): void => rmSync(noteFile(directory), { force: true })
 
-const TRIES = 500
+const ENGINE_EXIT_TRIES = 500
 const PAUSE_MS = 10
 
 /**
@@ -22,7 +22,8 @@ const PAUSE_MS = 10
  */
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
   for (const pid of enginesOn(database)) end(pid)
-  for (let tries = 0; tries < TRIES && enginesOn(database).length > 0; tries++) await setTimeout(PAUSE_MS)
+  for (let tries = 0; tries < ENGINE_EXIT_TRIES && enginesOn(database).length > 0; tries++)
+    await setTimeout(PAUSE_MS)
   const [left] = enginesOn(database)
   if (left !== undefined) throw new Error(`process ${left} works on ${database} and cannot be ended`)
   forgetEngine(directory)

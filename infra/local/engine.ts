@@ -128,7 +128,7 @@ function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefined {
 async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
   // a process that was killed a moment ago may hold it for another one
-  const database = new sqlite.DatabaseSync(file, { timeout: TRIES * PAUSE_MS })
+  const database = new sqlite.DatabaseSync(file, { timeout: DATABASE_OPEN_TRIES * PAUSE_MS })
   try {
     return work(database)
   } finally {
@@ -136,7 +136,7 @@ async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Pro
   }
 }
 
-const TRIES = 500
+const DATABASE_OPEN_TRIES = 500
 const PAUSE_MS = 10
 
 /** Makes the tables that are not there yet. */
@@ -195,7 +195,7 @@ async function addIndex(
 }
 
 async function isActive(client: DynamoDBClient, name: string): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < DATABASE_OPEN_TRIES; tries++) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName: name }))
     if (Table?.TableStatus === 'ACTIVE') return
     await setTimeout(PAUSE_MS)

@@ -20,12 +20,12 @@ export type NextStep =
 type Seen = Pick<Stand, 'mode' | 'state' | 'isBuilding' | 'connection' | 'primary'>
 
 /** Seconds in which a cluster of a set hears of its primary: heartbeats come every ten, and pauses between tries grow. */
-const HEARD_WITHIN = 40
+const HEARD_WITHIN_SECONDS = 40
 /** Seconds in which a former primary hears of its successor, which tells it at least every minute. */
-const CLOSED_WITHIN = 70
-const OPERATION_WITHIN = 30
-const JOURNAL_WITHIN = 60
-const ACTIVATION_WITHIN = 90
+const CLOSED_WITHIN_SECONDS = 70
+const OPERATION_WITHIN_SECONDS = 30
+const JOURNAL_WITHIN_SECONDS = 60
+const ACTIVATION_WITHIN_SECONDS = 90
 
 const wait = (what: string, seconds: number, otherwise: Exclude<NextStep, { do: 'wait' }>): NextStep => ({
   do: 'wait',
@@ -42,13 +42,13 @@ export function nextOfPair(seen: Readonly<Record<Name, Seen>>): NextStep {
   if (starting)
     return wait(
       `${starting} goes on becoming a secondary`,
-      ACTIVATION_WITHIN,
+      ACTIVATION_WITHIN_SECONDS,
       leave(`${starting} does not come to be a secondary: its functions.log tells why.`),
     )
   if (east.mode === 'primary' && west.mode === 'primary')
     return wait(
       'both were left as the primary: the earlier one hears of the other, and closes',
-      CLOSED_WITHIN,
+      CLOSED_WITHIN_SECONDS,
       leave(
         'Both are primaries, of two sets or of one that was split: disable DR on the one that shall follow.',
       ),
@@ -67,17 +67,17 @@ function withPrimary(primary: Name, seen: Readonly<Record<Name, Seen>>): NextSte
   if (own.state !== 'running' || own.isBuilding)
     return wait(
       `${primary} builds its journal`,
-      JOURNAL_WITHIN,
+      JOURNAL_WITHIN_SECONDS,
       leave(`The journal of ${primary} is not whole (${own.state}): its functions.log tells why.`),
     )
   if (mode === 'disabled') return { do: 'admit', ...roles }
   if (followed === '') return { do: 'follow', ...roles }
   if (connection !== 'ready')
-    return wait(`${secondary} looks for ${primary}`, HEARD_WITHIN, { do: 'follow', ...roles })
+    return wait(`${secondary} looks for ${primary}`, HEARD_WITHIN_SECONDS, { do: 'follow', ...roles })
   if (state !== 'stream-wals')
     return wait(
       `${secondary} fetches what differs (${state})`,
-      ACTIVATION_WITHIN,
+      ACTIVATION_WITHIN_SECONDS,
       leave(`${secondary} is connected to ${primary}, and does not stream: ${state}.`),
     )
   return { do: 'nothing', ...roles }
@@ -91,7 +91,7 @@ function withoutPrimary({ east, west }: Readonly<Record<Name, Seen>>): NextStep 
       : `${east.mode === 'secondary' ? 'east' : 'west'} is a secondary whose primary is not here. Promote it by force (below)`
   return wait(
     'neither is the primary: a change of roles that was broken off goes on',
-    OPERATION_WITHIN,
+    OPERATION_WITHIN_SECONDS,
     leave(`Nobody serves: ${why}, then start the pair again.`),
   )
 }

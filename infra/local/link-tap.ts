@@ -47,7 +47,7 @@ export interface LinkTap {
 }
 
 const MOST_REMEMBERED = 10_000
-const PATIENCE_MS = 5000
+const LINK_CALL_TIMEOUT_MS = 5000
 
 interface LinkAnswer {
   status: number
@@ -134,7 +134,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
 
 /** Until the next call has gone first, or none has come for some seconds. */
 const outOfOrder = (waiting: (() => void)[]): Promise<void> =>
-  Promise.race([new Promise<void>(resolve => waiting.push(resolve)), setTimeout(PATIENCE_MS)])
+  Promise.race([new Promise<void>(resolve => waiting.push(resolve)), setTimeout(LINK_CALL_TIMEOUT_MS)])
 
 /** Sends the head and the beginning of an answer, then breaks the connection. */
 function breakOff(response: ServerResponse, { status, headers, body }: LinkAnswer, bytes: number): void {

@@ -8,7 +8,7 @@ export interface Lock {
   close(): void
 }
 
-const TRIES = 100
+const LOCK_TRIES = 100
 const PAUSE_MS = 10
 
 /**
@@ -46,7 +46,7 @@ const BUSY = 5
 
 /** Who has it a moment after it was taken may not be written down yet: then an earlier one is, who has ended. */
 async function holderOf(file: string): Promise<number> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < LOCK_TRIES; tries++) {
     const pid = Number(textOf(file) ?? 0)
     if (pid > 0 && runs(pid)) return pid
     await setTimeout(PAUSE_MS)

@@ -26,7 +26,7 @@ export interface Joined {
 export const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
 
 /** Seconds for which nobody may write before the secondary's own data are deleted. */
-const WIPE_WAIT = 30
+const WIPE_WAIT_SECONDS = 30
 
 export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
 
@@ -112,13 +112,13 @@ async function admit(
 ): Promise<void> {
   const id = secondary.cluster
   say(
-    `Making ${id} a secondary takes ${WIPE_WAIT} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
+    `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
   )
   // of an earlier attempt that was broken off
   await askReplication(primary, 'primary/revoke-secondary', { id })
   const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
   const what = `${id} becomes a secondary`
-  await counted({ what, seconds: WIPE_WAIT + 15, say }, async () => {
+  await counted({ what, seconds: WIPE_WAIT_SECONDS + 15, say }, async () => {
     await askReplication(secondary, 'secondary/enable', { token: wrapped?.token, ...trusted })
     await until(
       `${id} does not follow ${primary.cluster}`,

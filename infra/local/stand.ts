@@ -41,7 +41,7 @@ function standIn(status: DrStatus): Stand {
   }
 }
 
-const HEARD_WITHIN = 15
+const HEARD_WITHIN_SECONDS = 15
 const PAUSE_MS = 500
 
 /**
@@ -49,12 +49,12 @@ const PAUSE_MS = 500
  * @param say told what is waited for
  */
 export async function heardOf(host: Pick<Host, 'base_url'>, say: (text: string) => void): Promise<Stand> {
-  const end = Date.now() + HEARD_WITHIN * 1000
+  const end = Date.now() + HEARD_WITHIN_SECONDS * 1000
   for (let told = false; ; told = true) {
     const stand = await standOf(host)
     const isWaiting = stand.primary !== '' && stand.connection !== 'ready'
     if (!isWaiting || Date.now() > end) return stand
-    if (!told) say(`Waiting for a word of its primary, ${HEARD_WITHIN} s at most …`)
+    if (!told) say(`Waiting for a word of its primary, ${HEARD_WITHIN_SECONDS} s at most …`)
     await setTimeout(PAUSE_MS)
   }
 }

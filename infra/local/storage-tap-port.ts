@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { endServer, listen } from './loopback.ts'
-import { type Connections, newConnections } from './provider/drills/connections.ts'
+import { type Connections, newConnections } from './provider/faults/connections.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { type StorageTap, storageTap, type Taken } from './storage-tap.ts'
 

@@ -53,7 +53,7 @@ export class DataStack extends Stack {
       })
     // nobody reads a stream of it
     this.data = table('Data')
-    // it only wakes who keeps the journal: what is in a cell stays where it is
+    // it only wakes who keeps the journal: what is in a journal entry stays where it is
     this.cluster = table('Cluster', { dynamoStream: CLUSTER_STREAM })
     // nothing in it outlives an hour, so nothing is lost with it
     this.ceremony = new TableV2(this, 'Ceremony', {

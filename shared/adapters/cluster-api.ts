@@ -1,7 +1,7 @@
 import type { AskCluster } from '../replication/drill/run.ts'
 
 /** Milliseconds that a cluster may take: its gateway waits no longer either. */
-const PATIENCE = 30_000
+const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
 
 /**
  * The APIs of two clusters, by their public addresses.
@@ -13,7 +13,7 @@ export const clusterApi =
     const answer = await fetch(`${bases[to]}/v1/${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(CLUSTER_ANSWER_TIMEOUT_MS),
       headers: token ? { 'x-vault-token': token } : {},
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })

@@ -32,7 +32,7 @@ export const usable = [
   /** starts workflows, and answers their steps that wait */
   'workflow',
   /** makes keys, of a new cluster or for a further term, and stores record and keyring */
-  'genesis',
+  'key-factory',
   /** stores by what recovery shares are judged */
   'recovery',
   /** changes the cluster record, and makes no keys */

@@ -41,7 +41,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   const division = divisionOf(given)
   const pgpFingerprints = await printsOf(given)
   await checkHolders(given, ports.deployment.initPgpKeys, pgpFingerprints)
-  const { keyring: made, terms } = await ports.genesis.newKeyring(now)
+  const { keyring: made, terms } = await ports.keyFactory.newKeyring(now)
   const unkeyed: Omit<ClusterRecord, 'keyring' | 'term'> = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,

@@ -12,7 +12,7 @@ export const initGroup: Group = {
       fields: initFields,
       access: anyone,
       serves: 'always',
-      uses: ['mint', 'write', 'genesis', 'recovery'],
+      uses: ['mint', 'write', 'key-factory', 'recovery'],
       answers: 'plain',
       unrouted: true,
       handle: initialise,

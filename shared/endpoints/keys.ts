@@ -11,7 +11,7 @@ export const keysGroup: Group = {
       summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
       fields: rotateFields,
       access: policy('update', { sudo: true }),
-      uses: ['genesis'],
+      uses: ['key-factory'],
       answers: 'nothing',
       prepare: prepareKeys,
       handle: rotate,

@@ -89,7 +89,7 @@ export function authenticate(
   return defined({ text: presented.text, token, item })
 }
 
-const TRIES = 10
+const USE_COUNT_TRIES = 10
 
 /**
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
@@ -113,7 +113,7 @@ export async function takeUse(
       return numUses === 0
         ? { ...spent, spent: true }
         : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
-    if (tries === TRIES)
+    if (tries === USE_COUNT_TRIES)
       throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     ;[item] = await store.read([item])

@@ -82,7 +82,7 @@ interface State {
   alive?: Alive
 }
 
-const TRIES = 4
+const COMMIT_TRIES = 4
 /** How often configurations may change under the calls to the provider that they shape. */
 const ROUNDS = 4
 
@@ -124,7 +124,7 @@ async function attempt(
       return info ? renderWrapped(info, frame) : render(answer, frame)
     }
     lost += 1
-    if (lost === TRIES)
+    if (lost === COMMIT_TRIES)
       throw new ApiError('busy', 'too many concurrent writes to the same item; try again', { retryAfter: 1 })
     more = call.fetched.keys()
     await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * lost))

@@ -3,7 +3,7 @@ import { ApiError } from '../api/errors.ts'
 import { BY_ROLE } from '../journal/counted-refusals.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
-import { changing, notAPrimary, notASecondary, restoredCopy } from '../replication/manage/refusals.ts'
+import { notAPrimary, notASecondary, recordChanging, restoredCopy } from '../replication/manage/refusals.ts'
 import { hasSteppedDown } from '../replication/manage/transitions.ts'
 import type { Base } from './base.ts'
 
@@ -53,7 +53,7 @@ export function checkCluster(
   if (serves !== 'always' && isCopyOfPrimary(cluster?.record, deployment)) throw restoredCopy(byRole)
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
-  if (verdict === 'changing') throw changing(byRole)
+  if (verdict === 'changing') throw recordChanging(byRole)
   if (verdict === 'stepped-down') {
     if (cluster && hasSteppedDown(cluster.record)) return
     throw new ApiError('path_disabled', '', byRole)

@@ -76,8 +76,8 @@ export function readCallerIdentity(
 type StsRefusal = Refusal & { seen?: Record<string, unknown> }
 
 /** Seconds from which on the age of a signature is worth a word. STS takes signatures for fifteen minutes. */
-const OFF = 5 * 60
-const DAY = 24 * 60 * 60
+const CLOCK_OFF_SECONDS = 5 * 60
+const DAY_SECONDS = 24 * 60 * 60
 
 /**
  * The one text for every request that proves nothing; a mount that does not exist has no other. So nothing is in it but
@@ -86,9 +86,9 @@ const DAY = 24 * 60 * 60
  */
 export function notAccepted(age = 0): Refusal {
   const off = Math.abs(age)
-  const time = off > DAY ? 'more than a day' : `${Math.round(off / 60)} minutes`
+  const time = off > DAY_SECONDS ? 'more than a day' : `${Math.round(off / 60)} minutes`
   const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`
-  const clock = off > OFF ? `; by the clock here it was signed ${when}` : ''
+  const clock = off > CLOCK_OFF_SECONDS ? `; by the clock here it was signed ${when}` : ''
   return refusal(
     'sts-refused',
     `STS answered that the request is not signed validly, or no longer: check the credentials, the clock and the region that it was signed for${clock}`,

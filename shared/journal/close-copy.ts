@@ -22,7 +22,7 @@ export async function closeCopy(ports: Dependencies): Promise<void> {
   if (record.data.mode === 'secondary') return leavePrimary(ports, record, readAt)
   if (record.data.mode !== 'primary') return
   for (const mode of ['writing', 'closed'] as const)
-    await journal.moveHead({ mode }, { dirty: 'all', dirtyFrom: '' })
+    await journal.moveHead({ mode }, { unfinishedSync: 'all', unfinishedSyncEpoch: '' })
   await stepDown(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
   log.error('these tables are a restored copy: this cluster is not the primary of its set any more', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary says what it shall be',
@@ -39,7 +39,7 @@ async function leavePrimary(
   if (!link || !primaryOf(record.data)) return
   const name = entropy.uuid()
   for (const mode of ['applying', 'draining', 'syncing', 'closed'] as const)
-    await journal.moveHead({ mode }, { dirty: 'all', dirtyFrom: '', link: name })
+    await journal.moveHead({ mode }, { unfinishedSync: 'all', unfinishedSyncEpoch: '', link: name })
   // whom another primary admits is a cluster of its own: its epochs are named after its id
   const alone = { ...record.data, id: entropy.uuid(), link: { ...emptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })

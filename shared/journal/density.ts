@@ -1,52 +1,55 @@
 import type { Ports } from '../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
-import { noopCell } from './cell.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
+import { noopEntry } from './journal-entry.ts'
 import { epochNumber } from './position.ts'
 import { journalWritten } from './refusals.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
-/** Milliseconds for which a cell may be missing below a later one before its position is closed. */
-const PATIENCE = 300
+/** Milliseconds for which a journal entry may be missing below a later one before its position is closed. */
+const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
-/** The last position below which no cell is missing. What a cluster that follows has taken is dense. */
+/** The last position below which no journal entry is missing. What a cluster that follows has taken is dense. */
 export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
-  if (head.mode !== 'writing' && head.mode !== 'closed') return head.seq
-  for (let at = Math.max(head.done, head.from); at < head.seq; at += WINDOW) {
-    const cells = await journal.cells(head.line, at, Math.min(at + WINDOW, head.seq))
-    const hole = cells.indexOf(undefined)
+  if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
+  for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
+    const entries = await journal.entries(head.lineage, at, Math.min(at + WINDOW, head.last))
+    const hole = entries.indexOf(undefined)
     if (hole >= 0) return at + hole
   }
-  return head.seq
+  return head.last
 }
 
-/** The last position below which no cell is missing, those without a cell behind it, and whether a later one has one. */
+/** The last position below which no journal entry is missing, those without a journal entry behind it, and whether a later one has one. */
 async function holes(
   { journal }: Dependencies,
   head: Head,
 ): Promise<{ dense: number; open: { seq: number; below: boolean; since: number }[] }> {
   const dense = await denseUpTo(journal, head)
-  const cells = await journal.cells(head.line, dense, head.seq)
-  const last = cells.findLastIndex(cell => cell !== undefined)
-  const open = cells.flatMap((cell, index) => {
-    if (cell) return []
-    const later = cells.slice(index).find(one => one !== undefined)
+  const entries = await journal.entries(head.lineage, dense, head.last)
+  const last = entries.findLastIndex(entry => entry !== undefined)
+  const open = entries.flatMap((entry, index) => {
+    if (entry) return []
+    const later = entries.slice(index).find(one => one !== undefined)
     return [{ seq: dense + 1 + index, below: index < last, since: later?.at ?? Number.POSITIVE_INFINITY }]
   })
   return { dense, open }
 }
 
 /**
- * Whether cells behind the last position that is known to be dense may have been deleted by the engine: then what has
- * no cell there may have been a commit, and the journal cannot tell any more.
+ * Whether journal entries behind the last position that is known to be dense may have been deleted by the engine: then what has
+ * no journal entry there may have been a commit, and the journal cannot tell any more.
  */
-async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from }: Head): Promise<boolean> {
-  if (done <= from) return false
-  const [last] = await journal.cells(line, done - 1, done)
+async function mayHaveLost(
+  { journal, clock }: Dependencies,
+  { lineage, applied, retainedFrom }: Head,
+): Promise<boolean> {
+  if (applied <= retainedFrom) return false
+  const [last] = await journal.entries(lineage, applied - 1, applied)
   return last === undefined || last.at < clock.now() - JOURNAL_PROMISE_MS
 }
 
@@ -59,22 +62,22 @@ async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from 
 export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
-  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.done ?? 0
+  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.applied ?? 0
   const { dense: before, open } = await holes(ports, head)
   const found = open.filter(({ below }) => below || which === 'all')
   const isOld = found.length > 0 && (await mayHaveLost(ports, head))
   if (found.length > 0) {
     const age = Math.min(...found.map(({ since }) => clock.now() - since))
-    if (age < PATIENCE) await clock.sleep(Math.min(PATIENCE, PATIENCE - Math.max(age, 0)))
+    if (age < HOLE_GRACE_MS) await clock.sleep(Math.min(HOLE_GRACE_MS, HOLE_GRACE_MS - Math.max(age, 0)))
     await Promise.all(
-      found.map(({ seq }) => journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))),
+      found.map(({ seq }) => journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))),
     )
   }
   const dense = found.length > 0 ? await denseUpTo(journal, head) : before
-  if (dense > head.done)
+  if (dense > head.applied)
     await journal.moveHead(
-      { mode: 'writing', epoch: head.epoch, hold: head.hold, done: head.done },
-      { done: dense, ...(isOld ? { from: dense } : {}) },
+      { mode: 'writing', epoch: head.epoch, incarnation: head.incarnation, applied: head.applied },
+      { applied: dense, ...(isOld ? { retainedFrom: dense } : {}) },
     )
   return dense
 }
@@ -88,11 +91,11 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   const { open } = await holes({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
-    let result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
+    let result = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
     for (let tries = 1; result === 'conflict'; tries++) {
       if (tries === SETTLINGS) throw journalWritten()
       await clock.sleep(25 * Math.min(tries, 8))
-      result = await journal.putCell(noopCell({ epoch: head.epoch, seq }, clock.now()))
+      result = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
     }
   }
   return { isOld }
@@ -108,13 +111,13 @@ const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
  * repeated at any time, and come late: an epoch that this cluster has begun since stays open.
  * @param ending `below` is remembered as seen
- * @param heir UUID of the cluster that may take it over, noted where this call is the one that closes
+ * @param successor UUID of the cluster that may take it over, noted where this call is the one that closes
  * @returns the end, which may be acknowledged; undefined where there is no such epoch of this cluster's to end
  */
 export async function endEpoch(
   ports: Dependencies,
   ending: WhichEpoch,
-  heir = '',
+  successor = '',
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
@@ -122,17 +125,17 @@ export async function endEpoch(
   if (before?.mode === 'writing' && isMeant(ending, before))
     await journal.moveHead(
       { mode: 'writing', epoch: before.epoch },
-      { mode: 'closed', heir, n: Math.max(before.n, seen) },
+      { mode: 'closed', successor, maxEpoch: Math.max(before.maxEpoch, seen) },
     )
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.own !== head.epoch || !isMeant(ending, head)) return undefined
   const { isOld } = await fillAll(ports, head)
   await journal.moveHead(
-    { mode: 'closed', epoch: head.epoch, hold: head.hold },
-    { done: head.seq, ...(isOld ? { from: head.seq } : {}) },
+    { mode: 'closed', epoch: head.epoch, incarnation: head.incarnation },
+    { applied: head.last, ...(isOld ? { retainedFrom: head.last } : {}) },
   )
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
-    ? { epoch: head.epoch, seq: head.seq }
+    ? { epoch: head.epoch, seq: head.last }
     : undefined
 }

@@ -1,9 +1,9 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import type { Cell } from './cell.ts'
 import type { Head } from './head.ts'
-import type { Epoch, Line } from './position.ts'
+import type { JournalEntry } from './journal-entry.ts'
+import type { Epoch, Lineage } from './position.ts'
 import type { Bucket, Sums } from './tree.ts'
 
 /** Where an item stands; the table follows from its kind. */
@@ -34,7 +34,7 @@ export type Test =
 /** One of several tests must hold. */
 export type Condition = Test | readonly Test[]
 
-/** A part of a transaction. An item, a bucket, a cell may be in it once. */
+/** A part of a transaction. An item, a bucket, a journal entry may be in it once. */
 export type Element =
   /** stores an item as it is given, attribute by attribute, or deletes it */
   | { readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
@@ -51,7 +51,7 @@ export type Element =
    */
   | { readonly renew: Bucket; readonly sums: Sums; readonly was: StoredBucket | undefined }
   /** writes a cell where there is none */
-  | { readonly cell: Cell }
+  | { readonly entry: JournalEntry }
   /** changes the head where all of `expect` is so (`none`: where there is no head yet): never for a commit */
   | { readonly head: Partial<Head>; readonly expect: Partial<Head> | 'none' }
 
@@ -93,10 +93,10 @@ export interface JournalView {
   /**
    * Head and, of the tree with that name, the roots of both subtrees; without those that are not there. Items of other
    * keys come along, in their order: all of it is one batch read.
-   * @param life absent: there is no tree
+   * @param treeId absent: there is no tree
    */
   look(
-    life: string | undefined,
+    treeId: string | undefined,
     keys?: readonly Key[],
   ): Promise<{ head?: Head; roots?: StoredRoots; items: readonly (Item | undefined)[] }>
 }
@@ -111,17 +111,17 @@ export interface Journal {
   /** Changes the head where all of `expect` is so; `none`: where there is no head yet. */
   moveHead(expect: Partial<Head> | 'none', next: Partial<Head>): Promise<Head | 'refused'>
   /** The next position of an epoch that this cluster is writing. It belongs to the caller: nobody else gets it. */
-  allocate(epoch: Epoch): Promise<{ seq: number; hold: number } | 'refused'>
-  /** The cells of all positions behind `after` up to `to`; undefined where there is none. */
-  cells(line: Line, after: number, to: number): Promise<(Cell | undefined)[]>
-  /** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
-  putCell(cell: Cell): Promise<'done' | 'conflict' | Cell>
+  allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
+  /** The journal entries of all positions behind `after` up to `to`; undefined where there is none. */
+  entries(lineage: Lineage, after: number, to: number): Promise<(JournalEntry | undefined)[]>
+  /** Stores a journal entry where there is none, or tells which one there is; the same one counts as stored. */
+  putEntry(entry: JournalEntry): Promise<'done' | 'conflict' | JournalEntry>
   /**
-   * Stores cells that another cluster has written, where there are none yet, each for itself. They are written once by
+   * Stores journal entries that another cluster has written, where there are none yet, each for itself. They are written once by
    * their owner, so whoever else stores one stores the same.
    * @returns the first that stands there otherwise: nothing was stored then
    */
-  putCells(cells: readonly Cell[]): Promise<'done' | Cell>
+  putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>
   /** All elements, or none. */
   transact(elements: readonly Element[]): Promise<Transacted>
   /** Items as they stand, dead ones included. */
@@ -129,17 +129,17 @@ export interface Journal {
   /** A page of the items of the table `data` as they stand. */
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
   /** Deletes what stands in the table `data`, as long as it is not of the tree with this name. @returns how many are gone */
-  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], life: string): Promise<number>
+  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], treeId: string): Promise<number>
   /**
    * Gives items their place in journal and tree, as they stand, under new revisions and one position. A conflict
    * means that one of them has changed.
    */
-  stamp(
+  backfill(
     items: readonly StoredItem[],
     as: { readonly record: ClusterRecord; readonly readAt: number },
   ): Promise<'done' | 'conflict'>
   /** Takes the place in a journal that has ended from items that still stand as given. @returns how many did */
-  unstamp(items: readonly StoredItem[]): Promise<number>
+  detach(items: readonly StoredItem[]): Promise<number>
   buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
   /**
    * The items of a bucket as they stand. Which ones there are is told by an index, which may be seconds behind: what

@@ -1,7 +1,7 @@
 import type { StoredBucket } from './journal.ts'
 import { type Position, positionOf, posText } from './position.ts'
 import type { Tail } from './tail.ts'
-import { type Limbs, live, pageHash } from './tree.ts'
+import { type Limbs, pageHash, sumLive } from './tree.ts'
 
 /** The position in a mark. */
 const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
@@ -10,7 +10,7 @@ const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
  * The hash of a page as it was at a position: what its buckets already hold of later ones is taken out again.
  * @param tail from that position or an earlier one on
  * @param now epoch seconds: generations that had ended by then do not count
- * @returns undefined when buckets are ahead of the cells that could be read
+ * @returns undefined when buckets are ahead of the journal entries that could be read
  */
 export async function hashOfPageAt(
   pk: string,
@@ -21,7 +21,7 @@ export async function hashOfPageAt(
   const ahead = marks.filter(pos => pos > posText(at)).map(pos => positionOf(pos).seq)
   const missing = await tail.upTo(Math.max(at.seq, ...ahead))
   if (ahead.some(seq => missing.has(seq))) return undefined
-  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, live(bucket.sums, now)]))
+  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, sumLive(bucket.sums, now)]))
   for (const { pos, sk, limbs } of tail.of(pk)) {
     const mark = buckets.get(sk)?.mark
     if (pos > posText(at) && mark && posIn(mark) >= pos)

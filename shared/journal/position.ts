@@ -11,11 +11,11 @@ export interface Position {
 }
 
 /** Lineage: the epochs of a journal with their first positions, oldest first, twelve at most. */
-export type Line = readonly (readonly [epoch: Epoch, start: number])[]
+export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 const SEQ_DIGITS = 12
-const HOLD_DIGITS = 9
-const LONGEST_LINE = 12
+const INCARNATION_DIGITS = 9
+const LONGEST_LINEAGE = 12
 
 const POSITION = /^([^/]+)\/(\d{12})$/
 const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
@@ -23,10 +23,10 @@ const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
 const EPOCH_DIGITS = 6
 /** Behind it a number is no safe integer any more. */
 const LAST_EPOCH = 999_999_999_999_999
-/** An epoch that another cluster tells of may be this far above the one that is known: claims go up by one each. */
+/** An epoch that another cluster tells of may be this far above the one that is known: each take-over raises it by one. */
 export const MOST_AHEAD = 1000
 
-/** Whether an epoch is further above a known one than claims lead. @param known number of an epoch */
+/** Whether an epoch is further above a known one than take-overs lead. @param known number of an epoch */
 export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(epoch) > known + MOST_AHEAD
 
 /**
@@ -72,36 +72,36 @@ export function positionOf(text: string): Position {
 }
 
 /**
- * `<hold, 9 digits>/<position>`: the order in which one cluster applied things. The hold grows with every claim and
+ * `<incarnation, 9 digits>/<position>`: the order in which one cluster applied things. The incarnation grows with every take-over and
  * every sync, so that a replay after a rewind stands above what it replaces.
  */
-export const markText = (hold: number, pos: string): string =>
-  `${String(hold).padStart(HOLD_DIGITS, '0')}/${pos}`
+export const markText = (incarnation: number, pos: string): string =>
+  `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
 
 /** The epoch in which a place of a journal stands; empty before its lineage begins. */
-export const epochAt = (line: Line, seq: number): Epoch =>
-  line.findLast(([, start]) => start <= seq)?.[0] ?? ''
+export const epochAt = (lineage: Lineage, seq: number): Epoch =>
+  lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
 /** The lineage with one more epoch; the oldest is forgotten where it would be too long. */
-export const withEpoch = (line: Line, epoch: Epoch, start: number): Line =>
-  [...line, [epoch, start] as const].slice(-LONGEST_LINE)
+export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
+  [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**
- * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once parted
+ * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once diverged
  * never share an epoch again.
- * @returns `cut`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
+ * @returns `forkPoint`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
  */
-export function common(
-  source: { readonly line: Line },
-  own: { readonly line: Line; readonly seq: number },
-): { cut: number; diverged: boolean } {
-  const same = ([epoch, start]: Line[number]) =>
-    source.line.findIndex(([other, at]) => other === epoch && at === start)
-  const last = own.line.findLastIndex(entry => same(entry) >= 0)
-  const shared = own.line[last]
-  if (!shared) return { cut: -1, diverged: own.seq >= 0 }
-  const sourceEnd = (source.line[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
-  const ownEnd = (own.line[last + 1]?.[1] ?? own.seq + 1) - 1
-  const cut = Math.min(sourceEnd, ownEnd)
-  return { cut, diverged: own.seq > cut }
+export function compareLineages(
+  source: { readonly lineage: Lineage },
+  own: { readonly lineage: Lineage; readonly last: number },
+): { forkPoint: number; diverged: boolean } {
+  const same = ([epoch, start]: Lineage[number]) =>
+    source.lineage.findIndex(([other, at]) => other === epoch && at === start)
+  const last = own.lineage.findLastIndex(entry => same(entry) >= 0)
+  const shared = own.lineage[last]
+  if (!shared) return { forkPoint: -1, diverged: own.last >= 0 }
+  const sourceEnd = (source.lineage[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
+  const ownEnd = (own.lineage[last + 1]?.[1] ?? own.last + 1) - 1
+  const forkPoint = Math.min(sourceEnd, ownEnd)
+  return { forkPoint, diverged: own.last > forkPoint }
 }

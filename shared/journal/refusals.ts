@@ -24,7 +24,7 @@ export const recordWritten = (): ApiError =>
     retryAfter: 1,
   })
 
-export const treeFills = (): ApiError =>
+export const treeIncomplete = (): ApiError =>
   refused(
     'busy',
     'the tree is being filled',

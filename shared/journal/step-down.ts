@@ -2,6 +2,7 @@ import { type ClusterRecord, emptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { byStoredNames } from '../storage/stored-names.ts'
 import { endEpoch } from './density.ts'
 import { noteEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
@@ -15,13 +16,13 @@ export type StepDown =
   | { reason: 'restored'; epoch: string }
   /** its epoch has ended, and whoever asked for that has died before the record said so */
   | { reason: 'unfinished'; epoch: string }
-  /** `heir`: UUID of the secondary that asked */
-  | { reason: 'handover'; epoch: string; heir: string }
-  /** `heir`: UUID of the cluster that writes the higher epoch `below` */
-  | { reason: 'fence'; heir: string; below: string }
+  /** `successor`: UUID of the secondary that asked */
+  | { reason: 'handover'; epoch: string; successor: string }
+  /** `successor`: UUID of the cluster that writes the higher epoch `below` */
+  | { reason: 'fence'; successor: string; below: string }
 
 /** Tries at changing the record while others change it too. */
-const TRIES = 5
+const RECORD_TRIES = 5
 
 /**
  * Makes a secondary of a primary, one that knows no primary: its epoch ends for good, then the record says so. It keeps
@@ -36,9 +37,9 @@ export async function stepDown(
   why: StepDown,
   operation: string,
 ): Promise<Position | undefined> {
-  const end = await endEpoch(ports, why, 'heir' in why ? why.heir : '')
+  const end = await endEpoch(ports, why, 'successor' in why ? why.successor : '')
   if (!end) return undefined
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < RECORD_TRIES; tries++) {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return end
@@ -49,7 +50,13 @@ export async function stepDown(
       mode: 'secondary',
       link: emptyLink(record.data.link.ownKey),
     }
-    await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
+    await noteEvent(
+      'primary-closed',
+      operation,
+      record.data,
+      { ...byStoredNames('primary-closed', why), seq: end.seq },
+      ports,
+    )
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }

@@ -1,8 +1,8 @@
 import type { Journal } from './journal.ts'
-import { type Line, posText } from './position.ts'
-import { type Bucket, bucketText, deltasOf, type Limbs, live } from './tree.ts'
+import { type Lineage, posText } from './position.ts'
+import { type Bucket, bucketText, deltasOf, type Limbs, sumLive } from './tree.ts'
 
-/** What a cell behind some position has done to a bucket, with the keys that it has changed there. */
+/** What a journal entry behind some position has done to a bucket, with the keys that it has changed there. */
 interface Late {
   readonly pos: string
   readonly sk: string
@@ -15,11 +15,11 @@ export interface DataKey {
   readonly sk: string
 }
 
-/** What the journal says behind a position. Cells are read once, as far as somebody asks. */
+/** What the journal says behind a position. Journal entries are read once, as far as somebody asks. */
 export interface Tail {
-  /** Reads up to a position. @returns positions up to there that have no cell (yet) */
+  /** Reads up to a position. @returns positions up to there that have no journal entry (yet) */
   upTo(seq: number): Promise<ReadonlySet<number>>
-  /** what the cells read so far have done to the buckets of a page, in their order */
+  /** what the journal entries read so far have done to the buckets of a page, in their order */
   of(pk: string): readonly Late[]
   /** the keys that they have changed in a bucket */
   keys(bucket: Bucket): readonly DataKey[]
@@ -39,23 +39,23 @@ const WINDOW = 500
  * @param now epoch seconds: what had ended by then counts nowhere
  */
 export function tailOf(
-  journal: Pick<Journal, 'cells'>,
-  { life, line, after, now }: { life: string; line: Line; after: number; now: number },
+  journal: Pick<Journal, 'entries'>,
+  { treeId, lineage, after, now }: { treeId: string; lineage: Lineage; after: number; now: number },
 ): Tail {
   const lates = new Map<string, Late[]>()
   const keys = new Map<string, DataKey[]>()
   const missing = new Set<number>()
   let end = after
 
-  function take(cell: Awaited<ReturnType<Journal['cells']>>[number]): void {
-    if (!cell) return
-    missing.delete(cell.seq)
-    for (const { bucket, sums } of deltasOf(life, cell.body, now)) {
-      const late = { pos: posText(cell), sk: bucket.sk, limbs: live(sums, now) }
+  function take(entry: Awaited<ReturnType<Journal['entries']>>[number]): void {
+    if (!entry) return
+    missing.delete(entry.seq)
+    for (const { bucket, sums } of deltasOf(treeId, entry.body, now)) {
+      const late = { pos: posText(entry), sk: bucket.sk, limbs: sumLive(sums, now) }
       push(lates, bucket.pk, late)
     }
-    for (const change of cell.body) {
-      const [delta] = deltasOf(life, [change], now)
+    for (const change of entry.body) {
+      const [delta] = deltasOf(treeId, [change], now)
       const name = delta ? bucketText(delta.bucket) : ''
       push(keys, name, { pk: change.pk, sk: change.sk })
     }
@@ -63,18 +63,18 @@ export function tailOf(
 
   async function read(seq: number): Promise<ReadonlySet<number>> {
     for (const hole of [...missing].filter(one => one <= seq))
-      for (const cell of await journal.cells(line, hole - 1, hole)) take(cell)
+      for (const entry of await journal.entries(lineage, hole - 1, hole)) take(entry)
     while (end < seq) {
       const to = Math.min(end + WINDOW, seq)
-      const cells = await journal.cells(line, end, to)
-      for (const [index, cell] of cells.entries()) if (!cell) missing.add(end + 1 + index)
-      cells.forEach(take)
+      const entries = await journal.entries(lineage, end, to)
+      for (const [index, entry] of entries.entries()) if (!entry) missing.add(end + 1 + index)
+      entries.forEach(take)
       end = to
     }
     return new Set([...missing].filter(hole => hole <= seq))
   }
 
-  // one after the other: no cell is taken twice
+  // one after the other: no journal entry is taken twice
   let turn: Promise<unknown> = Promise.resolve()
   return {
     upTo: seq => {

@@ -3,7 +3,7 @@ import { encryptedIn } from '../storage/encrypted-paths.ts'
 import { versionIn } from '../storage/encryption.ts'
 import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import type { Cell } from './cell.ts'
+import type { JournalEntry } from './journal-entry.ts'
 
 /** What a cluster has to hold before it stores something. */
 export interface TermNeeds {
@@ -24,9 +24,9 @@ export const needsOf = (items: readonly StoredItem[]): TermNeeds => ({
   ids: items.filter(isLiving).map(({ sk }) => sk),
 })
 
-/** The same of what cells store. */
-export const needsIn = (cells: readonly Cell[]): TermNeeds =>
-  needsOf(cells.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
+/** The same of what journal entries store. */
+export const needsIn = (entries: readonly JournalEntry[]): TermNeeds =>
+  needsOf(entries.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
 /** Whether everything that is needed is held. */
 export const meets = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>

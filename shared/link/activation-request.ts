@@ -61,7 +61,7 @@ export function activationQuestion(
   }
   const recipient = readActivation(request.token)?.exchangeKey
   if (recipient === undefined) return named
-  return sealedActivation(
+  return sealActivation(
     named,
     { set, recipient: Buffer.from(recipient, 'base64url') },
     { signing, earlier },
@@ -74,7 +74,7 @@ export function activationQuestion(
  * @param to raw X25519 key of the primary, and UUID of the DR set
  * @param by keys that prove: the one that the question names, and one that the primary knows already
  */
-export function sealedActivation(
+export function sealActivation(
   named: ActivateQuestion,
   { set, recipient }: { set: string; recipient: Uint8Array },
   { signing, earlier }: { signing: KeyObject; earlier?: KeyObject | undefined },
@@ -92,7 +92,7 @@ export function sealedActivation(
  * @param own X25519
  * @throws Error for what is no such question
  */
-export function openedActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
+export function openActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
   const text = openBox(own, placeOf(set), sealed)
   return text === undefined ? undefined : activateForms.question.read(Buffer.from(text, 'base64'))
 }

@@ -32,7 +32,7 @@ export interface Activation {
 }
 
 /** Seconds that a secondary's clock may be behind. */
-const NOT_BEFORE = 5
+const NOT_BEFORE_SECONDS = 5
 const HEADER = Buffer.from(JSON.stringify({ alg: 'ES512', kid: '', typ: 'JWT' })).toString('base64url')
 const SIGNATURE = { dsaEncoding: 'ieee-p1363' } as const
 const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
@@ -50,7 +50,7 @@ export function activationJwt(
   { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
 ): string {
   const claims = {
-    ...{ jti, addr, iat, exp, nbf: iat - NOT_BEFORE, type: 'wrapping', accessor: '' },
+    ...{ jti, addr, iat, exp, nbf: iat - NOT_BEFORE_SECONDS, type: 'wrapping', accessor: '' },
     ...{ id, cluster_id: set, primary_key: primaryKey, exchange_key: exchangeKey },
   }
   const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
@@ -75,7 +75,7 @@ export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
   if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
-  const claims = parsed(json.toString('utf8'))
+  const claims = parseObject(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
   const { exchange_key: exchangeKey } = claims
@@ -87,7 +87,7 @@ export function readActivation(token: string): Activation | undefined {
   return defined({ jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf }) as unknown as Activation
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined
@@ -105,11 +105,8 @@ const decodeStrictly = (text: string): Buffer | undefined =>
 const BOX = { purpose: 'activation token', set: '' } as const
 
 /** A token that only one secondary can read; it has no dots. @param recipient its raw X25519 key */
-export const sealedToken = (
-  recipient: Uint8Array,
-  token: string,
-  random: (length: number) => Buffer,
-): string => sealTo(recipient, BOX, token, random)
+export const sealToken = (recipient: Uint8Array, token: string, random: (length: number) => Buffer): string =>
+  sealTo(recipient, BOX, token, random)
 
 /** The token inside; undefined when it was not sealed to this key. @param own X25519 */
 export const openSealedToken = (own: KeyObject, text: string): string | undefined => openBox(own, BOX, text)

@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { epochNumber, isEpoch, isTooFar, type Line, MOST_AHEAD } from '../journal/position.ts'
+import { epochNumber, isEpoch, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
 import type { Era } from './gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
@@ -17,7 +17,7 @@ export const formOf = <D extends DescMessage, T>(
   from: (message: MessageShape<D>) => T,
 ): Form<T> => ({
   write: value => toBinary(schema, create(schema, to(value))),
-  read: bytes => from(bounded(schema, fromBinary(schema, bytes))),
+  read: bytes => from(checkBounds(schema, fromBinary(schema, bytes))),
 })
 
 /** What a field may come to: bytes of a text, or of each one of a list; how many a list may have. */
@@ -31,14 +31,14 @@ const SIGNATURE = { bytes: 64 }
 const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
-const LONGEST_LINE = 12
+const LONGEST_LINEAGE = 12
 /** What one answer may hold, which is not longer than this by far. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
 /** Bounds of all fields of messages that are no numbers, by name: a field without one does not pass the tests. */
 export const fieldBounds: Readonly<Record<string, Bound>> = {
   ...{ set: SHORT, cluster: SHORT, primary: SHORT, by: SHORT, from: NAME, id: NAME },
-  ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINE }, nonce: { bytes: 16 } },
+  ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINEAGE }, nonce: { bytes: 16 } },
   ...{ signingKey: KEY, exchangeKey: KEY, key: KEY },
   ...{ signature: SIGNATURE, proof: SIGNATURE, earlierProof: SIGNATURE },
   ...{ address: ADDRESS, addresses: ADDRESS, met: ADDRESS, apiAddress: ADDRESS },
@@ -50,7 +50,7 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
 }
 
 /** A message, if each of its fields is within its bound. @throws Error that names the field */
-export function bounded<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
+export function checkBounds<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
   const values = message as unknown as Record<string, unknown>
   for (const field of schema.fields) {
     const chosen = field.oneof && (values[field.oneof.localName] as { case?: string; value?: unknown })
@@ -65,7 +65,7 @@ export function bounded<D extends DescMessage>(schema: D, message: MessageShape<
       throw new Error(`${field.name} has more than ${most} elements`)
     for (const one of all) {
       if (sizeOf(one) > bytes) throw new Error(`${field.name} is longer than ${bytes} bytes`)
-      if (field.message && one !== undefined) bounded(field.message, one as MessageShape<DescMessage>)
+      if (field.message && one !== undefined) checkBounds(field.message, one as MessageShape<DescMessage>)
     }
   }
   return message
@@ -87,9 +87,10 @@ export const epochIn = (text: string): string => {
   return text
 }
 
-export const eras = (line: Line) => line.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
+export const eras = (lineage: Lineage) =>
+  lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for what is no lineage */
-export const lineOf = (given: readonly Era[]): Line => {
+export const lineageOf = (given: readonly Era[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
   if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))
     throw new Error(`a lineage leaves out more than ${MOST_AHEAD} epochs`)

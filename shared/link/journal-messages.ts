@@ -1,6 +1,6 @@
-import { type Cell, decodeBody, encodeBody } from '../journal/cell.ts'
+import { decodeBody, encodeBody, type JournalEntry } from '../journal/journal-entry.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   CellsRequestSchema,
   CellsResponseSchema,
@@ -10,54 +10,54 @@ import {
   NotifyRequestSchema,
   NotifyResponseSchema,
 } from './gen/link_pb.ts'
-import type { CellsAnswer, CellsRequest, EchoAnswer, EchoRequest } from './source.ts'
+import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
-/* What a secondary needs all the time: heartbeats, cells, and to be told that there are some. */
+/* What a secondary needs all the time: heartbeats, journal entries, and to be told that there are some. */
 
 /** What a primary cannot tell but by the envelope of the answer. */
-export type ToldEcho = Omit<EchoAnswer, 'time' | 'took' | 'skew'>
+export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'took' | 'skew'>
 
-type EchoQuestion = EchoRequest & { format: number; took: number }
+type HeartbeatQuestion = HeartbeatRequest & { format: number; took: number }
 
-export const echoForms = {
+export const heartbeatForms = {
   question: formOf(
     EchoRequestSchema,
-    ({ position, took, ...one }: EchoQuestion) => ({
+    ({ position, took, ...one }: HeartbeatQuestion) => ({
       ...one,
       took: BigInt(took),
       position: { epoch: position.epoch, seq: BigInt(position.seq) },
     }),
-    ({ position, state, format, took, address, apiAddress, ownTerm }): EchoQuestion => ({
+    ({ position, state, format, took, address, apiAddress, ownTerm }): HeartbeatQuestion => ({
       position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
       ...{ state, format, took: safeInteger(took), address, apiAddress, ownTerm },
     }),
   ),
   answer: formOf(
     EchoResponseSchema,
-    ({ seq, frontier, line, canaryAt, ...one }: ToldEcho) => ({
+    ({ seq, frontier, lineage, canaryAt, ...one }: HeartbeatReply) => ({
       ...one,
       seq: BigInt(seq),
       frontier: BigInt(frontier),
-      line: eras(line),
+      line: eras(lineage),
       canaryAt: BigInt(canaryAt),
     }),
-    (one): ToldEcho => ({
+    (one): HeartbeatReply => ({
       ...{ seq: safeInteger(one.seq), frontier: safeInteger(one.frontier) },
-      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), line: lineOf(one.line) },
+      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), lineage: lineageOf(one.line) },
       ...{ addresses: one.addresses, met: one.met, format: one.format },
       ...{ apiAddress: one.apiAddress, term: one.term },
     }),
   ),
 }
 
-const cellForm = ({ epoch: name, seq, id, at, body, noop, root }: Cell) =>
+const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry) =>
   defined({
     ...{ epoch: name, seq: BigInt(seq), id, at: BigInt(at) },
     body: noop ? undefined : encodeBody(body),
     root,
   })
 
-function cellOf({ epoch: name, seq, id, at, body, root }: JournalCell): Cell {
+function entryOf({ epoch: name, seq, id, at, body, root }: JournalCell): JournalEntry {
   const position = { epoch: epochIn(name), seq: safeInteger(seq) }
   return defined({
     ...position,
@@ -69,15 +69,15 @@ function cellOf({ epoch: name, seq, id, at, body, root }: JournalCell): Cell {
   })
 }
 
-export const cellsForms = {
+export const entriesForms = {
   question: formOf(
     CellsRequestSchema,
-    ({ line, from, bytes }: CellsRequest) => ({ line: eras(line), from: BigInt(from), bytes }),
-    ({ line, from, bytes }): CellsRequest => ({ line: lineOf(line), from: safeInteger(from), bytes }),
+    ({ lineage, from, bytes }: EntriesRequest) => ({ line: eras(lineage), from: BigInt(from), bytes }),
+    ({ line, from, bytes }): EntriesRequest => ({ lineage: lineageOf(line), from: safeInteger(from), bytes }),
   ),
   answer: formOf(
     CellsResponseSchema,
-    (answer: CellsAnswer) =>
+    (answer: EntriesAnswer) =>
       'diverged' in answer
         ? { outcome: { case: 'diverged' as const, value: BigInt(answer.diverged) } }
         : 'trimmed' in answer
@@ -86,18 +86,18 @@ export const cellsForms = {
               outcome: {
                 case: 'run' as const,
                 value: {
-                  cells: answer.cells.map(cellForm),
-                  line: eras(answer.line),
+                  cells: answer.entries.map(entryForm),
+                  line: eras(answer.lineage),
                   frontier: BigInt(answer.frontier),
                 },
               },
             },
-    ({ outcome }): CellsAnswer => {
+    ({ outcome }): EntriesAnswer => {
       if (outcome.case === 'diverged') return { diverged: safeInteger(outcome.value) }
       if (outcome.case === 'trimmed') return { trimmed: safeInteger(outcome.value) }
       if (outcome.case === undefined) throw new Error('an answer is missing')
-      const { cells, line, frontier } = outcome.value
-      return { cells: cells.map(cellOf), line: lineOf(line), frontier: safeInteger(frontier) }
+      const { cells: entries, line, frontier } = outcome.value
+      return { entries: entries.map(entryOf), lineage: lineageOf(line), frontier: safeInteger(frontier) }
     },
   ),
 }

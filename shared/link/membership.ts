@@ -3,7 +3,7 @@ import { keysOf, type LinkPair } from './pair.ts'
 import { LONGEST_CHAIN, statementOf } from './statements.ts'
 
 /*
- * How a cluster's knowledge of its own membership grows: by an admission, by a claim, and by a fence that another
+ * How a cluster's knowledge of its own membership grows: by an admission, by a take-over, and by a fence that another
  * cluster acknowledges.
  */
 
@@ -39,7 +39,7 @@ export interface Admission {
  * the admission stands above theirs.
  * @param before absent: this cluster comes from another set, or from none
  */
-export function joined(
+export function addAdmission(
   before: Member | undefined,
   { primaryKey, statement, chain, addresses }: Admission,
 ): Member {
@@ -51,21 +51,21 @@ export function joined(
   }
 }
 
-/** A claim: the key that the others know says which one follows it. */
-export interface Claim {
+/** A take-over: the key that the others know says which one follows it. */
+export interface TakeOver {
   set: string
   /** UUID of this cluster */
   id: string
-  /** that is claimed */
+  /** that begins */
   epoch: string
   old: LinkPair
   next: LinkPair
 }
 
-/** After a claim, in whose transaction this has to be stored. @param met addresses that only the link knew */
-export const claimed = (
+/** After a take-over, in whose transaction this has to be stored. @param met addresses that only the link knew */
+export const addTakeOver = (
   before: Member | undefined,
-  { set, id, epoch, old, next }: Claim,
+  { set, id, epoch, old, next }: TakeOver,
   met: readonly string[] = [],
 ): Member => ({
   ...(before ?? nobody),
@@ -76,7 +76,7 @@ export const claimed = (
 })
 
 /** After a fence was acknowledged, or somebody told of others. */
-export const vouched = (
+export const addVouchers = (
   before: Member | undefined,
   { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },
 ): Member => ({

@@ -1,14 +1,14 @@
 import type { Method } from './carry.ts'
 import { itemsForms, keyringForms, scanForms, treeForms } from './item-messages.ts'
-import { cellsForms, echoForms, notifyForms } from './journal-messages.ts'
+import { entriesForms, heartbeatForms, notifyForms } from './journal-messages.ts'
 import { bodyUnreadable } from './refusals.ts'
 import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
 
 /** Bodies of questions and answers, by method. */
 export const forms = {
   Activate: activateForms,
-  Echo: echoForms,
-  Cells: cellsForms,
+  Echo: heartbeatForms,
+  Cells: entriesForms,
   Items: itemsForms,
   Scan: scanForms,
   Tree: treeForms,

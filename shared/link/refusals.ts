@@ -74,7 +74,8 @@ export const callSeen = () =>
     'ask by a new call',
   )
 
-export const callsMeet = () => refused('unavailable', 'two calls of this cluster meet', 'repeat it')
+export const concurrentCalls = () =>
+  refused('unavailable', 'two calls of this cluster are under way at once', 'repeat it')
 
 export const brokenInside = () =>
   refused('unavailable', 'internal error', 'see the logs of the cluster that was asked')
@@ -242,11 +243,11 @@ export const epochElsewhere = (own: string, asked: string) =>
 export const primaryNoMore = () =>
   refused('failed_precondition', 'this cluster is no primary any more', FIND_PRIMARY)
 
-/** @param heir UUID of a cluster */
-export const handedOver = (heir: string) =>
+/** @param successor UUID of a cluster */
+export const handedOver = (successor: string) =>
   refused(
     'failed_precondition',
-    `this cluster has been handed over to ${heir}`,
+    `this cluster has been handed over to ${successor}`,
     'only force promotes another one',
   )
 
@@ -270,7 +271,7 @@ export const epochOfAnother = (epoch: string, cluster: string) =>
 export const epochTooFar = (epoch: string, own: string) =>
   refused(
     'invalid_argument',
-    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no claims lead there`,
+    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no take-overs lead there`,
     'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   )
 

@@ -27,7 +27,7 @@ export const linkRoutes =
   (answering: Answering) =>
   (router: ConnectRouter): ConnectRouter => {
     const by = (method: Method) => async (call: Call, context: HandlerContext) =>
-      spoken(await answering(method, call, new URL(context.url).origin))
+      throwRefusal(await answering(method, call, new URL(context.url).origin))
     return router.service(LinkService, {
       activate: by('Activate'),
       echo: by('Echo'),
@@ -42,7 +42,7 @@ export const linkRoutes =
     })
   }
 
-function spoken(answer: Answer): Answer {
+function throwRefusal(answer: Answer): Answer {
   if (answer.outcome.case !== 'refusal') return answer
   const { code, text } = answer.outcome.value
   throw new ConnectError(text, codes[code as RefusalCode] ?? Code.Unknown, undefined, [

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Cell } from '../journal/cell.ts'
-import type { Epoch, Line, Position } from '../journal/position.ts'
+import type { JournalEntry } from '../journal/journal-entry.ts'
+import type { Epoch, Lineage, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
@@ -13,16 +13,16 @@ export const FORMAT = 3
 export const MOST_KEYS = 100
 
 /**
- * The primary as a secondary sees it. Everything but `activate`, `echo` and `handover` may be asked twice in one message.
+ * The primary as a secondary sees it. Everything but `activate`, `heartbeat` and `handover` may be asked twice in one message.
  * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
  */
 export interface SourceLink {
-  /** Hands in an activation token. The same cluster may repeat it with the same keys until its first echo. */
+  /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
   activate(request: ActivateRequest): Promise<Activated>
   /** The heartbeat: tells how far the secondary is, and learns how far the primary is. */
-  echo(request: EchoRequest): Promise<EchoAnswer>
-  /** Cells from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
-  cells(request: CellsRequest): Promise<CellsAnswer>
+  heartbeat(request: HeartbeatRequest): Promise<HeartbeatAnswer>
+  /** Journal entries from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
+  entries(request: EntriesRequest): Promise<EntriesAnswer>
   /** Items as they are now, read strongly, in the order of their keys; then the head was read. */
   items(request: ItemsRequest): Promise<ItemsAnswer>
   /** A page of one segment of all items, read consistently. */
@@ -66,7 +66,7 @@ export interface Activated {
   set: string
   primary: string
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** a keyring for import: sealed to this cluster's exchange key */
   keyring: string
   recovery: { shares: number; threshold: number }
@@ -81,7 +81,7 @@ export interface Activated {
   chain: readonly Statement[]
 }
 
-export interface EchoRequest {
+export interface HeartbeatRequest {
   position: Position
   /** as status shows it */
   state: string
@@ -92,21 +92,21 @@ export interface EchoRequest {
   ownTerm?: string
 }
 
-export interface EchoAnswer {
+export interface HeartbeatAnswer {
   /** epoch milliseconds by the primary's clock */
   time: number
   /** milliseconds from question to answer, and by which the primary's clock is ahead, uncertain by that */
   took: number
   skew: number
   seq: number
-  /** the last position below which no cell is missing */
+  /** the last position below which no journal entry is missing */
   frontier: number
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** of the primary, and of other clusters of the set */
   addresses: string[]
   met: string[]
-  /** epoch milliseconds of the newest cell at the frontier; 0: there is none */
+  /** epoch milliseconds of the newest journal entry at the frontier; 0: there is none */
   canaryAt: number
   format: number
   /** where clients reach the primary; empty: unknown */
@@ -115,17 +115,17 @@ export interface EchoAnswer {
   term: string
 }
 
-export interface CellsRequest {
-  line: Line
+export interface EntriesRequest {
+  lineage: Lineage
   /** the position already held: the answer begins with the next one */
   from: number
-  /** bytes of all bodies together; one cell comes in any case */
+  /** bytes of all bodies together; one journal entry comes in any case */
   bytes: number
 }
 
-export type CellsAnswer =
-  /** `frontier`: up to where these cells show no gap */
-  | { cells: Cell[]; line: Line; frontier: number }
+export type EntriesAnswer =
+  /** `frontier`: up to where these journal entries show no gap */
+  | { entries: JournalEntry[]; lineage: Lineage; frontier: number }
   /** both journals are one up to here, and the caller's goes on */
   | { diverged: number }
   /** cells are kept from behind this position on only */
@@ -139,7 +139,7 @@ export interface ItemsAnswer {
   items: (StoredItem | undefined)[]
   /** of the head, read afterwards */
   seq: number
-  line: Line
+  lineage: Lineage
   epoch: Epoch
 }
 

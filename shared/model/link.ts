@@ -44,7 +44,7 @@ export interface Heartbeat {
   state: string
   /** of journal and link that it speaks; absent: it told a version that did not keep it */
   format?: number
-  /** when the newest cell that it had was written, epoch milliseconds; absent: it had none of this journal */
+  /** when the newest journal entry that it had was written, epoch milliseconds; absent: it had none of this journal */
   canaryAt?: number
   /** identity of the term by which it has encrypted its own keys; absent: it has not told */
   ownTerm?: string
@@ -77,7 +77,7 @@ export interface PrimaryContact {
   took: number
   /** milliseconds by which the primary's clock is ahead; uncertain by `took` */
   skew: number
-  /** by the primary's clock, of the newest cell that has arrived here; 0: none yet */
+  /** by the primary's clock, of the newest journal entry that has arrived here; 0: none yet */
   canaryAt: number
   /** when this connection began */
   since: number
@@ -95,10 +95,10 @@ export interface PrimaryContact {
 }
 
 /**
- * When the newest cell was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody knows. The
+ * When the newest journal entry was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody knows. The
  * head is moved by each of them; a heartbeat comes every ten seconds.
  */
-export const newestCellAt = (
+export const newestEntryAt = (
   { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,
   head: { mode: string; stagedAt?: number } | undefined,
 ): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt

@@ -35,14 +35,15 @@ export interface DisabledMount extends Mount {
 }
 
 /** 768 h, the lifetime where neither role nor mount says otherwise, in seconds. */
-export const SYSTEM_LEASE_TTL = 768 * 3600
+export const SYSTEM_LEASE_TTL_SECONDS = 768 * 3600
 
 /** Greatest lifetime of a mount's tokens, seconds. */
-export const maxTtlOf = (mount: Pick<Mount, 'maxLeaseTtl'>): number => mount.maxLeaseTtl || SYSTEM_LEASE_TTL
+export const maxTtlOf = (mount: Pick<Mount, 'maxLeaseTtl'>): number =>
+  mount.maxLeaseTtl || SYSTEM_LEASE_TTL_SECONDS
 
 /** Lifetime of a mount's tokens when nothing else is said, seconds. */
 export const defaultTtlOf = (mount: Pick<Mount, 'defaultLeaseTtl'>): number =>
-  mount.defaultLeaseTtl || SYSTEM_LEASE_TTL
+  mount.defaultLeaseTtl || SYSTEM_LEASE_TTL_SECONDS
 
 export const mountAt = (table: MountTable, path: string): Mount | undefined =>
   table.mounts.find(mount => mount.path === path)

@@ -1,14 +1,14 @@
 /** A sixteenth of a sync. Every write of the sync goes together with one of it, so that a late one is refused. */
 export interface SyncSegment {
   /** of the head while the sync runs */
-  hold: number
-  /** name of the own tree */
-  life: string
+  incarnation: number
+  /** id of the own tree */
+  treeId: string
   /** all items, or those that a report names */
   what: 'all' | 'touched'
   /** where the replay begins, and the lineage of the source at the beginning */
   start: number
-  line: (readonly [epoch: string, start: number])[]
+  lineage: (readonly [epoch: string, start: number])[]
   /** fetching what the source has; looking for what only this cluster has; nothing is written any more */
   phase: 'source' | 'own' | 'closed'
   /** nothing of this tree was there before the sync */
@@ -30,15 +30,15 @@ export interface LostChange {
   item?: unknown
 }
 
-/** Cells that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
+/** Journal entries that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
 export interface Report {
   /** epoch milliseconds */
   at: number
   /** the source's epoch, and the last position that both journals had in common */
   epoch: string
-  cut: number
-  cells: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
-  /** keys that are fetched besides those of the cells */
+  forkPoint: number
+  entries: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
+  /** keys that are fetched besides those of the journal entries */
   keys: { kind: string; pk: string; sk: string }[]
 }
 
@@ -68,7 +68,7 @@ export interface DivergingKey {
 /** What does not stay in line with the primary. */
 export interface Diverging {
   /** of the own tree, and of the link to that primary: elsewhere it says nothing */
-  life: string
+  treeId: string
   link: string
   keys: DivergingKey[]
 }

@@ -107,7 +107,7 @@ export const accessorFor = async (text: string, keyed: Keyed): Promise<string> =
 export const secondsOf = (ms: number): number => Math.floor(ms / 1000)
 
 /** Milliseconds that it takes to store a token and to answer: its lifetime begins with the answer. */
-const ANSWERED_WITHIN = 100
+const ANSWERED_WITHIN_MS = 100
 
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
 
@@ -118,7 +118,7 @@ type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
 export const endOf = (token: Lasting): number | undefined =>
   token.ttl === 0
     ? undefined
-    : Math.ceil(((token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN) / 1000) + token.ttl
+    : Math.ceil(((token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN_MS) / 1000) + token.ttl
 
 /** Whole seconds that a token has left, never more than it was given; 0 for one without end. @param now epoch milliseconds */
 export const secondsLeftOf = (token: Lasting, now: number): number =>

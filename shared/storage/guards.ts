@@ -14,12 +14,12 @@ export const guards = {
   /** tokens: one that is used up or revoked goes */
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
   /** keys without which nothing can be read again */
-  genesis: { stores: ['genesis'], deletes: [] },
+  'key-factory': { stores: ['key-factory'], deletes: [] },
   /** admissions and revocations, and rotations, which note who does not get the new term */
-  holder: { stores: ['link', 'genesis'], deletes: [] },
+  holder: { stores: ['link', 'key-factory'], deletes: [] },
   /** who may change what recovery shares are judged by: not all who make keys */
   recovery: { stores: ['recovery'], deletes: [] },
-  record: { stores: ['genesis', 'role'], deletes: [] },
+  record: { stores: ['key-factory', 'role'], deletes: [] },
   /** an attempt is replaced, or dies */
   ceremony: { stores: ['ceremony'], deletes: [] },
   rekey: { stores: ['rekey'], deletes: [] },

@@ -233,7 +233,7 @@ export const kinds = {
     encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
-  term: { ...REPLICATED, pk: 'term', guard: 'genesis', encrypted: { probe: 'own-term' } },
+  term: { ...REPLICATED, pk: 'term', guard: 'key-factory', encrypted: { probe: 'own-term' } },
   // by UUID of the cluster
   holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: {
@@ -243,7 +243,7 @@ export const kinds = {
     guard: 'record',
     encrypted: { 'link.ownKey': 'reencrypt' },
   },
-  keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'genesis' },
+  keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'key-factory' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
   rotation: {
@@ -313,7 +313,7 @@ export const kinds = {
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },
-  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'genesis' },
+  reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'key-factory' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, large: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, large: true, guard: 'link' },
 } as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }
@@ -366,13 +366,13 @@ export const guardedPartitions = (table: Spec['table'], of: (guard: Guard) => bo
 /** Partitions of the table `cluster` that hold sums and hashes of trees. */
 export const treePartitions = 't#*'
 /**
- * Partitions of the table `cluster` that hold the journal: its head, its cells, its tree. What stands there are no
+ * Partitions of the table `cluster` that hold the journal: its head, its journal entries, its tree. What stands there are no
  * items of a kind, and nothing but the port `journal` touches them.
  */
 export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
 
-/** Those of its cells alone. */
-export const cellPartitions: readonly string[] = ['j#*']
+/** Those of its journal entries alone. */
+export const entryPartitions: readonly string[] = ['j#*']
 
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {

@@ -1,6 +1,7 @@
 import { defined } from '../values/defined.ts'
 import type { Change, Expected } from './changes.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
+import { byOwnNames, byStoredNames } from './stored-names.ts'
 
 /** Names of the tables. */
 export interface Tables {
@@ -55,7 +56,7 @@ interface Conditional {
 }
 
 /** Items that die are deleted by the engine an hour after they stopped counting. */
-const GRACE = 3600
+const DELETION_GRACE_SECONDS = 3600
 
 /** Bytes that a key's two parts, and an item as a whole, may have. */
 const LONGEST_KEY = { pk: 2048, sk: 1024 }
@@ -112,7 +113,7 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
 
 /** When the engine may delete an item that dies, where no journal says otherwise. */
 export const plainTtl = (expires: number | undefined): number | undefined =>
-  expires === undefined ? undefined : expires + GRACE
+  expires === undefined ? undefined : expires + DELETION_GRACE_SECONDS
 
 /** An item as a change stores it, but for what the way of writing decides: the engine's time, the place in a tree. */
 export function toStored(
@@ -162,17 +163,18 @@ export function belowJournal(write: WriteItem, since: string | undefined): Write
 /** The data of an item as they stand in the table, their counter beside them. */
 function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   const { packed, counter } = specOf(kind)
-  if (packed) return { data: JSON.stringify(data) }
-  if (counter === undefined) return { data }
-  const { [counter]: uses, ...rest } = data as Record<string, unknown>
+  const named = byStoredNames(kind, data)
+  if (packed) return { data: JSON.stringify(named) }
+  if (counter === undefined) return { data: named }
+  const { [counter]: uses, ...rest } = named as Record<string, unknown>
   return defined({ data: rest, uses: uses ? Number(uses) : undefined })
 }
 
 function readBack(kind: Kind, { data, uses }: StoredItem): unknown {
   const { packed, counter } = specOf(kind)
-  if (packed) return JSON.parse(String(data))
-  if (counter === undefined) return data
-  const rest = data as Record<string, unknown>
+  const named = byOwnNames(kind, packed ? JSON.parse(String(data)) : data)
+  if (counter === undefined) return named
+  const rest = named as Record<string, unknown>
   return { ...rest, [counter]: uses ?? rest[counter] ?? 0 }
 }
 

@@ -9,7 +9,7 @@ import {
   isCopyOfPrimary,
   linkAddress,
 } from '../model/cluster.ts'
-import { newestCellAt } from '../model/link.ts'
+import { newestEntryAt } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -40,7 +40,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq' | 'stagedAt'>
+type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'last' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -60,7 +60,7 @@ const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary'
 /** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { life: undefined } : undefined)),
+  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
@@ -106,7 +106,7 @@ function healthOf(
   head: Journaling | undefined,
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
-  const canaryAt = contact ? newestCellAt(contact, head) : 0
+  const canaryAt = contact ? newestEntryAt(contact, head) : 0
   const license = licenceOfHealth(ports.deployment)
   return {
     initialized: record !== undefined,
@@ -120,7 +120,7 @@ function healthOf(
     enterprise: true,
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
-    ...(head && record?.mode === 'primary' ? { last_wal: head.seq } : {}),
+    ...(head && record?.mode === 'primary' ? { last_wal: head.last } : {}),
     echo_duration_ms: contact?.took ?? 0,
     clock_skew_ms: contact?.skew ?? 0,
     replication_primary_canary_age_ms:

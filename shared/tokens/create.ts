@@ -1,7 +1,7 @@
 import { after, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
-import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import {
   accessorIn,
   BATCH_PREFIX,
@@ -216,7 +216,7 @@ function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] 
 function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, now: number) {
   const granted = lifetime(
     { increment: 0, ttl: wish.ttl, period: wish.period, methodMax: 0, explicitMax: wish.explicitMax },
-    { default: SYSTEM_LEASE_TTL, max: SYSTEM_LEASE_TTL },
+    { default: SYSTEM_LEASE_TTL_SECONDS, max: SYSTEM_LEASE_TTL_SECONDS },
     secondsOf(now),
     secondsOf(now),
   )

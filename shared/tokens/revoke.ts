@@ -35,7 +35,7 @@ export async function revokeAccessor(call: Call<typeof accessorField>): Promise<
   return revoking(call, accessor)
 }
 
-const TRIES = 10
+const REVOKE_TOKEN_TRIES = 10
 
 /** POST auth/token/revoke-orphan: the token only; its children live on without a parent. */
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
@@ -46,7 +46,8 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {
     for (let tries = 1; !(await orphanChildren(item, accessor, call.ports, cluster)); tries++)
-      if (tries === TRIES) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
+      if (tries === REVOKE_TOKEN_TRIES)
+        throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
   await release(call.cluster)
   // these were made while it went; one that is made later still is dead

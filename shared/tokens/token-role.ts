@@ -2,7 +2,7 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../api/ca
 import { invalid } from '../api/errors.ts'
 import { bool, list, text } from '../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../api/subject.ts'
-import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
 import { DEFAULT, policySet } from '../policies/names.ts'
 import { replace } from '../storage/changes.ts'
@@ -69,13 +69,13 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
     renewable: given.renewable ?? before.renewable,
     pathSuffix: given.path_suffix ?? before.pathSuffix,
     ...otherwiseOf(call.given.token_type, before),
-    token: mergeParameters(before.token, parametersOf(given), SYSTEM_LEASE_TTL),
+    token: mergeParameters(before.token, parametersOf(given), SYSTEM_LEASE_TTL_SECONDS),
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
     throw invalid('path_suffix may hold letters, digits, "_", "." and "-"')
   return after(
     [replace(placeOf(call, 'token-role'), stored, next)],
-    nothing([...parameterWarnings(next.token, SYSTEM_LEASE_TTL), ...patternWarnings(next)]),
+    nothing([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
   )
 }
 

@@ -1,4 +1,4 @@
-import { SYSTEM_LEASE_TTL } from '../model/mount.ts'
+import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import { accessorOf, hashOf, secondsOf } from '../model/token.ts'
 import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
 import type { FieldCipher } from '../ports.ts'
@@ -9,7 +9,7 @@ import type { Secret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 
 /** How many seconds an answer may wait: 768 h. */
-export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL
+export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL_SECONDS
 
 export interface Wrapping {
   /** body of the answer, as it would have been sent */

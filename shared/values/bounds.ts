@@ -5,7 +5,7 @@ const SECOND_MS = 1000
 const DAY_MS = 86_400_000
 
 export const bounds = {
-  /** for so long cells of the journal are kept, before the engine deletes them */
+  /** for so long journal entries are kept, before the engine deletes them */
   JOURNAL_RETENTION_DAYS: 30,
   /** for so long a secondary may count on them, once they are written */
   JOURNAL_PROMISE_DAYS: 29,
@@ -46,7 +46,7 @@ export type Bounds = Readonly<Record<keyof typeof bounds, number>>
 /** What has to hold between them, in words. */
 const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
   [
-    'a day lies between the promise and the deletion of a cell: the engine’s clock is not ours',
+    'a day lies between the promise and the deletion of a journal entry: the engine’s clock is not ours',
     all => all.JOURNAL_PROMISE_DAYS + 1 <= all.JOURNAL_RETENTION_DAYS,
   ],
   ['a lease outlasts two heartbeats', all => 2 * all.HEARTBEAT_MS < all.PULLER_LEASE_MS],
@@ -75,5 +75,5 @@ export const brokenRelations = (all: Bounds): string[] =>
 const broken = brokenRelations(bounds)
 if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.join('; ')}`)
 
-/** Milliseconds for which cells are promised to others. */
+/** Milliseconds for which journal entries are promised to others. */
 export const JOURNAL_PROMISE_MS = bounds.JOURNAL_PROMISE_DAYS * DAY_MS

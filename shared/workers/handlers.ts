@@ -7,14 +7,14 @@ import { closeCopy } from '../journal/close-copy.ts'
 import { finishStepDown } from '../journal/step-down.ts'
 import { tellRoleEvents } from '../journal/tell-events.ts'
 import type { CarryTo } from '../link/carry.ts'
-import { askBeforeServing, chase } from '../link/outgoing/chase.ts'
+import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { forgetRecoveryKey } from '../replication/manage/forget-recovery-key.ts'
 import { watchPeers } from '../replication/manage/watch-peers.ts'
-import { tendOperation } from '../replication/operation/tend.ts'
+import { maintainOperation } from '../replication/operation/maintain.ts'
+import { closeHoles, maintainJournal, pacedRefresh } from '../replication/primary/maintain.ts'
 import { tellsNews } from '../replication/primary/news.ts'
-import { closeHoles, pacedRefresh, tendJournal } from '../replication/primary/tend.ts'
-import { tendReencryption } from '../replication/reencryption/tend.ts'
+import { maintainReencryption } from '../replication/reencryption/maintain.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { bounds } from '../values/bounds.ts'
@@ -33,7 +33,7 @@ export const jobHandler =
     runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
 
 /**
- * Cells that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
+ * Journal entries that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
  * no change of role untold.
  * @param notify tells secondaries that there is something to fetch
  */
@@ -42,19 +42,19 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
-    const cells = cellsIn(event)
-    if (cells) {
+    const entries = entriesIn(event)
+    if (entries) {
       await closeHoles(ports)
-      if (!(await tellsNews(ports, cells))) return
+      if (!(await tellsNews(ports, entries))) return
       await notify().catch(otherwise('secondaries are not told'))
-      return refresh(cells.length >= STREAM_BATCH)
+      return refresh(entries.length >= STREAM_BATCH)
     }
     tellEnd(event, ports)
     await closeCopy(ports)
-    await tendOperation(ports).catch(otherwise('an operation waits'))
+    await maintainOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
-    await tendReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
-    await tendJournal(ports, 'all')
+    await maintainReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
+    await maintainJournal(ports, 'all')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
@@ -74,14 +74,16 @@ function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
-interface CellRecord {
+interface EntryRecord {
   dynamodb?: { Keys?: { sk?: { S?: unknown } } }
 }
 
 /** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
-function cellsIn(event: unknown): unknown[] | undefined {
+function entriesIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
-  return Array.isArray(Records) ? Records.map(({ dynamodb }: CellRecord) => dynamodb?.Keys?.sk?.S) : undefined
+  return Array.isArray(Records)
+    ? Records.map(({ dynamodb }: EntryRecord) => dynamodb?.Keys?.sk?.S)
+    : undefined
 }
 
 /** The hourly round. */
@@ -104,7 +106,7 @@ export const pullHandler =
   async (event: unknown, context: Context): Promise<void> => {
     if (isReturn(event)) return askBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, endOf(ports, context) - RUN_REST_MS)
-    await chase(ports, carryTo, deadline).catch((error: unknown) =>
+    await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),
     )
     return pull(ports, connectBy(carryTo, ports), { deadline, standsBy: isSchedule(event) })

@@ -6,9 +6,10 @@ import { tidyLists } from '../auth-method/tidy/settings.ts'
 import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
-import { stampAll } from '../replication/primary/stamp.ts'
-import { unstampAll } from '../replication/primary/unstamp.ts'
+import { backfillAll } from '../replication/primary/backfill.ts'
+import { detachAll } from '../replication/primary/detach.ts'
 import { reencrypt } from '../replication/reencryption/run.ts'
+import { byOwnNames } from '../storage/stored-names.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -40,15 +41,15 @@ export const jobs = {
   ),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
   'journal-stamp': job(
-    v.object({ life: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
-    stampAll,
+    v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
+    backfillAll,
   ),
   'journal-unstamp': job(
     v.object({
-      ...{ since: v.string(), life: v.optional(v.string()), dropped: v.optional(count) },
+      ...{ since: v.string(), treeId: v.optional(v.string()), dropped: v.optional(count) },
       ...{ notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) },
     }),
-    unstampAll,
+    detachAll,
   ),
   reencrypt: job(v.object({}), reencrypt),
   'token-tidy': job(v.object({ of: v.picklist(['token', 'child']), at: scanPlace }), tidyTokens),
@@ -65,7 +66,7 @@ export async function runJob(payload: unknown, ports: Ports, deadline: number): 
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
   const { value: result, calls } = await ports.meter.measured(() =>
-    work(jobRun(ports, deadline), v.parse(schema, payload)),
+    work(jobRun(ports, deadline), v.parse(schema, byOwnNames('job', payload as object))),
   )
   ports.log.info('job', {
     job: name,

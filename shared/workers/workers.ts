@@ -37,7 +37,7 @@ export const workers = {
       'read',
       'write',
       'mint',
-      'genesis',
+      'key-factory',
       'link',
       'recovery',
       'scan',
@@ -51,7 +51,7 @@ export const workers = {
     timeout: 10,
   },
   'on-pull': {
-    uses: ['read', 'journal', 'apply', 'link', 'genesis', 'authorities'],
+    uses: ['read', 'journal', 'apply', 'link', 'key-factory', 'authorities'],
     summary:
       'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
     // a run lasts a minute, and ends what it has in hand
@@ -64,7 +64,7 @@ export const workers = {
     uses: [
       'read',
       'write',
-      'genesis',
+      'key-factory',
       'journal',
       'apply',
       'link',

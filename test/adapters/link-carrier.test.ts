@@ -79,7 +79,7 @@ describe('what carries calls', () => {
     const seen: string[] = []
     const { url } = await listening(createHttp2Server(router(seen)))
     const one = await admitted([url])
-    expect((await one.echo()).epoch).toBe(w.epoch)
+    expect((await one.heartbeat()).epoch).toBe(w.epoch)
     expect(seen).toEqual(['Activate', 'Echo'])
   })
 
@@ -89,7 +89,7 @@ describe('what carries calls', () => {
     const one = await admitted([url])
     for (let count = 0; count < 3; count++) {
       w.clock.ms += 1000
-      await one.echo()
+      await one.heartbeat()
     }
     expect(seen).toEqual(Array.from({ length: 4 }, () => 'application/grpc-web+proto'))
   })
@@ -100,7 +100,7 @@ describe('what carries calls', () => {
     const one = await admitted([url])
     await w.revoke('west')
     w.clock.ms += 1000
-    const error = await one.echo().catch((cause: unknown) => cause)
+    const error = await one.heartbeat().catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(LinkRefused)
     expect(error).toMatchObject({
       code: 'permission_denied',
@@ -112,7 +112,7 @@ describe('what carries calls', () => {
     w = await primaryWorld({ clusterAddr: '' })
     Object.assign(w.ports.deployment, { plainEndpoints: true })
     const { url } = await listening(createHttp2Server(router([])))
-    expect((await (await admitted([url])).echo()).addresses).toEqual([url])
+    expect((await (await admitted([url])).heartbeat()).addresses).toEqual([url])
   })
 
   test('brings large answers whole', async () => {
@@ -135,10 +135,10 @@ test('a host offers gRPC, and passes every call on to its gateway', async () => 
   const port = await startLinkPort(url)
   onTestFinished(() => port.close())
   const one = await admitted([port.url])
-  expect((await one.echo()).epoch).toBe(w.epoch)
+  expect((await one.heartbeat()).epoch).toBe(w.epoch)
   await w.revoke('west')
   w.clock.ms += 1000
-  await expect(one.echo()).rejects.toMatchObject({ code: 'permission_denied' })
+  await expect(one.heartbeat()).rejects.toMatchObject({ code: 'permission_denied' })
   expect(seen).toHaveLength(3)
 })
 
@@ -160,7 +160,7 @@ describe('connections', () => {
     const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
     const { url, cut } = await listening(server)
     const one = await admitted([url])
-    await one.echo()
+    await one.heartbeat()
     cut()
     w.clock.ms += 1000
     expect((await one.source.keyring({ term: 1 })).term).toBe(1)
@@ -171,7 +171,7 @@ describe('connections', () => {
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
     const one = await admitted([dead, url])
-    await one.echo()
+    await one.heartbeat()
     expect(seen).toHaveLength(2)
   })
 
@@ -232,11 +232,11 @@ describe('what is not trusted', () => {
       await w.revoke('west')
       w.clock.ms += 1000
       const one = await admitted([url], secrets.cert)
-      expect((await one.echo()).epoch).toBe(w.epoch)
+      expect((await one.heartbeat()).epoch).toBe(w.epoch)
       const other = follower(w, 'west', {
         carry: carrier()({ addresses: [url], ca: tlsOf('another').cert }),
       })
-      await expect(other.echo()).rejects.toThrow(LinkSilent)
+      await expect(other.heartbeat()).rejects.toThrow(LinkSilent)
     },
   )
 
@@ -246,28 +246,28 @@ describe('what is not trusted', () => {
       const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
       return (await listening(server, 'https')).url
     }
-    const echoOver = async (url: string, carryTo: CarryTo, ca?: string) => {
+    const heartbeatOver = async (url: string, carryTo: CarryTo, ca?: string) => {
       const one = follower(w, 'west', { carry: carryTo({ addresses: [url], ca }) })
       await one.activateBy(await w.token('west'))
       w.clock.ms += 1000
-      return (await one.echo()).epoch
+      return (await one.heartbeat()).epoch
     }
     const shipped = { shipped: async () => new Map([['own.pem', authority.cert]]) }
 
     test('is trusted where the authority is given, or shipped with the deployment', async () => {
-      expect(await echoOver(await answering(), carrier(), authority.cert)).toBe(w.epoch)
+      expect(await heartbeatOver(await answering(), carrier(), authority.cert)).toBe(w.epoch)
       w = await primaryWorld()
-      expect(await echoOver(await answering(), carrier(shipped))).toBe(w.epoch)
+      expect(await heartbeatOver(await answering(), carrier(shipped))).toBe(w.epoch)
     })
 
     test('is never trusted for another name, nor where other authorities are given', async () => {
       const elsewhere = await answering(['elsewhere.example'])
-      await expect(echoOver(elsewhere, carrier(), authority.cert)).rejects.toThrow(
+      await expect(heartbeatOver(elsewhere, carrier(), authority.cert)).rejects.toThrow(
         /IP: 127.0.0.1 is not in the cert/,
       )
       await w.revoke('west')
       const other = newAuthority('another organisation').cert
-      await expect(echoOver(await answering(), carrier(shipped), other)).rejects.toThrow(
+      await expect(heartbeatOver(await answering(), carrier(shipped), other)).rejects.toThrow(
         /unable to verify|unable to get/,
       )
     })

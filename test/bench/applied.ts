@@ -7,9 +7,9 @@ import { HOME } from '../../infra/local/home.ts'
 import { startStorageTap } from '../../infra/local/storage-tap-port.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
-import type { Cell, CellChange } from '../../shared/journal/cell.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { firstHead } from '../../shared/journal/head.ts'
+import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
 import { epochName, posText } from '../../shared/journal/position.ts'
 import { leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source.ts'
@@ -18,11 +18,11 @@ import type { Follower } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
-/** How fast a secondary takes what its primary has: cells of ec2 logins, of a token and an access-list entry each. */
+/** How fast a secondary takes what its primary has: journal entries of ec2 logins, of a token and an access-list entry each. */
 export interface AppliedRate {
-  cells: number
+  entries: number
   perSecond: number
-  /** milliseconds of this process for a cell */
+  /** milliseconds of this process for a journal entry */
   cpuMs: number
 }
 
@@ -31,7 +31,7 @@ const DAY = 86_400
 const EPOCH = epochName(1, randomUUID())
 
 /** What logins of a fleet leave in the journal. @param instances that log in in turn */
-function loginCells(count: number, instances: number): Cell[] {
+function loginEntries(count: number, instances: number): JournalEntry[] {
   const at = Date.now()
   const now = Math.floor(at / 1000)
   const entries = new Map<number, StoredItem>()
@@ -50,7 +50,7 @@ function loginCells(count: number, instances: number): Cell[] {
     const token = make(plain(key('token', randomBytes(16).toString('hex')), 440), true, now + 30 * DAY)
     const instance = index % instances
     const entry = make(plain(key('access', 'mount', `i-${instance}`), 160), false, now + DAY)
-    const change = (item: StoredItem, before?: StoredItem): CellChange => ({
+    const change = (item: StoredItem, before?: StoredItem): EntryChange => ({
       ...{ kind: item.kind, pk: item.pk, sk: item.sk },
       ...{ prev: before ? leafIn(before) : null, next: leafIn(item), item },
     })
@@ -62,22 +62,22 @@ function loginCells(count: number, instances: number): Cell[] {
 
 const CELLS_AT_ONCE = 1200
 
-/** A primary that has all of its cells in memory: what the link costs is not counted. */
-function linkOver(cells: readonly Cell[]): SourceLink {
-  const line = [[EPOCH, 1]] as const
+/** A primary that has all of its journal entries in memory: what the link costs is not counted. */
+function linkOver(entries: readonly JournalEntry[]): SourceLink {
+  const lineage = [[EPOCH, 1]] as const
   const never = async () => {
     throw new Error('not asked for here')
   }
   return {
     ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
-    echo: async () => ({
-      ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, line },
+    heartbeat: async () => ({
+      ...{ time: Date.now(), seq: entries.length, frontier: entries.length, epoch: EPOCH, lineage },
       ...{ addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0, term: '' },
     }),
-    cells: async ({ from }) => ({
-      cells: cells.slice(from, from + CELLS_AT_ONCE),
-      line,
-      frontier: Math.min(cells.length, from + CELLS_AT_ONCE),
+    entries: async ({ from }) => ({
+      entries: entries.slice(from, from + CELLS_AT_ONCE),
+      lineage,
+      frontier: Math.min(entries.length, from + CELLS_AT_ONCE),
     }),
   } as SourceLink
 }
@@ -103,8 +103,8 @@ export async function appliedRate(
     () => clientOf(tap?.url ?? engine, HOME.region, credentials),
   )
   await journal.moveHead('none', { ...firstHead(EPOCH, 1), mode: 'applying', own: '' })
-  const cells = loginCells(count, instances)
-  const link = linkOver(cells)
+  const entries = loginEntries(count, instances)
+  const link = linkOver(entries)
   const say = () => undefined
   const follower: Follower = {
     own: {
@@ -118,19 +118,24 @@ export async function appliedRate(
     cluster: async () => undefined,
     link,
     linkName: '',
-    life: suffix.slice(0, 8),
+    treeId: suffix.slice(0, 8),
     hasTime: () => true,
-    hold: async needs => needs,
+    holdTerms: async needs => needs,
     take: async () => undefined,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: 0 },
-    source: await link.echo({ position: { epoch: '', seq: 0 }, state: 'idle', address: '', apiAddress: '' }),
+    reported: { state: 'idle', synced: 0 },
+    source: await link.heartbeat({
+      position: { epoch: '', seq: 0 },
+      state: 'idle',
+      address: '',
+      apiAddress: '',
+    }),
   }
   const [began, before] = [performance.now(), process.cpuUsage()]
-  while (((await journal.head())?.done ?? 0) < count) await followOn(follower)
+  while (((await journal.head())?.applied ?? 0) < count) await followOn(follower)
   const { user, system } = process.cpuUsage(before)
   const perSecond = (count / (performance.now() - began)) * 1000
   await tap?.close()
-  return { cells: count, perSecond, cpuMs: (user + system) / 1000 / count }
+  return { entries: count, perSecond, cpuMs: (user + system) / 1000 / count }
 }

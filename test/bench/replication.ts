@@ -34,7 +34,7 @@ const INSTANCES = 400
 const SECONDS = 8
 const LAG_SECONDS = 70
 const AT_ONCE = 16
-/** Cells that are applied, and milliseconds for which transactions keep their items as on AWS. */
+/** Journal entries that are applied, and milliseconds for which transactions keep their items as on AWS. */
 const CELLS = 8000
 const TAKES_FOR = 5
 /** Items over which the journal is begun, and which the first sync fetches. */
@@ -97,7 +97,7 @@ async function applied(host: Host, { print, results }: BenchTools): Promise<void
     const rate = await appliedRate(ground, { count: CELLS, ...options })
     results[`applied ${name}`] = rate
     print(
-      `  ${name}: ${rate.perSecond.toFixed(0)}/s   (${rate.cpuMs.toFixed(2)} ms of its process for a cell)`,
+      `  ${name}: ${rate.perSecond.toFixed(0)}/s   (${rate.cpuMs.toFixed(2)} ms of its process for a journal entry)`,
     )
   }
 }
@@ -168,10 +168,10 @@ async function units(host: Host, world: World, { print, results }: BenchTools): 
   for (const type of ['ec2', 'iam'] as const) {
     await fetch(`${host.base_url}/auth/cloud/login`, { method: 'POST', body: world[type][0] ?? '' })
     const head = await journal.head()
-    const cells = head ? await journal.cells(head.line, head.seq - 10, head.seq) : []
-    const cell = cells.findLast(one => one?.body.some(({ kind }) => kind === 'token'))
-    if (!cell) throw new Error('the login is not in the journal')
-    const { primary, secondary } = writeUnits(cell)
+    const entries = head ? await journal.entries(head.lineage, head.last - 10, head.last) : []
+    const entry = entries.findLast(one => one?.body.some(({ kind }) => kind === 'token'))
+    if (!entry) throw new Error('the login is not in the journal')
+    const { primary, secondary } = writeUnits(entry)
     results[`units ${type}`] = { primary, secondary }
     print(`  ${type}   ${primary} and ${secondary}   (${MODEL[type].join(' and ')})`)
   }
@@ -216,14 +216,14 @@ async function lag(
   const written: Sample[] = []
   const done: Sample[] = []
   let ended = false
-  const watch = async (journal: Journal, samples: Sample[], of: 'seq' | 'done') => {
+  const watch = async (journal: Journal, samples: Sample[], of: 'last' | 'applied') => {
     while (!ended) {
       const head = await journal.head()
       if (head) samples.push({ at: performance.now(), seq: head[of] })
       await setTimeout(SAMPLE_MS)
     }
   }
-  const watching = Promise.all([watch(primary, written, 'seq'), watch(secondary, done, 'done')])
+  const watching = Promise.all([watch(primary, written, 'last'), watch(secondary, done, 'applied')])
   const url = `${east.base_url}/auth/cloud/login`
   const order = { url, bodies: world.ec2, concurrency: AT_ONCE, seconds: LAG_SECONDS, perSecond }
   const caughtUp = () =>

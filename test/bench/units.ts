@@ -1,5 +1,5 @@
-import type { Cell, CellChange } from '../../shared/journal/cell.ts'
-import { encodeBody } from '../../shared/journal/cell.ts'
+import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
+import { encodeBody } from '../../shared/journal/journal-entry.ts'
 import { bucketOf, bucketText } from '../../shared/journal/tree.ts'
 
 /** Write units of a journaled commit on AWS, by the sizes of what it has written. */
@@ -19,21 +19,21 @@ function bytesOf(value: unknown): number {
 
 const kilobytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024))
 
-/** What the text of a bucket, and what `id`, `at`, `ttl` and the names of a cell come to. */
+/** What the text of a bucket, and what `id`, `at`, `ttl` and the names of a journal entry come to. */
 const BUCKET = 45
 const CELL = 120
 
 /** A transaction takes two units for a kilobyte, an index one; `expiry` is written twice where its sort key changes. */
-function unitsOfItem({ item, prev }: CellChange): number {
+function unitsOfItem({ item, prev }: EntryChange): number {
   if (!item) return 2
   const tree = prev ? 0 : 1
   const expiry = item.due === undefined ? 0 : prev ? 2 : 1
   return 2 * kilobytes(bytesOf(item) + BUCKET) + tree + expiry
 }
 
-export function writeUnits({ body }: Cell): WriteUnits {
+export function writeUnits({ body }: JournalEntry): WriteUnits {
   const buckets = new Set(body.map(({ kind, pk, sk }) => bucketText(bucketOf('life', kind, pk, sk))))
   const written = body.reduce((sum, change) => sum + unitsOfItem(change), 0) + 2 * buckets.size
-  const cell = kilobytes(encodeBody(body).length + CELL)
-  return { primary: 1 + 2 * cell + written, secondary: cell + written }
+  const entry = kilobytes(encodeBody(body).length + CELL)
+  return { primary: 1 + 2 * entry + written, secondary: entry + written }
 }

@@ -1,12 +1,12 @@
-import type { Cell, CellChange } from '../../shared/journal/cell.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
+import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
 import { type Epoch, posText } from '../../shared/journal/position.ts'
 import { bucketOf, bucketText, leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { Kind } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 const EPOCH: Epoch = '000001.aaaaaaaaaaaa'
-export const LIFE = 'life'
+export const TREE_ID = 'life'
 
 /** Where an item stands: policies never expire, tokens do. */
 export interface Place {
@@ -25,7 +25,7 @@ export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   const seen = new Map<string, Place>()
   for (let index = 0; ; index++) {
     const b = policyAt(`p${index}`)
-    const place = bucketText(bucketOf(LIFE, b.kind, b.pk, b.sk))
+    const place = bucketText(bucketOf(TREE_ID, b.kind, b.pk, b.sk))
     const a = seen.get(place)
     if (a) return { a, b, apart: [...seen.values()].find(one => one !== a) ?? a }
     seen.set(place, b)
@@ -37,23 +37,23 @@ export type Doing = readonly [place: Place, value: string | null, expires?: numb
 
 /** A cluster that commits, and keeps its log. */
 export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, StoredItem>()) {
-  const cells: Cell[] = []
+  const entries: JournalEntry[] = []
   /** @param at epoch milliseconds */
-  const commit = (at: number, ...doings: Doing[]): Cell => {
-    const seq = start + cells.length
+  const commit = (at: number, ...doings: Doing[]): JournalEntry => {
+    const seq = start + entries.length
     const pos = posText({ epoch, seq })
-    const body = doings.map(([place, value, expires]): CellChange => {
+    const body = doings.map(([place, value, expires]): EntryChange => {
       const own = items.get(nameOf(place))
       const item = value === null ? null : stored(place, value, pos, at, expires)
       if (item) items.set(nameOf(place), item)
       else items.delete(nameOf(place))
       return { ...place, prev: own ? leafIn(own) : null, next: item && leafIn(item), item }
     })
-    const cell: Cell = { epoch, seq, id: `commit ${epoch} ${seq}`, at, body }
-    cells.push(cell)
-    return cell
+    const entry: JournalEntry = { epoch, seq, id: `commit ${epoch} ${seq}`, at, body }
+    entries.push(entry)
+    return entry
   }
-  return { commit, cells, items }
+  return { commit, entries, items }
 }
 
 function stored(place: Place, value: string, pos: string, at: number, expires?: number): StoredItem {

@@ -86,12 +86,12 @@ async function logInUntil(cut: Cut, workload: Workload): Promise<void> {
 
 const unanswered: Reply = { status: 0, headers: {}, text: '', body: undefined }
 
-const PATIENCE_MS = 100_000
+const LOGINS_TIMEOUT_MS = 100_000
 
 /** Waits for some logins more. @throws when the host ends before, or nobody is let in */
 async function acknowledged(more: number, cut: Cut): Promise<void> {
   const wanted = count() + more
-  const end = Date.now() + PATIENCE_MS
+  const end = Date.now() + LOGINS_TIMEOUT_MS
   while (count() < wanted && !cut.made) {
     if (hasEnded(run.child) || Date.now() > end)
       throw new Error(

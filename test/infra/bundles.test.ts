@@ -7,7 +7,7 @@ import { usesOfFunction } from '../../infra/build/uses.ts'
 import { bundlesOfSources } from '../../infra/local/synth.ts'
 
 /** Bundling takes half a minute of a processor, milliseconds. */
-const PATIENCE = 300_000
+const BUNDLING_TIMEOUT_MS = 300_000
 
 let directory = ''
 
@@ -16,7 +16,7 @@ let bundles: Record<string, Metafile>
 beforeAll(async () => {
   directory = await bundlesOfSources()
   bundles = JSON.parse(readFileSync(`${directory}/metafiles.json`, 'utf8'))
-}, PATIENCE)
+}, BUNDLING_TIMEOUT_MS)
 
 const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?? {})
 const holds = (name: string, library: string): boolean =>

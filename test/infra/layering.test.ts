@@ -13,7 +13,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
-      of: /^shared\/journal\/(position|head|generation|tree|cell|journal)\.ts$/,
+      of: /^shared\/journal\/(position|head|generation|tree|journal-entry|journal)\.ts$/,
       may: ['storage', 'values'],
       typesFrom: ['model'],
     },
@@ -50,7 +50,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'workers',
       of: /^shared\/workers\//,
-      may: ['api', 'domain', 'values'],
+      may: ['api', 'domain', 'storage', 'values'],
       typesFrom: ['messages', 'model', 'ports'],
     },
     {

@@ -377,7 +377,7 @@ const actions: Record<Use, readonly string[]> = {
   peers: [],
   events: ['events:PutEvents'],
   workflow: ['states:SendTaskSuccess', 'states:StartExecution'],
-  genesis: ['dynamodb:PutItem', 'kms:GenerateDataKey'],
+  'key-factory': ['dynamodb:PutItem', 'kms:GenerateDataKey'],
   recovery: ['dynamodb:PutItem'],
   role: ['dynamodb:PutItem'],
   ceremony: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],

@@ -5,8 +5,8 @@ import { warmSnapshot } from '../support/set/play.ts'
 
 // `npm run bench -- --rest`: what a pair at rest asks in a minute, and what that costs in a month.
 
-const line = (...cells: (string | number)[]): void => {
-  const [name = '', ...rest] = cells.map(one => (typeof one === 'number' ? one.toFixed(2) : one))
+const line = (...entries: (string | number)[]): void => {
+  const [name = '', ...rest] = entries.map(one => (typeof one === 'number' ? one.toFixed(2) : one))
   process.stdout.write(`  ${name.padEnd(22)}${rest.map(one => one.padStart(12)).join('')}\n`)
 }
 

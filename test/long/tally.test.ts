@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { ttlOf } from '../../shared/journal/generation.ts'
-import { leafOf, placed } from '../../shared/journal/tree.ts'
+import { leafOf, placeInTree } from '../../shared/journal/tree.ts'
 import { countIn, newTally } from '../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
@@ -22,7 +22,7 @@ function token(index: number): StoredItem {
     data: { policies: ['default', 'web'], path: 'auth/cloud/login', createdAt: now, n: index },
     ...{ expires: now + 1000, ttl: ttlOf(gen) },
   }
-  return placed({ ...item, leaf: leafOf(item) }, 'life')
+  return placeInTree({ ...item, leaf: leafOf(item) }, 'life')
 }
 
 /** Megabytes that a tally of so many items holds. */

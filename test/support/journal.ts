@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { epochName } from '../../shared/journal/position.ts'
-import { bucketText, deltasOf, leafIn, leafInLife, leafOf, live } from '../../shared/journal/tree.ts'
+import { bucketText, deltasOf, leafIn, leafInTree, leafOf, sumLive } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
 /** Begins a journal of its own in the tables of a host, and gives the cluster record's part of it. */
-export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; life: string }> {
+export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
   const epoch = epochName(1, fresh('0000'))
   const head = firstHead(epoch, 1)
   if ((await journal.moveHead('none', head)) === 'refused') await journal.moveHead({}, head)
-  return { mode: 'primary', epoch, life: fresh() }
+  return { mode: 'primary', epoch, treeId: fresh() }
 }
 
 /** Everything in the table `data`, as it stands. */
@@ -31,19 +31,19 @@ const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
 /** The journal of this cluster from its beginning, position by position. */
 export async function replayed(journal: Journal) {
   const head = (await journal.head()) as Head
-  const cells = await journal.cells(head.line, 0, head.seq)
-  const holes = cells.flatMap((cell, index) => (cell ? [] : [index + 1]))
+  const entries = await journal.entries(head.lineage, 0, head.last)
+  const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
-  /** positions at which a cell names another previous leaf than the journal left */
+  /** positions at which a journal entry names another previous leaf than the journal left */
   const torn: string[] = []
-  for (const cell of cells)
-    for (const change of cell?.body ?? []) {
+  for (const entry of entries)
+    for (const change of entry?.body ?? []) {
       const before = table.get(nameOf(change))
-      if ((before?.leaf ?? null) !== (change.prev?.leaf ?? null)) torn.push(`${cell?.seq} ${nameOf(change)}`)
+      if ((before?.leaf ?? null) !== (change.prev?.leaf ?? null)) torn.push(`${entry?.seq} ${nameOf(change)}`)
       if (change.item) table.set(nameOf(change), change.item)
       else table.delete(nameOf(change))
     }
-  return { head, cells, holes, table, torn }
+  return { head, entries, holes, table, torn }
 }
 
 /** What the journal says against what stands: names of items that differ, sorted. */
@@ -63,22 +63,22 @@ const NOTHING = '0,0,0'
 /** Buckets of a tree whose sums are not those of the items in them, and items whose leaf is not that of their content. */
 export async function wrongSums(
   journal: Journal,
-  life: string,
+  treeId: string,
   now = Math.floor(Date.now() / 1000),
 ): Promise<string[]> {
-  const items = (await standing(journal)).filter(item => leafInLife(item, life))
+  const items = (await standing(journal)).filter(item => leafInTree(item, treeId))
   const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
   const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
   const wanted = new Map(
-    deltasOf(life, changes, now)
-      .map(({ bucket, sums }) => [bucketText(bucket), live(sums, now).join()] as const)
+    deltasOf(treeId, changes, now)
+      .map(({ bucket, sums }) => [bucketText(bucket), sumLive(sums, now).join()] as const)
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
-  const touched = (await replayed(journal)).cells.flatMap(cell => deltasOf(life, cell?.body ?? [], now))
-  for (const pk of new Set([...touched, ...deltasOf(life, changes, now)].map(({ bucket }) => bucket.pk)))
+  const touched = (await replayed(journal)).entries.flatMap(entry => deltasOf(treeId, entry?.body ?? [], now))
+  for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
     for (const [sk, { sums }] of await journal.page(pk)) {
-      const sum = live(sums, now).join()
+      const sum = sumLive(sums, now).join()
       if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)
     }
   const buckets = [...new Set([...wanted.keys(), ...found.keys()])].filter(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
+import type { kmsKeyFactory } from '../../shared/adapters/aws/cipher.ts'
 import { ApiError } from '../../shared/api/errors.ts'
 
-type Kms = Parameters<typeof kmsGenesis>[0]['kms']
+type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']
 
 /** A KMS key of one cluster alone. `setEnabled`: as its administrators do, for all who use it from then on. */
 export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {

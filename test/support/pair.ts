@@ -3,20 +3,20 @@ import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
-import { kmsCipher, kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
-import { type CellChange, noopCell } from '../../shared/journal/cell.ts'
 import { endEpoch } from '../../shared/journal/density.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
-import { common, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
-import { deltasOf, leafIn, leafInLife, leafOf, placed } from '../../shared/journal/tree.ts'
+import { type EntryChange, noopEntry } from '../../shared/journal/journal-entry.ts'
+import { compareLineages, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
+import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
-import { tree } from '../../shared/link/serve/reading.ts'
+import { serveTree } from '../../shared/link/serve/reading.ts'
 import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
@@ -46,7 +46,7 @@ export type Member = Awaited<ReturnType<typeof member>>
 
 export async function member(clock = { ms: Date.now() }) {
   const { tables, connect } = isReal ? await engineTables() : memoryTables()
-  const [id, life] = [randomUUID(), randomUUID().slice(0, 8)]
+  const [id, treeId] = [randomUUID(), randomUUID().slice(0, 8)]
   const around = {
     tables,
     clock: {
@@ -69,9 +69,9 @@ export async function member(clock = { ms: Date.now() }) {
   const { entropy } = around
   const keys = {
     cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
-    genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
+    keyFactory: kmsKeyFactory({ keyArn: 'own', entropy, kms }),
   }
-  return { id, life, journal, store, turn: clock, as, ...around, ...keys }
+  return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
 
 /** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
@@ -117,8 +117,8 @@ function memoryTables() {
 }
 
 /** Initialises a member: a cluster that is in no set, with a keyring of its own. */
-export async function asAlone({ genesis, store, cipher, id, turn }: Member): Promise<void> {
-  const { keyring } = await genesis.newKeyring(turn.ms)
+export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): Promise<void> {
+  const { keyring } = await keyFactory.newKeyring(turn.ms)
   const record: ClusterRecord = {
     ...{ id, name: 'test', mode: 'disabled', initialisedAt: turn.ms },
     ...{ keyring: keyring.id, term: keyring.term },
@@ -156,10 +156,10 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         throw new LinkRefused('permission_denied', 'the token has been used')
       used.set(token, shown)
       const { keyring } = await at.cipher.exportTo(exchange, set)
-      const { epoch, line } = await headOf(at)
+      const { epoch, lineage } = await headOf(at)
       const key64 = keysOf(pair).signing.toString('base64')
       return {
-        ...{ set, primary: at.id, epoch, line, keyring, primaryKey: key64, addresses: ['http://east'] },
+        ...{ set, primary: at.id, epoch, lineage, keyring, primaryKey: key64, addresses: ['http://east'] },
         met: [],
         recovery: { shares: 5, threshold: 3 },
         chain: [],
@@ -177,7 +177,7 @@ export async function asPrimary({ journal, id }: Member): Promise<void> {
 
 /** What the head of a wiped cluster is. */
 export async function asWiped({ journal }: Member): Promise<void> {
-  const head: Head = { ...firstHead('', 0), mode: 'syncing', own: '', line: [], dirty: 'all' }
+  const head: Head = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' }
   await journal.moveHead('none', head)
 }
 
@@ -196,13 +196,13 @@ export async function commit(at: Member, ...doings: Doing[]): Promise<number | u
     const own = await at.journal.raw(doings.map(([place]) => place))
     const { elements } = written(at, { epoch, ...given }, doings, own)
     if ((await at.journal.transact(elements)) === 'done') return given.seq
-    await at.journal.putCell(noopCell({ epoch, seq: given.seq }, at.turn.ms))
+    await at.journal.putEntry(noopEntry({ epoch, seq: given.seq }, at.turn.ms))
   }
 }
 
 function written(
   at: Member,
-  position: { epoch: string; seq: number; hold: number },
+  position: { epoch: string; seq: number; incarnation: number },
   doings: readonly Doing[],
   own: readonly (StoredItem | undefined)[],
 ) {
@@ -211,19 +211,19 @@ function written(
   const pairs = doings
     .map((doing, index) => ({ doing, mine: own[index] }))
     .filter(({ doing: [, value], mine }) => value !== null || mine)
-  const body = pairs.map(({ doing: [place, value, expires], mine }): CellChange => {
+  const body = pairs.map(({ doing: [place, value, expires], mine }): EntryChange => {
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
-    return { ...place, prev: mine ? leafInLife(mine, at.life) : null, next: item && leafIn(item), item }
+    return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
   })
-  const mark = markText(position.hold, pos)
+  const mark = markText(position.incarnation, pos)
   const elements: Element[] = [
     ...pairs.map(({ mine }, index) => {
-      const { kind, pk, sk, item } = body[index] as CellChange
-      const put = item && placed(item, at.life)
+      const { kind, pk, sk, item } = body[index] as EntryChange
+      const put = item && placeInTree(item, at.treeId)
       return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
     }),
-    { cell: { ...position, id: randomUUID(), at: at.turn.ms, body } },
-    ...deltasOf(at.life, body, now).map(delta => ({ ...delta, mark })),
+    { entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
+    ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }
 }
@@ -244,13 +244,25 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
 /** Takes over as a forced promotion does, once everything staged is applied. */
 export async function claim(at: Member): Promise<void> {
   const head = await headOf(at)
-  const epoch = epochName(head.n + 1, at.id)
-  const { mode, hold, seq, n } = head
+  const epoch = epochName(head.maxEpoch + 1, at.id)
+  const { mode, incarnation, last, maxEpoch } = head
   await at.journal.moveHead(
-    { mode, hold, seq, n },
+    { mode, incarnation, last, maxEpoch },
     {
-      ...{ mode: 'writing', epoch, own: epoch, n: n + 1, hold: hold + 1, done: seq },
-      ...{ until: 0, dirty: null, dirtyFrom: '', line: withEpoch(head.line, epoch, seq + 1) },
+      ...{
+        mode: 'writing',
+        epoch,
+        own: epoch,
+        maxEpoch: maxEpoch + 1,
+        incarnation: incarnation + 1,
+        applied: last,
+      },
+      ...{
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
+        lineage: withEpoch(head.lineage, epoch, last + 1),
+      },
     },
   )
 }
@@ -259,11 +271,11 @@ export async function closeHead({ journal }: Member): Promise<void> {
   await journal.moveHead({ mode: 'writing' }, { mode: 'closed' })
 }
 
-/** Until where no cell is missing. */
-async function frontierOf(journal: Journal, { line, from, seq }: Head): Promise<number> {
-  const cells = await journal.cells(line, from, seq)
-  const hole = cells.indexOf(undefined)
-  return hole < 0 ? seq : from + hole
+/** Until where no journal entry is missing. */
+async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
+  const entries = await journal.entries(lineage, retainedFrom, last)
+  const hole = entries.indexOf(undefined)
+  return hole < 0 ? last : retainedFrom + hole
 }
 
 /** A primary as its secondary sees it, without anything in between. */
@@ -274,16 +286,16 @@ export function linkTo(at: Member): SourceLink {
   return {
     activate: never,
     keyring: never,
-    tree: request => tree(at.journal, request, at.life, at.turn.ms),
+    tree: request => serveTree(at.journal, request, at.treeId, at.turn.ms),
     handover: async ({ epoch }) => {
-      const end = await endEpoch(at, { epoch }, 'the heir')
+      const end = await endEpoch(at, { epoch }, 'the successor')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
       return { ...end, addresses: [], keyring: '' }
     },
-    echo: async () => {
+    heartbeat: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { seq, epoch, line } = head
+      const { last, epoch, lineage } = head
       const frontier = await frontierOf(at.journal, head)
       const rest = {
         addresses: [],
@@ -295,22 +307,22 @@ export function linkTo(at: Member): SourceLink {
         skew: 0,
         term: '',
       }
-      return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
+      return { time: at.turn.ms, seq: last, frontier, epoch, lineage, ...rest }
     },
-    cells: async ({ line, from }) => {
+    entries: async ({ lineage, from }) => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { cut, diverged } = common(head, { line, seq: from })
-      if (diverged) return { diverged: cut }
-      if (from < head.from) return { trimmed: head.from }
+      const { forkPoint, diverged } = compareLineages(head, { lineage, last: from })
+      if (diverged) return { diverged: forkPoint }
+      if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)
-      const cells = await at.journal.cells(head.line, from, Math.min(frontier, from + 700))
-      return { cells: cells.filter(cell => cell !== undefined), line: head.line, frontier }
+      const entries = await at.journal.entries(head.lineage, from, Math.min(frontier, from + 700))
+      return { entries: entries.filter(entry => entry !== undefined), lineage: head.lineage, frontier }
     },
     items: async ({ keys }) => {
       const items = await at.journal.raw(keys)
-      const { seq, line, epoch } = await headOf(at)
-      return { items, seq, line, epoch }
+      const { last, lineage, epoch } = await headOf(at)
+      return { items, seq: last, lineage, epoch }
     },
     scan: async ({ segment, of, cursor }) => {
       const page = await at.journal.scan({ index: segment, of, from: cursor })
@@ -327,21 +339,21 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     own: { journal, store, clock, entropy, log: silent, audit: { write: async () => undefined } },
     cluster: at.as,
     link,
-    life: at.life,
+    treeId: at.treeId,
     linkName: '',
     hasTime: () => true,
-    hold: async needs => needs,
+    holdTerms: async needs => needs,
     take: async () => undefined,
     from: 0,
     filled: false,
-    told: { state: 'idle', synced: 0 },
+    reported: { state: 'idle', synced: 0 },
   }
-  if (link) one.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  if (link) one.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one
 }
 
 const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
 
 /** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
-export const everythingOf = ({ journal, life, turn }: Pick<Member, 'journal' | 'life' | 'turn'>) =>
-  everythingIn(journal, life, turn.ms)
+export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>
+  everythingIn(journal, treeId, turn.ms)

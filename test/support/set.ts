@@ -82,8 +82,8 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     drop: () => ground.drop(members.map(({ tables }) => tables)),
     /** what a cluster has: items, sums as they are kept, and as they should be */
     everything: async (name: string) => {
-      const { life = '' } = await at(name).record()
-      return everythingIn(at(name).ports.journal, life, clock.now())
+      const { treeId = '' } = await at(name).record()
+      return everythingIn(at(name).ports.journal, treeId, clock.now())
     },
   }
 }
@@ -212,6 +212,12 @@ async function isEven(member: SetMember, members: readonly SetMember[]): Promise
       return record.mode === 'primary' && record.set === set ? one.head() : undefined
     }),
   )
-  const even = primaries.some(head => head?.epoch === own.epoch && head.seq === own.seq)
-  return even && own.mode === 'applying' && own.done === own.seq && own.until === 0 && own.dirty === null
+  const even = primaries.some(head => head?.epoch === own.epoch && head.last === own.last)
+  return (
+    even &&
+    own.mode === 'applying' &&
+    own.applied === own.last &&
+    own.replayUntil === 0 &&
+    own.unfinishedSync === null
+  )
 }

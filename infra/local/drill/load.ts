@@ -19,7 +19,7 @@ export interface Load {
 const WORKLOADS = 4
 const PAUSE_MS = 20
 /** No login waits longer: an answer that never comes is none. */
-const PATIENCE_MS = 60_000
+const LOGIN_TIMEOUT_MS = 60_000
 
 /**
  * Workloads that log in one after the other, each again and again.
@@ -62,7 +62,7 @@ export async function loginAt(base: string, proof: object): Promise<string | und
     const answer = await fetch(`${base}/auth/cloud/login`, {
       method: 'POST',
       body: JSON.stringify(proof),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(LOGIN_TIMEOUT_MS),
     })
     const body = (await answer.json()) as { auth?: { accessor?: string } }
     return answer.ok ? body.auth?.accessor : undefined

@@ -1,10 +1,10 @@
 import { type ControlMethod, command, runCommand } from './control/command.ts'
 import { inputs } from './control/fields.ts'
 import { documentOf, signDocument } from './documents/document.ts'
-import { callsSince } from './drills/calls.ts'
-import { arrangeFault, release } from './drills/faults.ts'
-import { arrangeLimit } from './drills/limits.ts'
-import { streamsOf } from './drills/log-groups.ts'
+import { callsSince } from './faults/calls.ts'
+import { arrangeFault, release } from './faults/faults.ts'
+import { arrangeLimit } from './faults/limits.ts'
+import { streamsOf } from './faults/log-groups.ts'
 import { allow, deny } from './identity/permissions.ts'
 import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
 import { openSession } from './identity/sessions.ts'
@@ -66,21 +66,23 @@ const commands = {
   ),
   deny: command(inputs.denial, (aws, { principalArn, action }) => done(deny(aws, principalArn, action))),
   allow: command(inputs.denial, (aws, { principalArn, action }) => done(allow(aws, principalArn, action))),
-  fault: command(inputs.fault, ({ drills }, fault) => ({ id: arrangeFault(drills.faults, fault) })),
-  clearFaults: command(inputs.nothing, ({ drills }) => done(release(drills.faults, drills.held))),
-  held: command(inputs.arranged, ({ drills }, { id }) => ({ calls: drills.held.get(id)?.length ?? 0 })),
-  release: command(inputs.arranged, ({ drills }, { id }) => done(release(drills.faults, drills.held, id))),
-  limit: command(inputs.limit, ({ drills }, limit) => done(arrangeLimit(drills.limits, limit))),
-  clearLimits: command(inputs.nothing, ({ drills }) => done(drills.limits.splice(0))),
-  dropConnections: command(inputs.nothing, ({ drills }) => done(drills.connections.drop())),
-  keyDelay: command(inputs.milliseconds, ({ drills }, { milliseconds }) => {
-    drills.keyDelayMs = milliseconds
+  fault: command(inputs.fault, ({ arranged }, fault) => ({ id: arrangeFault(arranged.faults, fault) })),
+  clearFaults: command(inputs.nothing, ({ arranged }) => done(release(arranged.faults, arranged.held))),
+  held: command(inputs.arranged, ({ arranged }, { id }) => ({ calls: arranged.held.get(id)?.length ?? 0 })),
+  release: command(inputs.arranged, ({ arranged }, { id }) =>
+    done(release(arranged.faults, arranged.held, id)),
+  ),
+  limit: command(inputs.limit, ({ arranged }, limit) => done(arrangeLimit(arranged.limits, limit))),
+  clearLimits: command(inputs.nothing, ({ arranged }) => done(arranged.limits.splice(0))),
+  dropConnections: command(inputs.nothing, ({ arranged }) => done(arranged.connections.drop())),
+  keyDelay: command(inputs.milliseconds, ({ arranged }, { milliseconds }) => {
+    arranged.keyDelayMs = milliseconds
     return null
   }),
-  calls: command(inputs.since, ({ drills }, { since }) => ({ calls: callsSince(drills.calls, since) })),
-  resetCalls: command(inputs.nothing, ({ drills }) => done(drills.calls.records.splice(0))),
+  calls: command(inputs.since, ({ arranged }, { since }) => ({ calls: callsSince(arranged.calls, since) })),
+  resetCalls: command(inputs.nothing, ({ arranged }) => done(arranged.calls.records.splice(0))),
   advance: command(inputs.seconds, (aws, { seconds }) => {
-    aws.drills.clockShiftMs += seconds * 1000
+    aws.arranged.clockShiftMs += seconds * 1000
     return { now: new Date(aws.now()).toISOString() }
   }),
   putKey: command(inputs.newKey, (aws, { alias, ...given }) => ({
@@ -89,10 +91,10 @@ const commands = {
   disableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, false), arn))),
   enableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, true), arn))),
   logEvents: command(inputs.logGroup, (aws, { group, ...given }) => {
-    const streams = streamsOf(aws.drills.logGroups, { ...placeOf(aws, given), group })
+    const streams = streamsOf(aws.arranged.logGroups, { ...placeOf(aws, given), group })
     return { events: [...streams.values()].flat() }
   }),
-  busEvents: command(inputs.nothing, ({ drills }) => ({ events: [...drills.busEvents] })),
+  busEvents: command(inputs.nothing, ({ arranged }) => ({ events: [...arranged.busEvents] })),
 }
 
 type CommandName = keyof typeof commands

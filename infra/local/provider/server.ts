@@ -11,7 +11,7 @@ export const createProviderServer = (aws: ImitatedAws): Server =>
     aws,
     (request, connection) =>
       answerControl(aws, request) ??
-      (aws.drills.connections.lives(connection)
+      (aws.arranged.connections.lives(connection)
         ? (answerMetadata(aws, request) ?? answerSignedCall(aws, request))
         : Promise.resolve('reset')),
   )

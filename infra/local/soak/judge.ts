@@ -47,7 +47,7 @@ const GROWTH = 1.25
  * Seconds that a promotion by force may take, and for which a former primary may serve on. Both goals, 15 s and 5 s, are those
  * of fair weather: every call that is lost costs two or three seconds more.
  */
-const LONGEST = { promotion: 30, servedOn: 12 }
+const LONGEST_SECONDS = { promotion: 30, servedOn: 12 }
 /** Samples below which memory says nothing. */
 const FEW = 40
 
@@ -76,10 +76,10 @@ export function brokenIn({ changes, mostAtOnce, logins, end, memory, faults }: S
     ...(mostAtOnce > 1 ? [`${mostAtOnce} clusters served at once`] : []),
     ...(logins === 0 ? ['nobody could log in'] : []),
     ...changes.flatMap(({ kind, to, lost, unnamed, promotion = 0, servedOn = 0 }, index) => [
-      ...(promotion > LONGEST.promotion
+      ...(promotion > LONGEST_SECONDS.promotion
         ? [`change ${index + 1}: the promotion of ${to} by force took ${promotion} s`]
         : []),
-      ...(servedOn > LONGEST.servedOn
+      ...(servedOn > LONGEST_SECONDS.servedOn
         ? [`change ${index + 1}: the former primary served for ${servedOn} s after it could be reached again`]
         : []),
       ...(kind === 'planned' && lost.length > 0

@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { Host } from '../host.ts'
 
 const AT_ONCE = 8
-const TRIES = 20
+const LOOK_UP_TRIES = 20
 const PAUSE_MS = 500
-const PATIENCE_MS = 30_000
+const LOOK_UP_TIMEOUT_MS = 30_000
 
 /** Those of some accessors that a cluster does not know. @throws Error when it does not say */
 export async function unknownOf(
@@ -29,13 +29,13 @@ async function isKnown({ base_url }: Pick<Host, 'base_url'>, token: string, acce
       method: 'POST',
       headers: { 'x-vault-token': token },
       body: JSON.stringify({ accessor }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(LOOK_UP_TIMEOUT_MS),
     }).catch(() => undefined)
     const text = await answer?.text().catch(() => undefined)
     if (answer?.ok) return true
     // the API's words for a token that is not there
     if (text?.includes('invalid accessor')) return false
-    if (tries === TRIES) throw new Error(`${accessor} cannot be looked up: ${answer?.status} ${text}`)
+    if (tries === LOOK_UP_TRIES) throw new Error(`${accessor} cannot be looked up: ${answer?.status} ${text}`)
     await setTimeout(PAUSE_MS)
   }
 }

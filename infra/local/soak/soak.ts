@@ -12,10 +12,10 @@ import { startPacedLoad } from './paced-load.ts'
 import { chanceFrom, changesOf, type SoakPlan } from './plan.ts'
 import { startWeather, type Weather } from './weather.ts'
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 const SAMPLE_MS = 5000
 /** Signatures of proofs count for a quarter of an hour. */
-const PROOF_MS = 5 * MINUTE
+const PROOF_MS = 5 * MINUTE_MS
 
 /** Minutes behind the last one in which all comes to rest; a slow machine takes most of them. */
 const REST_MINUTES = 15
@@ -52,7 +52,7 @@ export async function soak(
   }
   const limit = plan.minutes + REST_MINUTES
   try {
-    const end = await within(limit * MINUTE, toItsEnd(), `it has not come to its end in ${limit} minutes`)
+    const end = await within(limit * MINUTE_MS, toItsEnd(), `it has not come to its end in ${limit} minutes`)
     return { ...course, ...load.counts(), end, memory, weather: weather.counts }
   } finally {
     clearInterval(sampling)
@@ -136,10 +136,10 @@ interface Running {
 async function throughAll(plan: SoakPlan, { set, say, stop, course }: Running): Promise<void> {
   const begun = Date.now()
   const sinceMinute = (at: number) =>
-    setTimeout(Math.max(0, begun + at * MINUTE - Date.now()), undefined, { signal: stop }).catch(
+    setTimeout(Math.max(0, begun + at * MINUTE_MS - Date.now()), undefined, { signal: stop }).catch(
       () => undefined,
     )
-  const isOver = () => stop.aborted || Date.now() > begun + plan.minutes * MINUTE
+  const isOver = () => stop.aborted || Date.now() > begun + plan.minutes * MINUTE_MS
   let watch = watchHealth([set.primary, set.secondary])
   const noteWatched = async (counts: boolean) => {
     const { mostAtOnce: most, witness } = await watch()

@@ -20,7 +20,7 @@ const SPACING_MS = 3000
 /** For so long a transaction takes its items, as on AWS. */
 const TAKES_MS = 5
 const SKIP = 20
-const PATIENCE_MS = 30_000
+const WEATHER_TIMEOUT_MS = 30_000
 
 const STORAGE: readonly Omit<StorageFault, 'skip'>[] = [
   ...(['before', 'after'] as const).flatMap(when =>
@@ -54,7 +54,7 @@ export const order = (host: Tapped, command: string, body: object = {}) =>
   fetch(`${host.tap_url}/_tap/${command}`, {
     method: 'POST',
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(WEATHER_TIMEOUT_MS),
   })
 
 export async function startWeather({ hosts: first, taps, chance }: Site): Promise<Weather> {

@@ -87,12 +87,12 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS events (execution TEXT, id INTEGER, data TEXT, PRIMARY KEY (execution, id));
 `
 
-const PATIENCE_MS = 5000
+const LOCKED_FILE_TIMEOUT_MS = 5000
 
 /** Statements by their text, whose rows hold JSON in a column `data`. */
 function openDatabase(file: string) {
   // whoever was killed a moment ago may hold it for another one
-  const database = new DatabaseSync(file, { timeout: PATIENCE_MS })
+  const database = new DatabaseSync(file, { timeout: LOCKED_FILE_TIMEOUT_MS })
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
   const statements = new Map<string, StatementSync>()
   const sql = (text: string): StatementSync => {

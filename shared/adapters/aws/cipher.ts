@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
-import type { Clock, Entropy, FieldCipher, Genesis, NewKeyring, SealedToken, Store } from '../../ports.ts'
+import type { Clock, Entropy, FieldCipher, KeyFactory, NewKeyring, SealedToken, Store } from '../../ports.ts'
 import { openBox, sealTo } from '../../storage/box.ts'
 import {
   auditHmac,
@@ -118,11 +118,11 @@ function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | und
 const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const
 
 /** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
-export function kmsGenesis({
+export function kmsKeyFactory({
   keyArn,
   entropy,
   kms,
-}: Pick<Dependencies, 'entropy' | 'kms'> & { keyArn: string }): Genesis {
+}: Pick<Dependencies, 'entropy' | 'kms'> & { keyArn: string }): KeyFactory {
   async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
     const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
     const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))

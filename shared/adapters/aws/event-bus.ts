@@ -6,7 +6,7 @@ import { signedHeaders } from './signature.ts'
 
 /** Entries that one request takes. */
 const MOST_ENTRIES = 10
-const TRIES = 3
+const PUT_EVENTS_TRIES = 3
 const ATTEMPT_MS = 3000
 
 /** Where all events of this product come from. */
@@ -51,7 +51,7 @@ export function eventBridge({ environment, clock, meter }: Dependencies): EventB
         (cause: unknown) => cause,
       )
       if (error === undefined) return
-      if (tries === TRIES)
+      if (tries === PUT_EVENTS_TRIES)
         throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause: error })
       await clock.sleep(200 * tries)
     }

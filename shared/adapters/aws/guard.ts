@@ -14,7 +14,7 @@ const gates: Partial<Record<keyof Ports, Use>> = {
   puller: 'pull',
   workflows: 'workflow',
   events: 'events',
-  genesis: 'genesis',
+  keyFactory: 'key-factory',
   journal: 'journal',
   authorities: 'authorities',
   carryTo: 'peers',

@@ -6,7 +6,7 @@ import { iamAccessKeys } from './access-keys.ts'
 import { auditLog } from './audit.ts'
 import { lambdaBackground, lambdaPuller } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
-import { kmsCipher, kmsGenesis } from './cipher.ts'
+import { kmsCipher, kmsKeyFactory } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { guardedPorts } from './guard.ts'
 import { ec2Instances } from './instances.ts'
@@ -56,7 +56,7 @@ export function awsPorts(
       },
     },
     authorities: shippedAuthorities(environment.authoritiesFile),
-    genesis: kmsGenesis({ keyArn: environment.keyArn, entropy, kms }),
+    keyFactory: kmsKeyFactory({ keyArn: environment.keyArn, entropy, kms }),
     clock,
     entropy,
     audit: auditLog(environment),

@@ -3,7 +3,7 @@ import { key } from '../../storage/kinds.ts'
 import { providerSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
 
-const PATIENCE_MS = 15_000
+const DROP_KEY_TIMEOUT_MS = 15_000
 
 /** Ends a rotation that could not delete its old key: the hourly round starts this for every such mount. */
 export async function dropOldKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
@@ -13,10 +13,12 @@ export async function dropOldKey(run: JobRun, { mount }: { mount: string }): Pro
   if (!config?.data.previousSecretKey || !cluster) return 'done'
   const { userName } = await accessKeys.owner(
     await providerSettings(config, cipher),
-    clock.now() + PATIENCE_MS,
+    clock.now() + DROP_KEY_TIMEOUT_MS,
   )
   const finish =
-    userName === undefined ? undefined : await finishRotation(config, userName, run.ports, PATIENCE_MS)
+    userName === undefined
+      ? undefined
+      : await finishRotation(config, userName, run.ports, DROP_KEY_TIMEOUT_MS)
   if (finish?.state === 'finished') await store.commit([finish.change], cluster)
   return 'done'
 }

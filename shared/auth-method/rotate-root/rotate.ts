@@ -14,7 +14,7 @@ import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } 
 type Config = Item<'client-config'>
 
 const CALL_MS = 5000
-const PATIENCE_MS = 10_000
+const ROTATION_TIMEOUT_MS = 10_000
 
 /**
  * POST config/rotate-root: a new access key for the configured user. Whatever fails, and wherever a crash
@@ -50,7 +50,7 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   await noteMaking(call)
   const made = await makeKey(call, settings, userName)
   const stored = await storeKey(call, config, settings, userName, made)
-  const finish = await finishRotation(stored, userName, call.ports, PATIENCE_MS)
+  const finish = await finishRotation(stored, userName, call.ports, ROTATION_TIMEOUT_MS)
   // should this fail, the new key stands with a note of an old one that is gone: the hourly run clears it up
   if (finish.state === 'finished') await commitAll(call, [finish.change]).catch(() => undefined)
   return data({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
@@ -78,7 +78,7 @@ async function clearUp(call: MountCall, config: Config, userName: string): Promi
 }
 
 /** A key that a crashed rotation made came into being within this time of its note, milliseconds. */
-const LOST_WITHIN = { before: 60_000, after: 60_000 }
+const LOST_WITHIN_MS = { before: 60_000, after: 60_000 }
 
 /** The user may have one key only; one that an earlier rotation made and lost is deleted. */
 async function makeRoom(
@@ -98,7 +98,7 @@ async function makeRoom(
 }
 
 const isLost = ({ createdAt }: KnownKey, since: number): boolean =>
-  since > 0 && createdAt > since - LOST_WITHIN.before && createdAt < since + LOST_WITHIN.after
+  since > 0 && createdAt > since - LOST_WITHIN_MS.before && createdAt < since + LOST_WITHIN_MS.after
 
 /** IAM answered, and said no: to list keys is a permission that the user need not have. */
 const isRefused = (error: unknown): boolean =>

@@ -7,7 +7,7 @@ import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { fromTheStart } from './restamp.ts'
 import { startRun } from './run.ts'
-import { defaultTidy, SAFETY_BUFFER, type TidyList, tidyLists } from './settings.ts'
+import { defaultTidy, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
   safety_buffer: duration(
@@ -70,7 +70,7 @@ export const startTidy =
   async (call: MountCall<typeof tidyFields>): Promise<Outcome> => {
     const { ports } = call
     const mount = call.mount.accessor
-    const buffer = call.given.safety_buffer ?? SAFETY_BUFFER
+    const buffer = call.given.safety_buffer ?? SAFETY_BUFFER_SECONDS
     if (!(await startRun(ports, call.cluster, { mount, list, buffer }))) return answer(nothing([RUNNING]))
     return answer(accepted(STARTED))
   }

@@ -79,7 +79,7 @@ const release = (ports: Ports, cluster: ClusterRead, held: Held): Promise<boolea
 
 type Held = Pick<TidyJob, 'mount' | 'list' | 'runner'>
 
-const TRIES = 5
+const TIDY_COMMIT_TRIES = 5
 
 /** @returns whether the runner holds the list still */
 async function updateRun(
@@ -89,7 +89,7 @@ async function updateRun(
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
   const place = key('tidy-run', mount, list)
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < TIDY_COMMIT_TRIES; tries++) {
     const [item] = await store.read([place])
     if (item?.data.runner !== runner) return false
     if ((await store.commit([replace(place, item, change(item.data))], cluster)) === 'done') return true

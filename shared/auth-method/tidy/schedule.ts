@@ -1,7 +1,7 @@
 import { eachOf, type JobRun } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { stamping } from '../../replication/primary/enable.ts'
+import { backfillJob } from '../../replication/primary/enable.ts'
 import { key } from '../../storage/kinds.ts'
 import { settle } from './restamp.ts'
 import { startRun } from './run.ts'
@@ -42,9 +42,10 @@ const LATE_PASSES = 3
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
-  const { life, built } = cluster?.data ?? {}
-  if (life === undefined || !built || reindex?.data.life !== life || reindex.data.late >= LATE_PASSES) return
-  await background.start({ ...stamping(life, 0) })
+  const { treeId, built } = cluster?.data ?? {}
+  if (treeId === undefined || !built || reindex?.data.treeId !== treeId || reindex.data.late >= LATE_PASSES)
+    return
+  await background.start({ ...backfillJob(treeId, 0) })
 }
 
 /** Does one after the other, whatever goes wrong with an earlier one. @throws when something did */

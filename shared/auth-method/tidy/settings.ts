@@ -1,7 +1,7 @@
 import type { TidyRun, TidySettings } from '../../model/tidy.ts'
 
 /** 72 h, in seconds. */
-export const SAFETY_BUFFER = 72 * 3600
+export const SAFETY_BUFFER_SECONDS = 72 * 3600
 
 /** The two lists that are tidied, by their names in paths. */
 export const tidyLists = ['identity-accesslist', 'roletag-denylist'] as const
@@ -12,9 +12,9 @@ export type TidyList = (typeof tidyLists)[number]
 export const kindOfList = { 'identity-accesslist': 'access', 'roletag-denylist': 'deny' } as const
 
 /** What holds where nothing was ever configured. */
-export const defaultTidy: TidySettings = { safetyBuffer: SAFETY_BUFFER, disablePeriodicTidy: false }
+export const defaultTidy: TidySettings = { safetyBuffer: SAFETY_BUFFER_SECONDS, disablePeriodicTidy: false }
 
-const DAY = 86_400
+const DAY_SECONDS = 86_400
 
 /**
  * Epoch seconds of an entry for the index that tidy reads, and for the engine's own deletion: a day after
@@ -24,7 +24,7 @@ const DAY = 86_400
  */
 export function sweepTimes(expiresAt: number, settings: TidySettings): { due: number; ttl?: number } {
   const due = Math.floor(expiresAt / 1000)
-  return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY }
+  return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY_SECONDS }
 }
 
 /** What is known of a list that never was tidied. */

@@ -6,7 +6,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { base62 } from '../../values/base62.ts'
 import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
-import { activationJwt, newSignerKey, sealedToken, signerKey } from '../activation-token.ts'
+import { activationJwt, newSignerKey, sealToken, signerKey } from '../activation-token.ts'
 import { keysOf, type LinkPair, publicKeyText, readPublicKey } from '../pair.ts'
 import { isOfThisEpoch } from './secondaries.ts'
 
@@ -70,7 +70,7 @@ export async function activationToken(
     epoch,
     earlier: earlierOf(items.secondary?.data),
   })
-  const token = keys ? sealedToken(keys.exchange, jwt, entropy.bytes) : jwt
+  const token = keys ? sealToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
   return {
     token: new Secret(token),

@@ -6,7 +6,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { secondariesOf } from './secondaries.ts'
 
 /** Who is admitted may fetch every term from now on. It is written whatever stood there, so that a rotation meanwhile notices. */
-export const admitted = (
+export const admitHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,
   { name, at }: { name: string; at: number },

@@ -2,7 +2,7 @@ import type { Member } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { type Admission, joined, withAddresses } from '../membership.ts'
+import { type Admission, addAdmission, withAddresses } from '../membership.ts'
 
 /** What one commit may take besides. */
 const MOST = 60
@@ -43,7 +43,7 @@ export async function admissionChanges(
     key: primaryKey,
   }
   const place = key('member', self)
-  const mine = joined(before?.data, admission)
+  const mine = addAdmission(before?.data, admission)
   return [
     before ? replace(place, before, mine) : put(place, mine),
     put(primary, met),

@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** @param whom `due`: without those who follow, as far as they were heard of late */
-export async function knownOf(
+export async function readKnown(
   record: ClusterRecord,
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   whom: 'due' | 'all',

@@ -4,10 +4,10 @@ import { type Change, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { memberAddress } from '../../values/member-address.ts'
 import { sameSecret } from '../../values/secret.ts'
-import { isProofOf, openedActivation } from '../activation-request.ts'
+import { isProofOf, openActivation } from '../activation-request.ts'
 import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
 import { jtiHash } from '../admin/activation.ts'
-import { admitted } from '../admin/holders.ts'
+import { admitHolder } from '../admin/holders.ts'
 import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
@@ -59,7 +59,7 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
   const asked = { ...opened, address }
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw handsOver()
-  if (call.record.built !== true) throw await unbuilt(ports)
+  if (call.record.built !== true) throw await refuseUnbuilt(ports)
   const { id, changes } = await admit(asked, call, ports)
   const { cluster } = asked
   const { nonce } = call.envelope
@@ -79,7 +79,7 @@ function openedIn({ body, pair, set }: AdmittedCall): Asked {
   const outer = questionIn('Activate', body)
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
-  const asked = readingOf('Activate', () => openedActivation(pair.exchange, set, outer.sealed))
+  const asked = readingOf('Activate', () => openActivation(pair.exchange, set, outer.sealed))
   if (!asked) throw sealedToAnother()
   return asked
 }
@@ -92,7 +92,7 @@ function addressIn({ address }: Asked, { deployment }: LinkPorts): string {
 }
 
 /** What is missing while nothing can be read by position yet; status shows the same. */
-async function unbuilt({ store }: LinkPorts): Promise<LinkRefused> {
+async function refuseUnbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
   const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
@@ -134,7 +134,7 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
     // where it is reached is remembered even when its name is given to another one
     replace(met, member, metAt(member?.data, asked)),
-    admitted(asked.cluster, holder, { name: claims.id, at: call.now }),
+    admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
     ...(revoked ? [remove(revocation)] : []),
   ]
   return { id: claims.id, changes }
@@ -199,7 +199,7 @@ const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: Admit
 async function answerTo(
   { cluster, signingKey, exchangeKey }: Asked,
   call: AdmittedCall,
-  { epoch, line }: { epoch: string; line: Reply<'Activate'>['line'] },
+  { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['lineage'] },
   ports: LinkPorts,
 ): Promise<Reply<'Activate'>> {
   const { record, set, pair } = call
@@ -209,7 +209,7 @@ async function answerTo(
   const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
   return {
     primary: record.id,
-    ...{ epoch, line, keyring, format: FORMAT },
+    ...{ epoch, lineage, keyring, format: FORMAT },
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
     met: await addressesOfOthers(ports, cluster),

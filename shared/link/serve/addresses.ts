@@ -27,7 +27,7 @@ export async function addressesOfOthers(
 }
 
 /** Where clusters of the set are reached, this one first, as far as it knows. */
-export const knownAddresses = async (
+export const readAddresses = async (
   call: Pick<AdmittedCall, 'record' | 'reachedAt'>,
   ports: Pick<LinkPorts, 'store' | 'deployment'>,
 ): Promise<string[]> => [...new Set([...addressesOf(call, ports), ...(await addressesOfOthers(ports))])]

@@ -6,7 +6,7 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
-import { knownOf } from '../admin/known.ts'
+import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
@@ -14,7 +14,7 @@ import { keysOf, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
   callSeen,
-  callsMeet,
+  concurrentCalls,
   epochOfAnother,
   epochTooFar,
   fencedLater,
@@ -24,7 +24,7 @@ import {
 } from '../refusals.ts'
 import { statementOf } from '../statements.ts'
 import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
-import { knownAddresses } from './addresses.ts'
+import { readAddresses } from './addresses.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
@@ -45,11 +45,11 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
     await answerBack(asked, call, ports).catch(() => undefined)
     throw fencedLater(head.own, asked.epoch)
   }
-  if (isTooFar(asked.epoch, head.n)) throw epochTooFar(asked.epoch, head.own)
+  if (isTooFar(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.own)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)
-  const why = { reason: 'fence', heir: asked.cluster, below: asked.epoch } as const
+  const why = { reason: 'fence', successor: asked.cluster, below: asked.epoch } as const
   const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
   if (!end) throw primaryNoMore()
   await raise(asked, ports)
@@ -65,24 +65,24 @@ async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: Li
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
   if (isNewlyPromoted(promoted?.data, now) && fences?.data.asked[address]?.result !== 'silent') return
-  const { keys } = await knownOf(record, ports, 'all')
+  const { keys } = await readKnown(record, ports, 'all')
   if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */
-function checkClaimant({ cluster, key: text, epoch, line }: Asked, call: AdmittedCall): void {
+function checkClaimant({ cluster, key: text, epoch, lineage }: Asked, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
   if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster) throw callerUnnamed()
   if (!isCallOf(signing, 'Fence', envelope, body)) throw signedOtherwise()
   if (cluster === record.id) throw fencesItself()
-  if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
+  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
 }
 
 /** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
 async function factsOf(
   { record, set }: Pick<AdmittedCall, 'record' | 'set'>,
-  { own, line }: Pick<FenceFacts, 'own' | 'line'>,
+  { own, lineage }: Pick<FenceFacts, 'own' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
   const [[self], secondaries, revoked, holders] = await Promise.all([
@@ -95,7 +95,7 @@ async function factsOf(
   const counts = ({ epoch }: { epoch?: string }): boolean =>
     issuer === undefined || epoch === undefined || epoch > issuer.epoch
   return {
-    ...{ set, own, line, issuer },
+    ...{ set, own, lineage, issuer },
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     revoked: [
       ...revoked.filter(({ data }) => counts(data)),
@@ -126,20 +126,28 @@ async function remember(asked: Asked, call: AdmittedCall, { store, deployment }:
     addresses: withAddresses(before?.data.addresses ?? [], first),
     ...{ key: asked.key, time },
   }
-  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw callsMeet()
+  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
 }
 
 /**
  * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
  * and that nobody else than the claimant takes the closed epoch over.
  */
-async function raise({ cluster: heir, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
+async function raise({ cluster: successor, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
   for (;;) {
     const head = await journal.head()
     const number = epochNumber(later)
-    if (head?.mode !== 'closed' || number < head.n || (number === head.n && head.heir === heir)) return
-    const { mode, epoch, n } = head
-    await journal.moveHead({ mode, epoch, n, heir: head.heir }, { n: number, heir })
+    if (
+      head?.mode !== 'closed' ||
+      number < head.maxEpoch ||
+      (number === head.maxEpoch && head.successor === successor)
+    )
+      return
+    const { mode, epoch, maxEpoch } = head
+    await journal.moveHead(
+      { mode, epoch, maxEpoch, successor: head.successor },
+      { maxEpoch: number, successor },
+    )
   }
 }
 
@@ -158,6 +166,6 @@ async function answerTo(
     cluster: record.id,
     key: keysOf(pair).signing.toString('base64'),
     chain: self?.data.statements ?? [],
-    addresses: await knownAddresses(call, ports),
+    addresses: await readAddresses(call, ports),
   }
 }

@@ -4,14 +4,14 @@ import { stepDown } from '../../journal/step-down.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
-import { callsMeet, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
-import { knownAddresses } from './addresses.ts'
-import { sealedKeyring } from './keyring.ts'
+import { concurrentCalls, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
+import { readAddresses } from './addresses.ts'
+import { sealKeyring } from './keyring.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
 /**
  * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
- * without an heir hands over as well; one that has an heir answers to that one alone.
+ * without a successor hands over as well; one that has a successor answers to that one alone.
  * @throws LinkRefused
  */
 export async function handover(
@@ -20,34 +20,34 @@ export async function handover(
   head: Head,
 ): Promise<Reply<'Handover'>> {
   const asked = questionIn('Handover', call.body)
-  const heir = call.secondary.data.cluster ?? ''
+  const successor = call.secondary.data.cluster ?? ''
   if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)
-  if (head.mode === 'closed') await bequeath(ports.journal, head, heir)
+  if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
   const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
-  if ((await ports.store.commit([seen], call)) === 'conflict') throw callsMeet()
+  if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCalls()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
-  const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, heir }, operation)
+  const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
   if (!end || !now) throw primaryNoMore()
   // somebody else's call may have closed the journal in between
-  await bequeath(ports.journal, now, heir)
+  await nameSuccessor(ports.journal, now, successor)
   // after the end: no term comes behind it
-  const keyring = await sealedKeyring(call, ports)
-  return { ...end, keyring: keyring.keyring, addresses: await knownAddresses(call, ports) }
+  const keyring = await sealKeyring(call, ports)
+  return { ...end, keyring: keyring.keyring, addresses: await readAddresses(call, ports) }
 }
 
-/** Names the heir of an epoch that was closed without one. @throws LinkRefused where it has another one */
-async function bequeath(
+/** Names the successor of an epoch that was closed without one. @throws LinkRefused where it has another one */
+async function nameSuccessor(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   head: Head,
-  heir: string,
+  successor: string,
 ): Promise<void> {
-  const { mode, epoch, heir: noted } = head
-  if (noted === heir) return
-  const moved = noted === '' && (await journal.moveHead({ mode, epoch, heir: '' }, { heir }))
+  const { mode, epoch, successor: noted } = head
+  if (noted === successor) return
+  const moved = noted === '' && (await journal.moveHead({ mode, epoch, successor: '' }, { successor }))
   if (moved && moved !== 'refused') return
-  const other = noted || (await journal.head())?.heir
-  if (other === heir) return
+  const other = noted || (await journal.head())?.successor
+  if (other === successor) return
   throw handedOver(other ?? 'another cluster')
 }

@@ -4,7 +4,7 @@ import { readPublicKey } from '../pair.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
 /** The keyring as it stands, sealed to the secondary that asks. */
-export async function sealedKeyring(
+export async function sealKeyring(
   { set, secondary }: AdmittedCall & { secondary: Item<'secondary'> },
   { cipher }: Pick<LinkPorts, 'cipher'>,
 ): Promise<Reply<'Keyring'>> {

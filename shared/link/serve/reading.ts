@@ -1,14 +1,14 @@
 import { bucketLine } from '../../journal/bucket-line.ts'
-import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, type Line } from '../../journal/position.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
+import { compareLineages, type Lineage } from '../../journal/position.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
-  CellsAnswer,
-  CellsRequest,
+  EntriesAnswer,
+  EntriesRequest,
   ItemsAnswer,
   ItemsRequest,
   ScanAnswer,
@@ -19,7 +19,7 @@ import type {
 
 /** Bytes of one message, in clear: what an HTTP API can carry, encoded, with room to spare. */
 const LARGEST = 3 * 2 ** 20
-/** Cells that are read at once. */
+/** Journal entries that are read at once. */
 const RUN = 100
 
 /** The head of a journal that others may read. @throws LinkRefused */
@@ -29,31 +29,31 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
   throw noOwnJournal()
 }
 
-const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Cells from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
+ * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
  * reach is written down first: what status shows as dense is never below what somebody has been given.
  */
-export async function cells(
-  journal: Pick<Journal, 'head' | 'cells' | 'moveHead'>,
-  { line, from, bytes }: CellsRequest,
-): Promise<CellsAnswer> {
+export async function serveEntries(
+  journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
+  { lineage, from, bytes }: EntriesRequest,
+): Promise<EntriesAnswer> {
   const head = await servingHead(journal)
-  const { cut, diverged } = common({ line: head.line }, { line, seq: from })
-  if (diverged) return { diverged: cut }
-  if (from < head.from) return { trimmed: head.from }
+  const { forkPoint, diverged } = compareLineages({ lineage: head.lineage }, { lineage, last: from })
+  if (diverged) return { diverged: forkPoint }
+  if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
-  if (!sameLine(head.line, after.line)) throw lineageMoves()
+  if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
-  if (from <= after.done) await noteDense(journal, after, frontier)
-  return { cells: found, line: head.line, frontier }
+  if (from <= after.applied) await noteDense(journal, after, frontier)
+  return { entries: found, lineage: head.lineage, frontier }
 }
 
 const NOTINGS = 3
 
-/** Notes that no cell is missing up to a position, unless that is known: others note it at the same time. */
+/** Notes that no journal entry is missing up to a position, unless that is known: others note it at the same time. */
 async function noteDense(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   seen: Head,
@@ -61,27 +61,28 @@ async function noteDense(
 ): Promise<void> {
   let head: Head | undefined = seen
   for (let tries = 0; tries < NOTINGS; tries++) {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.done >= frontier) return
-    const { mode, epoch, hold, done } = head
-    if ((await journal.moveHead({ mode, epoch, hold, done }, { done: frontier })) !== 'refused') return
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return
+    const { mode, epoch, incarnation, applied } = head
+    if ((await journal.moveHead({ mode, epoch, incarnation, applied }, { applied: frontier })) !== 'refused')
+      return
     head = await journal.head()
   }
 }
 
 async function dense(
-  journal: Pick<Journal, 'cells'>,
-  { line, seq }: Head,
+  journal: Pick<Journal, 'entries'>,
+  { lineage, last }: Head,
   from: number,
   bytes: number,
-): Promise<Cell[]> {
-  const found: Cell[] = []
+): Promise<JournalEntry[]> {
+  const found: JournalEntry[] = []
   let size = 0
-  for (let after = from; after < seq; after += RUN) {
-    for (const cell of await journal.cells(line, after, Math.min(after + RUN, seq))) {
-      if (!cell) return found
-      size += sizeOf(cell.body)
+  for (let after = from; after < last; after += RUN) {
+    for (const entry of await journal.entries(lineage, after, Math.min(after + RUN, last))) {
+      if (!entry) return found
+      size += sizeOf(entry.body)
       if (found.length > 0 && size > bytes) return found
-      found.push(cell)
+      found.push(entry)
     }
   }
   return found
@@ -90,13 +91,13 @@ async function dense(
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** As many of the items as one message holds, then the head: what it says holds for all of them. */
-export async function items(
+export async function serveItems(
   journal: Pick<Journal, 'head' | 'raw'>,
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {
   const all = await journal.raw(keys)
-  const { seq, line, epoch } = await servingHead(journal)
-  return { items: upTo(all, LARGEST), seq, line, epoch }
+  const { last, lineage, epoch } = await servingHead(journal)
+  return { items: upTo(all, LARGEST), seq: last, lineage, epoch }
 }
 
 /** The first ones that come to so many bytes together; one in any case. */
@@ -110,7 +111,7 @@ function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredI
 }
 
 /** A page of a segment. */
-export async function scan(
+export async function serveScan(
   journal: Pick<Journal, 'scan'>,
   { segment, of, cursor }: ScanRequest,
   frontier: number,
@@ -125,22 +126,22 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
  * `root`: hashes of all pages of both subtrees as they are noted, in order. `page`: what each of its buckets amounts
  * to, in order; empty where it holds nothing. `bucket`: its items, each as a `BucketLine`, as far as the index of this
  * cluster knows them by now.
- * @param life names this cluster's tree
+ * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */
-export async function tree(
+export async function serveTree(
   journal: Pick<Journal, 'page' | 'pageHashes' | 'itemsOf'>,
   { level, page }: TreeRequest,
-  life: string,
+  treeId: string,
   now: number,
 ): Promise<TreeAnswer> {
   if (level === 'root') {
-    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${life}#${side}`)))
+    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${treeId}#${side}`)))
     return { hashes: both.flat() }
   }
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
   if (name === undefined || (sub === undefined) !== (level === 'page')) throw noSuchPage()
-  const pk = `t#${life}#${name}`
+  const pk = `t#${treeId}#${name}`
   if (sub !== undefined) return { hashes: (await journal.itemsOf({ pk, sk: sub }, [])).map(bucketLine) }
   const buckets = await journal.page(pk)
   const sums = pageNames.map(sk => amountOf(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))

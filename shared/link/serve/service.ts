@@ -23,14 +23,14 @@ import {
 import type { Answering } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { activate } from './activate.ts'
-import { knownAddresses } from './addresses.ts'
+import { readAddresses } from './addresses.ts'
 import { faultOf, headFault, noticeFault } from './admission.ts'
-import { echo } from './echo.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
-import { sealedKeyring } from './keyring.ts'
+import { serveHeartbeat } from './heartbeat.ts'
+import { sealKeyring } from './keyring.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
-import { cells, items, scan, tree } from './reading.ts'
+import { serveEntries, serveItems, serveScan, serveTree } from './reading.ts'
 
 /** Bytes of a name in an envelope. */
 const LONGEST_NAME = 128
@@ -69,7 +69,7 @@ export function linkService(ports: LinkPorts): Answering {
     } catch (error) {
       return sign(refusedFor(error, []))
     }
-    const outcome = await counted(asked, ports).then(
+    const outcome = await answerCounted(asked, ports).then(
       (body): LinkOutcome => ({ body }),
       async (error: unknown) => refusedFor(error, await addressesFor(asked, ports)),
     )
@@ -80,13 +80,13 @@ export function linkService(ports: LinkPorts): Answering {
 /** Whoever is of this set is told where the others are, whatever it asked: it may be looking for them. */
 const addressesFor = async (asked: Asked, ports: LinkPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
-    ? knownAddresses(asked, ports).catch(() => addressesOf(asked, ports))
+    ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
     : addressesOf(asked, ports)
 
 /** A guessed token and a fence that does not count leave entries in the audit log, counted: anybody may send them. */
 const COUNTED: readonly Method[] = ['Activate', 'Fence']
 
-async function counted(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
+async function answerCounted(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
   const { method } = asked
   await tellRefusals(ports)
   try {
@@ -147,18 +147,20 @@ async function answerSecondary(
   const { body } = call
   switch (method) {
     case 'Echo':
-      return forms.Echo.answer.write(await echo(ports, call, head))
+      return forms.Echo.answer.write(await serveHeartbeat(ports, call, head))
     case 'Cells':
-      return forms.Cells.answer.write(await cells(journal, questionIn('Cells', body)))
+      return forms.Cells.answer.write(await serveEntries(journal, questionIn('Cells', body)))
     case 'Items':
-      return forms.Items.answer.write(await items(journal, questionIn('Items', body)))
+      return forms.Items.answer.write(await serveItems(journal, questionIn('Items', body)))
     case 'Scan':
       return forms.Scan.answer.write(
-        await scan(journal, questionIn('Scan', body), await denseUpTo(journal, head)),
+        await serveScan(journal, questionIn('Scan', body), await denseUpTo(journal, head)),
       )
     case 'Tree': {
       const question = questionIn('Tree', body)
-      return forms.Tree.answer.write(await tree(journal, question, call.record.life ?? call.set, call.now))
+      return forms.Tree.answer.write(
+        await serveTree(journal, question, call.record.treeId ?? call.set, call.now),
+      )
     }
     case 'Handover':
       return forms.Handover.answer.write(await handover(ports, call, head))
@@ -172,7 +174,7 @@ async function keyring(
   term: number,
   ports: LinkPorts,
 ): Promise<Reply<'Keyring'>> {
-  const exported = await sealedKeyring(call, ports)
+  const exported = await sealKeyring(call, ports)
   if (exported.term < term) throw termToCome(term)
   return exported
 }

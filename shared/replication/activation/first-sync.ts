@@ -9,9 +9,9 @@ import {
   DONE,
   type OperationEnd,
   type OperationRun,
+  readStand,
+  readStandToEnd,
   type StepResult,
-  standing,
-  standingToEnd,
   toStep,
   withFailed,
   withoutOperation,
@@ -28,9 +28,9 @@ const PAUSE_MS = 1000
  */
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
-  const { record, operation } = await standing(run, id)
+  const { record, operation } = await readStand(run, id)
   if (operation.data.status !== 'running') return DONE
-  if (record.data.life !== id) throw setLeft()
+  if (record.data.treeId !== id) throw setLeft()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
   while (follower.hasTime()) {
@@ -46,7 +46,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
 
 /** The operation is over: the puller goes on by itself. */
 export async function endActivation(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running') return DONE
   const [pending] = await run.ports.store.read([key('pending-link')])
@@ -70,12 +70,12 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
  * operation is not over, and another execution goes on with it.
  */
 export const abandon: OperationEnd = async (run, id, fault) => {
-  const stand = await standingToEnd(run, id)
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
-  const wiped = record.data.life === id
+  const wiped = record.data.treeId === id
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
   const failed = toStep(stand, run.ports.clock.now(), { status, activation, fault })

@@ -13,8 +13,8 @@ import {
   type OperationRun,
   type OperationStand,
   type OperationStep,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 
@@ -34,7 +34,7 @@ export async function handIn(
   next: string,
   ofSet?: string,
 ): Promise<StepResult> {
-  const before = await standing(run, id)
+  const before = await readStand(run, id)
   const { ports } = run
   const pending = key('pending-link')
   const [kept] = await ports.store.read([pending])
@@ -46,7 +46,7 @@ export async function handIn(
   const activated = await handedIn(run, before, activation, linkPair(pair))
   const link = await pendingLink(run, before, { activation, activated, pair })
   // asking takes seconds, and nothing is committed by a record that is old
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return DONE
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
@@ -82,7 +82,7 @@ async function tokenOf(
 }
 
 /** Milliseconds for which the primary is waited for: the request that began it waits a little longer. */
-const PATIENCE_MS = 18_000
+const HANDSHAKE_TIMEOUT_MS = 18_000
 
 async function handedIn(
   { ports, connect }: OperationRun,
@@ -94,7 +94,15 @@ async function handedIn(
   const { primaryApiAddr = '', ca, address = apiAddress } = operation.data.activation ?? {}
   const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
   const addresses = [primaryApiAddr || addr]
-  const link = connect({ set, id, pair, otherKey, addresses, ca, until: ports.clock.now() + PATIENCE_MS })
+  const link = connect({
+    set,
+    id,
+    pair,
+    otherKey,
+    addresses,
+    ca,
+    until: ports.clock.now() + HANDSHAKE_TIMEOUT_MS,
+  })
   try {
     // whom this primary has admitted before says by its present key that the next one is its own
     const known = record.data.set === set ? record.data.link?.ownKey : undefined
@@ -114,7 +122,7 @@ async function pendingLink(
   const { set, id, addr } = activation
   const { primaryApiAddr = '' } = operation.data.activation ?? {}
   const { exchange } = linkPair(pair)
-  const { keyring, cipher } = await ports.genesis.importFrom(
+  const { keyring, cipher } = await ports.keyFactory.importFrom(
     activated.keyring,
     exchange,
     set,

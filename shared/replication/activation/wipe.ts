@@ -18,8 +18,8 @@ import {
   DONE,
   type OperationRun,
   type OperationStand,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
@@ -31,7 +31,7 @@ import { ownPair } from './handshake.ts'
  * longer. Up to here there is a way back.
  */
 export async function close(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { record } = stand
   if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
   if (record.data.operation !== id) return notOurs()
@@ -41,7 +41,7 @@ export async function close(run: OperationRun, id: string): Promise<StepResult> 
   return commitStep(run, [replace(record, record, closed), toStep(stand, now, next)], stand)
 }
 
-const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id
+const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
 
 const notOurs = (): never => {
   throw roleTaken()
@@ -53,14 +53,14 @@ const notOurs = (): never => {
  * takes nothing that has been fetched since.
  */
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { data: record } = stand.record
-  if (record.mode === 'secondary' && record.life === id) return DONE
+  if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
-  if (record.life !== id) return takeKeys(run, stand, id)
+  if (record.treeId !== id) return takeKeys(run, stand, id)
   // read before the record: once that says something else, this head is no longer the one to be replaced
   const head = await run.ports.journal.head()
-  const again = await standing(run, id)
+  const again = await readStand(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
   if (!(await emptyHead(run, head, id))) return AGAIN
   if (!(await deleteOthers(run, id))) return AGAIN
@@ -90,12 +90,12 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   const link = pending.data
   await seeAdmitted(run, before, link)
   // asking takes seconds, and nothing is committed by a record that is old
-  const stand = await standing(run, id)
-  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.life === id) return AGAIN
+  const stand = await readStand(run, id)
+  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
-    ...linkedBy(link, id, stand.operation.data.activation),
-    life: id,
+    ...linkFields(link, id, stand.operation.data.activation),
+    treeId: id,
     home: ports.deployment.home,
   }
   await auditEvent(run, 'activated', id, { ...stand.record.data, ...changed })
@@ -118,7 +118,7 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
 }
 
 /** Milliseconds for which the primary is waited for before the wipe. */
-const PATIENCE_MS = 5000
+const WIPE_ASK_TIMEOUT_MS = 5000
 
 /**
  * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
@@ -133,7 +133,7 @@ async function seeAdmitted(
   const pair = await ownPair(run, stand)
   if (!pair) return
   const { ca } = stand.operation.data.activation ?? {}
-  const until = run.ports.clock.now() + PATIENCE_MS
+  const until = run.ports.clock.now() + WIPE_ASK_TIMEOUT_MS
   const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca, until })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
     if (isLasting(error)) throw primarySaid(error)
@@ -141,7 +141,7 @@ async function seeAdmitted(
 }
 
 /** What the record takes of a primary that has admitted this cluster, besides its keyring. @param name of the link: the operation */
-export const linkedBy = (
+export const linkFields = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
   name: string,
   { ca, address: reachedAt }: Partial<ActivationInput> = {},
@@ -154,27 +154,27 @@ export const linkedBy = (
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
 async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
-  const hold = (head?.hold ?? 0) + 1
+  const incarnation = (head?.incarnation ?? 0) + 1
   const next: Head = {
-    ...firstHead('', head?.n ?? 0),
-    ...{ mode: 'syncing', own: '', line: [], hold, dirty: 'all', link: id },
+    ...firstHead('', head?.maxEpoch ?? 0),
+    ...{ mode: 'syncing', own: '', lineage: [], incarnation, unfinishedSync: 'all', link: id },
   }
-  const expect = head ? { mode: head.mode, hold: head.hold, seq: head.seq } : 'none'
+  const expect = head ? { mode: head.mode, incarnation: head.incarnation, last: head.last } : 'none'
   return (await ports.journal.moveHead(expect, next)) !== 'refused'
 }
 
-const isEmpty = ({ mode, line, dirty, link }: Head, id: string): boolean =>
-  mode === 'syncing' && line.length === 0 && dirty === 'all' && link === id
+const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boolean =>
+  mode === 'syncing' && lineage.length === 0 && unfinishedSync === 'all' && link === id
 
 const SEGMENTS = 4
 
 /** @returns whether nothing is left that is not of this tree */
-async function deleteOthers({ ports, deadline }: OperationRun, life: string): Promise<boolean> {
+async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
     for (let from: ScanPage['next']; ; ) {
       const page = await ports.journal.scan({ index, of: SEGMENTS, from })
-      const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${life}#`) !== true)
-      await ports.journal.wipe(others, life)
+      const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${treeId}#`) !== true)
+      await ports.journal.wipe(others, treeId)
       if (!page.next) break
       if (ports.clock.now() >= deadline) return false
       from = page.next

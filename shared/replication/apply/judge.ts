@@ -1,23 +1,23 @@
-import type { CellChange } from '../../journal/cell.ts'
 import { ttlOf } from '../../journal/generation.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { EntryChange } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
-import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../../journal/tree.ts'
+import { type Delta, deltasOf, type LeafChange, leafInTree, placeInTree } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import type { DatedChange, Piece } from './pieces.ts'
 
 /** What the applier knows of its own cluster while it applies a window. */
 export interface Setting {
-  /** names the own tree */
-  readonly life: string
+  /** id of the own tree */
+  readonly treeId: string
   /** of the head: the first part of all marks */
-  readonly hold: number
-  /** end of the replay after a sync: up to there items may be ahead of the cells */
-  readonly until: number
+  readonly incarnation: number
+  /** end of the replay after a sync: up to there items may be ahead of the journal entries */
+  readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** keys that are made what cells say, whatever stands there, as texts of `placeText` */
+  /** keys that are made what journal entries say, whatever stands there, as texts of `placeText` */
   readonly tolerated?: ReadonlySet<string>
 }
 
@@ -50,10 +50,10 @@ export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[
 
 const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
-/** What a piece does where everything is as its cell says: nothing has to be read for it. */
-export function asWritten(piece: Piece, setting: Setting): Steps {
+/** What a piece does where everything is as its journal entry says: nothing has to be read for it. */
+export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
-    step(change, setting.life, change.prev ? { leaf: change.prev.leaf } : 'absent'),
+    step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
   return steps(piece, setting, items, piece.changes)
 }
@@ -63,8 +63,8 @@ export function asWritten(piece: Piece, setting: Setting): Steps {
  * expected again by the transaction, also what stays as it is.
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
-  if (found.mark >= markText(setting.hold, piece.pos)) return 'applied'
-  const syncing = piece.seq <= setting.until
+  if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
+  const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
@@ -74,29 +74,29 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const items = seen.map(one =>
     stays(one)
       ? { key: placeOf(one.change), if: asFound(one.own) }
-      : step(one.change, setting.life, asFound(one.own)),
+      : step(one.change, setting.treeId, asFound(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
     .map(
       ({ change, own }): LeafChange => ({
         ...placeOf(change),
-        prev: own ? leafInLife(own, setting.life) : null,
+        prev: own ? leafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
     )
   return steps(piece, setting, items, leaves)
 }
 
-const isTolerated = (change: CellChange, { tolerated }: Setting): boolean =>
+const isTolerated = (change: EntryChange, { tolerated }: Setting): boolean =>
   tolerated?.has(placeText(change)) === true
 
-/** Fetched by the sync in the state that the cell makes, or in a later one. */
-const isAhead = ({ item }: CellChange, own: StoredItem | undefined, pos: string): boolean =>
+/** Fetched by the sync in the state that the journal entry makes, or in a later one. */
+const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
   own ? (own.pos ?? '') >= pos : item === null
 
 /**
- * Whether an item is what the cell found at the source. What dies may be missing because it was deleted here first,
+ * Whether an item is what the journal entry found at the source. What dies may be missing because it was deleted here first,
  * or still be there because it was deleted at the source first; either way it had died by then.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
@@ -108,18 +108,18 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
 
 const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: CellChange, life: string, found: If): ItemStep => ({
+const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
   key: placeOf(change),
-  put: change.item && placed(change.item, life),
+  put: change.item && placeInTree(change.item, treeId),
   if: found,
 })
 
 function steps(
   { bucket, pos }: Piece,
-  { life, hold, now }: Setting,
+  { treeId, incarnation, now }: Setting,
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
-  const [delta = { bucket, sums: new Map() }] = deltasOf(life, leaves, now)
-  return { items, bucket: delta, mark: markText(hold, pos) }
+  const [delta = { bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
+  return { items, bucket: delta, mark: markText(incarnation, pos) }
 }

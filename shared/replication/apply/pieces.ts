@@ -1,17 +1,17 @@
-import type { Cell, CellChange } from '../../journal/cell.ts'
 import { placeText } from '../../journal/journal.ts'
+import type { EntryChange, JournalEntry } from '../../journal/journal-entry.ts'
 import { posText } from '../../journal/position.ts'
 import { type Bucket, bucketOf, bucketText } from '../../journal/tree.ts'
 
 /** A change, and when it was committed, epoch milliseconds. */
-export type DatedChange = CellChange & { readonly at: number }
+export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes of one cell that belong to one bucket, or those of several cells in a row. They are applied together or
+ * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are applied together or
  * not at all: the mark of their bucket says of all of them at once whether they have been.
  */
 export interface Piece {
-  /** text of the position of the cell, the last one of several */
+  /** text of the position of the journal entry, the last one of several */
   readonly pos: string
   readonly seq: number
   readonly bucket: Bucket
@@ -21,20 +21,20 @@ export interface Piece {
   readonly bytes: number
 }
 
-/** Pieces that touch the same bucket, in the order of their cells. */
+/** Pieces that touch the same bucket, in the order of their journal entries. */
 export type Component = readonly Piece[]
 
 /**
- * Takes the cells of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
+ * Takes the journal entries of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
  * key has one bucket for ever, and whatever shares a key shares that.
  *
- * @param life names the own tree
- * @param cells in the order of their positions
+ * @param treeId id of the own tree
+ * @param entries in the order of their positions
  */
-export function componentsOf(life: string, cells: readonly Cell[]): Component[] {
+export function componentsOf(treeId: string, entries: readonly JournalEntry[]): Component[] {
   const components = new Map<string, Piece[]>()
-  for (const cell of cells)
-    for (const piece of piecesOf(life, cell)) {
+  for (const entry of entries)
+    for (const piece of piecesOf(treeId, entry)) {
       const place = bucketText(piece.bucket)
       const component = components.get(place) ?? []
       components.set(place, component)
@@ -43,14 +43,14 @@ export function componentsOf(life: string, cells: readonly Cell[]): Component[] 
   return [...components.values()]
 }
 
-function piecesOf(life: string, cell: Cell): Piece[] {
-  const { seq, at } = cell
-  const pos = posText(cell)
-  const byBucket = Map.groupBy(cell.body, ({ kind, pk, sk }) => bucketText(bucketOf(life, kind, pk, sk)))
+function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
+  const { seq, at } = entry
+  const pos = posText(entry)
+  const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
   return [...byBucket.values()].flatMap(changes => {
     const [first] = changes
     if (!first) return []
-    const bucket = bucketOf(life, first.kind, first.pk, first.sk)
+    const bucket = bucketOf(treeId, first.kind, first.pk, first.sk)
     const bytes = changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
     return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })), bytes }]
   })
@@ -63,7 +63,7 @@ function piecesOf(life: string, cell: Cell): Piece[] {
  *
  * @param pieces one at least, in their order
  */
-export function merged(pieces: Component): Piece {
+export function mergePieces(pieces: Component): Piece {
   const last = pieces.at(-1)
   if (!last) throw new Error('there is nothing to merge')
   if (pieces.length === 1) return last
@@ -112,13 +112,13 @@ const elementsOf = ({ changes }: Piece): number => changes.length + 1
  * Puts what shares nothing together into transactions, for so many workers.
  * @returns every given run in one of the groups, in their order
  */
-export function packs(ready: readonly Component[], workers: number): Component[][] {
+export function packComponents(ready: readonly Component[], workers: number): Component[][] {
   const most = Math.max(1, Math.ceil(ready.length / workers))
   const groups: Component[][] = []
   let [elements, bytes] = [0, 0]
   for (const run of ready) {
     const last = groups.at(-1)
-    const whole = merged(run)
+    const whole = mergePieces(run)
     const [wanted, more] = [elementsOf(whole), whole.bytes]
     if (last && last.length < most && elements + wanted <= ELEMENTS && bytes + more <= BYTES) {
       last.push(run)

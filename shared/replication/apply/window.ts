@@ -1,14 +1,14 @@
-import type { Cell } from '../../journal/cell.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
-import { asWritten, type Found, type Judgement, judge, type Setting, type Steps } from './judge.ts'
+import { type Found, type Judgement, judge, judgeAsWritten, type Setting, type Steps } from './judge.ts'
 import {
   type Component,
   componentsOf,
   type DatedChange,
-  merged,
+  mergePieces,
   type Piece,
-  packs,
+  packComponents,
   runsOf,
 } from './pieces.ts'
 
@@ -22,30 +22,32 @@ export interface Target {
   pause(tries: number): Promise<void>
 }
 
-/** How applying a window ended: `busy` when others are in the way, else the items that are not as cells say. */
+/** How applying a window ended: `busy` when others are in the way, else the items that are not as journal entries say. */
 export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
 
 const WORKERS = 8
 /** Together some seconds: a transaction that got stuck is decided by then, and what is decided is seen. */
-const TRIES = 16
+const APPLY_TRIES = 16
 
 /**
- * Applies the cells of a window. It may be done any number of times, at once, by processes that were frozen in
+ * Applies the journal entries of a window. It may be done any number of times, at once, by processes that were frozen in
  * between: marks tell what is applied already, and fence the rest.
  */
 export async function applyWindow(
-  cells: readonly Cell[],
+  entries: readonly JournalEntry[],
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.life, cells).map(component => runsOf(component, setting.until))
+  let components = componentsOf(setting.treeId, entries).map(component =>
+    runsOf(component, setting.replayUntil),
+  )
   const mismatch: Place[] = []
   let busy = false
   // the first runs of all components, then the second ones of those that have any …
   for (let round = 0; components.length > 0; round++) {
     const runs = components.flatMap(component => component.slice(round, round + 1))
     const stuck = new Set<Component>()
-    await atOnce(packs(runs, WORKERS), async pack => {
+    await atOnce(packComponents(runs, WORKERS), async pack => {
       for (const { run, wrong } of await applyPack(pack, setting, target)) {
         stuck.add(run)
         mismatch.push(...wrong)
@@ -66,12 +68,12 @@ interface Left {
 
 /** Applies runs in one transaction; what is in the way of one does not keep the others. */
 async function applyPack(pack: readonly Component[], setting: Setting, target: Target): Promise<Left[]> {
-  if (pack.every(run => run.every(piece => piece.seq > setting.until))) {
-    const written = await target.write(pack.map(run => asWritten(merged(run), setting)))
+  if (pack.every(run => run.every(piece => piece.seq > setting.replayUntil))) {
+    const written = await target.write(pack.map(run => judgeAsWritten(mergePieces(run), setting)))
     if (written === 'done') return []
   }
   let left: Left[] = pack.map(run => ({ run, wrong: [] }))
-  for (let tries = 0; tries < TRIES && left.length > 0; tries++) {
+  for (let tries = 0; tries < APPLY_TRIES && left.length > 0; tries++) {
     if (tries > 0) await target.pause(tries)
     left = await tryOnce(left, setting, target)
   }
@@ -79,7 +81,7 @@ async function applyPack(pack: readonly Component[], setting: Setting, target: T
 }
 
 async function tryOnce(left: readonly Left[], setting: Setting, target: Target): Promise<Left[]> {
-  const wholes = left.map(({ run }) => merged(run))
+  const wholes = left.map(({ run }) => mergePieces(run))
   const found = await target.find(wholes)
   const judged = left.map(({ run }, index) => ({
     run,
@@ -103,10 +105,10 @@ function verdictOn(
   { items, mark }: Found = { items: [], mark: '' },
   setting: Setting,
 ): Judgement {
-  const rest = run.filter(({ pos }) => markText(setting.hold, pos) > mark)
+  const rest = run.filter(({ pos }) => markText(setting.incarnation, pos) > mark)
   if (rest.length === 0) return 'applied'
   const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
-  const whole = merged(rest)
+  const whole = mergePieces(rest)
   return judge(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
 }
 

@@ -2,7 +2,7 @@ import type { TreeCheck } from '../../model/tree-work.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { lastingFaultsOf } from './examine.ts'
 import { findingsOf, isCorrupt, type TreeFault } from './findings.ts'
-import { endTreeWork, inTime, passing, treeStanding } from './tree-run.ts'
+import { checkTime, endTreeWork, failAsBusy, treeStanding } from './tree-run.ts'
 import { viewTree } from './view.ts'
 
 /**
@@ -13,9 +13,9 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
   const stand = await treeStanding(run, id)
   if (!stand) return DONE
   const { ports } = run
-  const { view, faults } = await passing(async () => {
-    const view = await viewTree(ports, stand.life)
-    return { view, faults: await lastingFaultsOf(view, async () => inTime(run)) }
+  const { view, faults } = await failAsBusy(async () => {
+    const view = await viewTree(ports, stand.treeId)
+    return { view, faults: await lastingFaultsOf(view, async () => checkTime(run)) }
   })
   const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
   const findings = findingsOf(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
@@ -27,7 +27,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
       reason: 'POST sys/replication/reindex makes it anew',
     })
   const check: Partial<TreeCheck> = {
-    ...{ life: stand.life, operation: id, findings, corrupted },
+    ...{ treeId: stand.treeId, operation: id, findings, corrupted },
     checkedAt: ports.clock.now(),
   }
   return endTreeWork(run, id, { check })

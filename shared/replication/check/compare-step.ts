@@ -6,7 +6,7 @@ import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
 import { differencesTo } from '../sync/compare.ts'
 import { haveFetched } from '../sync/have-fetched.ts'
-import { endTreeWork, inTime, type TreeStand, treeStanding } from './tree-run.ts'
+import { checkTime, endTreeWork, type TreeStand, treeStanding } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
 const NAMED = 20
@@ -25,27 +25,27 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
     ...{ stage: 'done', finishedAt: run.ports.clock.now() },
     ...(differences ? { differences } : {}),
   }
-  return endTreeWork(run, id, { reindex, check: await repaired(run, stand) })
+  return endTreeWork(run, id, { reindex, check: await noteRepaired(run, stand) })
 }
 
 /** What a check found before is not so any more. */
-async function repaired({ ports }: OperationRun, { life }: TreeStand) {
+async function noteRepaired({ ports }: OperationRun, { treeId }: TreeStand) {
   const [check] = await ports.store.read([key('tree-check')])
-  return check?.data.life === life ? { corrupted: false, findings: undefined } : {}
+  return check?.data.treeId === treeId ? { corrupted: false, findings: undefined } : {}
 }
 
 async function fetchDifferences(
   run: OperationRun,
   id: string,
-  { life, cluster }: TreeStand,
+  { treeId, cluster }: TreeStand,
 ): Promise<TreeReindex['differences']> {
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   const { link } = follower ?? {}
   if (!link) throw nothingToCompare()
   const now = Math.floor(ports.clock.now() / 1000)
-  const progress = async () => inTime(run)
-  const beside = { journal: ports.journal, clock: ports.clock, life, now, link, progress }
+  const progress = async () => checkTime(run)
+  const beside = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
   // what is written from now on has to come here before it can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await differencesTo(beside).catch((cause: unknown) => {

@@ -13,7 +13,7 @@ const PAUSES = [0, 3000, 6000]
  * cannot be told now, because it changes
  * @param begin before each look
  */
-export async function lasting<T>(
+export async function findLasting<T>(
   clock: Clock,
   suspects: readonly T[],
   judge: (suspect: T) => Promise<string | undefined>,

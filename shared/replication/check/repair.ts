@@ -1,7 +1,7 @@
 import { generationOf, ttlOf } from '../../journal/generation.ts'
 import type { Element } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
-import { leafOf, placed } from '../../journal/tree.ts'
+import { leafOf, placeInTree } from '../../journal/tree.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -9,7 +9,7 @@ import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from
 import { readBucket } from './examine.ts'
 import type { TreeView } from './view.ts'
 
-const TRIES = 8
+const REPAIR_TRIES = 8
 const PAUSE_MS = 50
 /** Milliseconds after a position was taken: most of what a journal can take is left for others. */
 const PACE_MS = 100
@@ -17,13 +17,13 @@ const PACE_MS = 100
 const MOST = 90
 
 /** An item with the place in the tree that belongs to its content. */
-export function settledItem(item: StoredItem, life: string, now: number): StoredItem {
+export function settleItem(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
-  const known = leafByContent(item, life)
+  const known = leafByContent(item, treeId)
   const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
   const { ttl: _ttl, ...rest } = item
   const whole = gen === null ? rest : { ...rest, ttl: ttlOf(gen) }
-  return placed({ ...whole, leaf: leafOf(whole) }, life)
+  return placeInTree({ ...whole, leaf: leafOf(whole) }, treeId)
 }
 
 /**
@@ -40,7 +40,7 @@ export async function repairBucket(
   cluster: () => Promise<ClusterRead>,
 ): Promise<boolean> {
   const { journal, clock } = view
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < REPAIR_TRIES; tries++) {
     if (tries > 0) await clock.sleep(PAUSE_MS * tries)
     const read = await readBucket(view, place, subpage)
     if (!read) continue
@@ -49,7 +49,7 @@ export async function repairBucket(
     const isOwn = (await journal.head())?.mode === 'writing'
     if (isOwn && misplaced.length > 0) {
       for (const item of misplaced) {
-        await journal.stamp([item], await cluster())
+        await journal.backfill([item], await cluster())
         await clock.sleep(PACE_MS)
       }
     } else await journal.transact(inPlace(read))
@@ -59,9 +59,9 @@ export async function repairBucket(
 
 /** What puts a bucket right, with the items in it that say something wrong of their place. */
 function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
-  const { life, bucket, stored, items, now } = facts
+  const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)
-  const settled = new Map(some.map(item => [item, settledItem(item, life, now)]))
+  const settled = new Map(some.map(item => [item, settleItem(item, treeId, now)]))
   const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
   return [
     ...[...settled].map(([item, put]): Element => {

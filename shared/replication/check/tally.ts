@@ -1,4 +1,4 @@
-import { ended } from '../../journal/generation.ts'
+import { hasEnded } from '../../journal/generation.ts'
 import type { StoredBucket } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
 import { SUBTREES } from '../../journal/refresh.ts'
@@ -18,7 +18,7 @@ const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
  * ten thousand do.
  */
 export interface Tally {
-  readonly life: string
+  readonly treeId: string
   /** epoch seconds: what had ended by then does not count */
   readonly now: number
   /** items gone through */
@@ -28,25 +28,25 @@ export interface Tally {
   readonly misplaced: Map<number, DataKey[]>
 }
 
-export const newTally = (life: string, now: number): Tally => ({
-  ...{ life, now, seen: 0 },
+export const newTally = (treeId: string, now: number): Tally => ({
+  ...{ treeId, now, seen: 0 },
   sums: new Array<bigint | undefined>(SUBTREES.length * PAGES * SUBPAGES),
   misplaced: new Map(),
 })
 
 /** Takes an item in by its content. */
 export function countIn(tally: Tally, item: StoredItem): void {
-  const { life, now, sums, misplaced } = tally
+  const { treeId, now, sums, misplaced } = tally
   tally.seen += 1
   if (!isOfTree(item)) return
-  const bucket = bucketOf(life, item.kind, item.pk, item.sk)
+  const bucket = bucketOf(treeId, item.kind, item.pk, item.sk)
   const of = bucket.pk.at(-4) === 'r' ? ('replicated' as const) : ('local' as const)
   const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
   const number = numberOf(place, Number.parseInt(bucket.sk, 16))
-  const leaf = leafByContent(item, life)
-  if (leaf && (leaf.gen === null || !ended(leaf.gen, now)))
-    sums[number] = (sums[number] ?? 0n) + weighed(slotWeight(leaf.gen), limbsOf(leaf.leaf))
-  if (isMisplaced(item, life))
+  const leaf = leafByContent(item, treeId)
+  if (leaf && (leaf.gen === null || !hasEnded(leaf.gen, now)))
+    sums[number] = (sums[number] ?? 0n) + weigh(slotWeight(leaf.gen), limbsOf(leaf.leaf))
+  if (isMisplaced(item, treeId))
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
 
@@ -64,13 +64,13 @@ export function suspectsIn(
 }
 
 /** Keys of items in a bucket that are not where they say. */
-export const misplacedIn = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
+export const findMisplaced = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
   tally.misplaced.get(numberOf(place, subpage)) ?? []
 
 /** One number for the sums of a bucket. Each generation counts otherwise, so that a leaf cannot move unnoticed. */
 const weightOf = (bucket: StoredBucket | undefined, now: number): bigint =>
   [...liveSums(bucket?.sums ?? new Map<string, Limbs>(), now)].reduce(
-    (total, [slot, limbs]) => total + weighed(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),
+    (total, [slot, limbs]) => total + weigh(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),
     0n,
   )
 
@@ -78,5 +78,5 @@ const slotWeight = (gen: Leaf['gen']): bigint => (gen === null ? 1n : BigInt(gen
 
 const BITS = 86n
 
-const weighed = (weight: bigint, [low, middle, high]: Limbs): bigint =>
+const weigh = (weight: bigint, [low, middle, high]: Limbs): bigint =>
   weight * (low + (middle << BITS) + (high << (2n * BITS)))

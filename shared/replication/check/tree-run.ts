@@ -10,32 +10,32 @@ import {
   type OperationEnd,
   type OperationRun,
   type OperationStand,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 
 /** Milliseconds between two notes of how far a run is. */
-const EVERY = 2000
-const TRIES = 5
+const NOTE_EVERY_MS = 2000
+const NOTE_TRIES = 5
 
 /** An operation over the tree of this cluster, while it runs. */
 export interface TreeStand extends OperationStand {
-  life: string
+  treeId: string
 }
 
 /** @returns nothing where the operation has ended. @throws OperationFailed where there is no tree any more */
 export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return undefined
-  const { life, mode, built } = stand.record.data
-  if (life === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
+  const { treeId, mode, built } = stand.record.data
+  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
   if (built === false) throw treeUnbuilt()
-  return { ...stand, life }
+  return { ...stand, treeId }
 }
 
 /** What may pass fails the operation as `busy`: its caller comes back. */
-export async function passing<T>(work: () => Promise<T>): Promise<T> {
+export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -45,7 +45,7 @@ export async function passing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Ends a run that would outlast its Lambda. @throws OperationFailed */
-export function inTime({ ports, deadline }: OperationRun): void {
+export function checkTime({ ports, deadline }: OperationRun): void {
   if (ports.clock.now() > deadline) throw treeTooLarge()
 }
 
@@ -53,11 +53,11 @@ export function inTime({ ports, deadline }: OperationRun): void {
 export function reindexNotes(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
-    inTime(run)
+    checkTime(run)
     const now = run.ports.clock.now()
-    if (!always && now - last < EVERY) return
+    if (!always && now - last < NOTE_EVERY_MS) return
     last = now
-    const { cluster } = await standing(run, id)
+    const { cluster } = await readStand(run, id)
     const [item] = await run.ports.store.read([key('tree-reindex')])
     if (item?.data.operation !== id) return
     await run.ports.store.commit([replace(item, item, { ...item.data, ...change })], cluster)
@@ -72,8 +72,8 @@ export interface TreeEnd {
 
 /** Ends the operation, and notes what it came to. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const stand = await standing(run, id)
+  for (let tries = 0; tries < NOTE_TRIES; tries++) {
+    const stand = await readStand(run, id)
     if (stand.operation.data.status !== 'running') return DONE
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
     const ended = await commitStep(
@@ -92,7 +92,7 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
 
 /** What follows when a step is given up: what was repaired stays so, and nothing else has happened. */
 export const treeWorkFailed: OperationEnd = async (run, id, fault) => {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return DONE
   const [reindex] = await run.ports.store.read([key('tree-reindex')])
   const own = reindex?.data.operation === id ? [reindex] : []

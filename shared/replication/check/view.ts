@@ -2,8 +2,8 @@ import { denseUpTo } from '../../journal/density.ts'
 import { lastEnded } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal, StoredPage } from '../../journal/journal.ts'
-import { reached, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
-import { roleHasChanged, treeFills } from '../../journal/refusals.ts'
+import { refreshedUpTo, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
+import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
 import { type Tail, tailOf } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
@@ -13,7 +13,7 @@ import { newTally, type Tally } from './tally.ts'
 export interface TreeView {
   readonly journal: Journal
   readonly clock: Ports['clock']
-  readonly life: string
+  readonly treeId: string
   /** as it was at the beginning */
   readonly head: Head
   /** epoch seconds: generations that had ended by then do not count */
@@ -36,7 +36,7 @@ export interface StoredHashes {
 /** Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. */
 const BEFORE = 1000
 /** Positions that hashes may be behind. */
-const BEHIND = 20_000
+const MOST_BEHIND = 20_000
 
 /**
  * Begins to look at a tree.
@@ -44,35 +44,35 @@ const BEHIND = 20_000
  */
 export async function viewTree(
   { journal, clock }: Pick<TreeView, 'journal' | 'clock'>,
-  life: string,
+  treeId: string,
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
-  if (!head || head.mode === 'syncing' || head.until > 0) throw treeFills()
-  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.done
+  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncomplete()
+  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.applied
   const known = async (): Promise<number> => {
-    const roots = await journal.pageHashes(rootsPk(life))
-    return Math.min(...SUBTREES.map(of => reached(roots.get(of), head, lastEnded(now))))
+    const roots = await journal.pageHashes(rootsPk(treeId))
+    return Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, lastEnded(now))))
   }
-  const oldest = Math.max(head.from, dense - BEHIND)
-  if ((await known()) < oldest) await refreshTree({ journal, life, head, now })
+  const oldest = Math.max(head.retainedFrom, dense - MOST_BEHIND)
+  if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
-  if (first < head.from) throw treeFills()
-  const after = Math.max(head.from, Math.min(first, dense - BEFORE))
+  if (first < head.retainedFrom) throw treeIncomplete()
+  const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
   const view = {
-    ...{ journal, clock, life, head, now, tally: newTally(life, now) },
-    tail: tailOf(journal, { life, line: head.line, after, now }),
+    ...{ journal, clock, treeId, head, now, tally: newTally(treeId, now) },
+    tail: tailOf(journal, { treeId, lineage: head.lineage, after, now }),
   }
   return { ...view, hashes: await readHashes(view) }
 }
 
 /** Hashes as they are noted now, read while the roots stayed the same. */
-async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>): Promise<StoredHashes> {
-  const before = await journal.pageHashes(rootsPk(life))
+async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
+  const before = await journal.pageHashes(rootsPk(treeId))
   const [replicated, local] = await Promise.all(
-    SUBTREES.map(of => journal.pageHashes(pagePk(life, of, 'root'))),
+    SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root'))),
   )
-  const roots = await journal.pageHashes(rootsPk(life))
+  const roots = await journal.pageHashes(rootsPk(treeId))
   const pages = { replicated: replicated ?? new Map(), local: local ?? new Map() }
   const asOf = roots.get('replicated')?.asOf ?? ''
   const isSettled =
@@ -84,8 +84,8 @@ async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>)
 /** Before each look: what has been committed since is known, and hashes are read anew. */
 export async function lookAgain(view: TreeView): Promise<void> {
   const head = await view.journal.head()
-  if (head?.hold !== view.head.hold || head.epoch !== view.head.epoch) throw roleHasChanged()
-  await view.tail.upTo(head.seq)
+  if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()
+  await view.tail.upTo(head.last)
   view.hashes = await settledHashes(view)
 }
 

@@ -1,16 +1,16 @@
 import { stepDown } from '../../journal/step-down.ts'
 import { nothingToClose } from '../operation/faults.ts'
-import { commitStep, DONE, endOperation, type OperationStep, standing, toStep } from '../operation/run.ts'
+import { commitStep, DONE, endOperation, type OperationStep, readStand, toStep } from '../operation/run.ts'
 
 /** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
 const close: OperationStep = async (run, id) => {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
   const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end) throw nothingToClose()
   // read again: the record is another one since
-  const now = await standing(run, id)
+  const now = await readStand(run, id)
   return commitStep(run, [toStep(now, run.ports.clock.now(), { step: 'finish' })], now)
 }
 

@@ -1,10 +1,10 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
 import { noteEvent } from '../../journal/events.ts'
-import type { Head } from '../../journal/head.ts'
+import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
@@ -19,11 +19,11 @@ import {
   type OperationRun,
   type OperationStand,
   type OperationStep,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
-import { unstamping } from '../primary/enable.ts'
+import { detachJob } from '../primary/enable.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
@@ -35,7 +35,7 @@ const MOST = 80
  * then on this cluster serves clients, writes plainly, and encrypts by a term that nobody else of the set has.
  */
 export const leave: OperationStep = async (run, id) => {
-  const { record, operation } = await standing(run, id)
+  const { record, operation } = await readStand(run, id)
   if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleWasTaken()
@@ -45,13 +45,13 @@ export const leave: OperationStep = async (run, id) => {
     await closeSegments(run.ports, segments)
     return AGAIN
   }
-  const lines = segments.flatMap(({ data }) => data?.line ?? [])
-  const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
-  return left(run, { record, operation }, { head, n: seen + 1 })
+  const lines = segments.flatMap(({ data }) => data?.lineage ?? [])
+  const seen = Math.max(head.maxEpoch, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
+  return commitLeave(run, { record, operation }, { head, n: seen + 1 })
 }
 
 /** @param n above every number of an epoch that an item here may have */
-async function left(
+async function commitLeave(
   { ports }: OperationRun,
   { record, operation: item }: Pick<OperationStand, 'record' | 'operation'>,
   { head, n }: { head: Head; n: number },
@@ -61,7 +61,7 @@ async function left(
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
   // another keyring from here on: what the set does with its terms is nothing to this cluster, and the other way round
-  const made = await ports.genesis.withNextTerm(keyring.data, now, ports.entropy.uuid())
+  const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
     ...{ id, name, mode: 'disabled', initialisedAt, since, operation },
@@ -69,16 +69,23 @@ async function left(
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, id)
-  const position = posText(head)
+  const position = posText(lastPosition(head))
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
-  const { mode, hold, seq, done, link } = head
+  const { mode, incarnation, last, applied, link } = head
   const result = await ports.journal.transact([
     {
-      head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
-      expect: { mode, hold, seq, done, link },
+      head: {
+        mode: 'closed',
+        own: '',
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
+        maxEpoch: n,
+      },
+      expect: { mode, incarnation, last, applied, link },
     },
-    ...storing(
+    ...toElements(
       [
         ...keyringChanges({ ...record, data: next }, keyring, made.keyring),
         ...terms,
@@ -110,7 +117,7 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
 /** Forgets the set, its members and its tokens, and has items given back plain in the background. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { since } = stand.record.data
   if (stand.operation.data.status !== 'running' || since === undefined) return DONE
   const [segment] = await readSegments(ports)
@@ -119,6 +126,6 @@ export const forget: OperationStep = async (run, id) => {
   const closed = await closedToOthers(run, stand)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(unstamping(since, segment?.data?.life, ports.clock.now()))
+  await ports.background.start(detachJob(since, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }

@@ -4,7 +4,7 @@ import {
   endOperation,
   type OperationEnd,
   type OperationStep,
-  standingToEnd,
+  readStandToEnd,
   toStep,
 } from '../operation/run.ts'
 import { adopt, keepOldPrimary } from '../update-primary/adopt.ts'
@@ -30,7 +30,7 @@ export const disableSteps: Readonly<Record<string, OperationStep>> = {
  * could not be repeated: the operation is not over, and another execution goes on with it within minutes.
  */
 export const disableFailed: OperationEnd = async (run, id, fault) => {
-  const stand = await standingToEnd(run, id)
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
   if (operation.data.status !== 'running') return DONE

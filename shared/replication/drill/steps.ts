@@ -2,7 +2,7 @@ import type { Drill } from '../../model/drill.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
 import { checkBoth, ownName, readinessFault } from './check.ts'
 import { type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
-import { couldTakeOver, followBack, lostSince, type Side, takeOver } from './switch-over.ts'
+import { couldTakeOver, followBack, lostSince, type Side, switchTo } from './switch-over.ts'
 
 interface DrillStep {
   name: string
@@ -13,12 +13,12 @@ interface DrillStep {
 }
 
 /** Milliseconds for which a step may be repeated, and between two looks. */
-const PATIENCE = 15 * 60_000
+const STEP_TIMEOUT_MS = 15 * 60_000
 const PAUSE_MS = 2000
 
 /** The same for what is in the way of a drill's beginning. */
-const CHECK_PATIENCE = 30_000
-const CHECK_PAUSE = 5000
+const CHECK_TIMEOUT_MS = 30_000
+const CHECK_PAUSE_MS = 5000
 
 const WELL = 'nothing has changed on either cluster: see to what it names, or wait for the next drill'
 const THERE =
@@ -35,7 +35,7 @@ export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: WELL },
   {
     name: 'there',
-    work: async (run, drill) => ({ there: { ...drill.there, unserved: await takeOver(run, 'peer') } }),
+    work: async (run, drill) => ({ there: { ...drill.there, unserved: await switchTo(run, 'peer') } }),
     next: THERE,
   },
   { name: 'follow', work: async run => follow(run, 'own', await ownName(run)), next: FOLLOW },
@@ -46,7 +46,7 @@ export const drillSteps: readonly DrillStep[] = [
   },
   {
     name: 'back',
-    work: async (run, drill) => ({ back: { ...drill.back, unserved: await takeOver(run, 'own') } }),
+    work: async (run, drill) => ({ back: { ...drill.back, unserved: await switchTo(run, 'own') } }),
     next: BACK,
   },
   { name: 'follow back', work: async (run, drill) => follow(run, 'peer', drill.peer), next: FOLLOWED },
@@ -59,8 +59,8 @@ async function check(run: DrillRun, { stepAt }: Drill): Promise<Partial<Drill> |
   try {
     return { peer: await checkBoth(run) }
   } catch (error) {
-    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_PATIENCE) throw error
-    await clock.sleep(CHECK_PAUSE)
+    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_TIMEOUT_MS) throw error
+    await clock.sleep(CHECK_PAUSE_MS)
     return 'again'
   }
 }
@@ -81,7 +81,7 @@ async function settle(
   const fault = readinessFault(side, await couldTakeOver(run, side))
   const lost = fault ? undefined : await lostSince(run, side, drill.startedAt)
   if (lost !== undefined) return { [way]: { ...drill[way], lost } }
-  if (clock.now() - drill.stepAt >= PATIENCE)
+  if (clock.now() - drill.stepAt >= STEP_TIMEOUT_MS)
     throw new DrillStopped(fault || `what ${side} has lost is not known in time`)
   await clock.sleep(PAUSE_MS)
   return 'again'

@@ -7,7 +7,7 @@ const DR = 'sys/replication/dr'
 const LOOK_MS = 250
 const PAUSE_MS = 1000
 /** Milliseconds for which a promotion is repeated that goes on by itself. */
-const PATIENCE = 5 * 60_000
+const SWITCH_TIMEOUT_MS = 5 * 60_000
 
 export type Side = 'own' | 'peer'
 const otherSide = (side: Side): Side => (side === 'own' ? 'peer' : 'own')
@@ -20,7 +20,7 @@ export async function statusAt({ ask }: DrillRun, side: Side): Promise<DrillAnsw
 }
 
 /** A request that has to succeed. @throws DrillStopped with what was answered, Error where it may be repeated */
-async function asked(
+async function askFor(
   { ask }: DrillRun,
   side: Side,
   path: string,
@@ -39,16 +39,16 @@ async function asked(
  * already, in a try before, nothing is done.
  * @returns milliseconds in which nobody served; null: a try before looked
  */
-export async function takeOver(run: DrillRun, to: Side): Promise<Measured['unserved']> {
+export async function switchTo(run: DrillRun, to: Side): Promise<Measured['unserved']> {
   const { clock } = run.ports
   if ((await statusAt(run, to))['mode'] === 'primary') return null
   const body = { dr_operation_token: await drillToken(run) }
-  const end = Math.min(clock.now() + PATIENCE, run.deadline)
+  const end = Math.min(clock.now() + SWITCH_TIMEOUT_MS, run.deadline)
   const watch = watchServing(run)
   try {
     for (;;)
       try {
-        await asked(run, to, 'secondary/promote', body)
+        await askFor(run, to, 'secondary/promote', body)
         break
       } catch (error) {
         if (error instanceof DrillStopped || clock.now() >= end) throw error
@@ -103,16 +103,16 @@ export async function followBack(run: DrillRun, side: Side, name: string): Promi
   if (Array.isArray(known) && known.length > 0) return
   const token = await drillToken(run)
   const to = otherSide(side)
-  const { secondary_public_key } = await asked(run, side, 'secondary/generate-public-key', {}, token)
-  await asked(run, to, 'primary/revoke-secondary', { id: name }, token)
-  const made = await asked(run, to, 'primary/secondary-token', { id: name, secondary_public_key }, token)
-  await asked(run, side, 'secondary/update-primary', { dr_operation_token: token, token: made['token'] })
+  const { secondary_public_key } = await askFor(run, side, 'secondary/generate-public-key', {}, token)
+  await askFor(run, to, 'primary/revoke-secondary', { id: name }, token)
+  const made = await askFor(run, to, 'primary/secondary-token', { id: name, secondary_public_key }, token)
+  await askFor(run, side, 'secondary/update-primary', { dr_operation_token: token, token: made['token'] })
 }
 
 /** Whether a secondary says that it could take over. */
 export async function couldTakeOver(run: DrillRun, side: Side): Promise<DrillAnswer['data']> {
   const body = { dr_operation_token: await drillToken(run) }
-  return asked(run, side, 'secondary/readiness', body)
+  return askFor(run, side, 'secondary/readiness', body)
 }
 
 /**

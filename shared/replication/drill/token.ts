@@ -5,7 +5,7 @@ import { defaultParameters, keptTerms } from '../../tokens/parameters.ts'
 import type { DrillRun } from './run.ts'
 
 /** Seconds for which a step's token counts: a step asks for another one each time. */
-const TTL = 1800
+const DRILL_TOKEN_TTL_SECONDS = 1800
 
 /**
  * A batch token for one step of a drill, by the set's keyring: it may what the drill's policy allows and nothing else,
@@ -17,7 +17,14 @@ export async function drillToken({ ports: { cipher, clock, store }, policy }: Dr
   const token: Token = {
     ...keptTerms(defaultParameters),
     ...{ type: 'batch', hash: '', path: 'drill', displayName: 'drill', policies: [policy] },
-    ...{ meta: null, depth: 0, renewable: false, createdAt: clock.now(), ttl: TTL, creationTtl: TTL },
+    ...{
+      meta: null,
+      depth: 0,
+      renewable: false,
+      createdAt: clock.now(),
+      ttl: DRILL_TOKEN_TTL_SECONDS,
+      creationTtl: DRILL_TOKEN_TTL_SECONDS,
+    },
   }
   return (await issueBatch(token, cipher)).text
 }

@@ -1,4 +1,5 @@
-import { epochAt, type Line, type Position } from '../../journal/position.ts'
+import { lastPosition } from '../../journal/head.ts'
+import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -8,7 +9,11 @@ import { bounds } from '../../values/bounds.ts'
 const EVERY_MS = 500
 
 /** Secondaries that are connected and have not said that they have all up to a position. */
-export const behind = (all: readonly Secondary[], { epoch, seq }: Position, now: number): Secondary[] =>
+export const secondariesBehind = (
+  all: readonly Secondary[],
+  { epoch, seq }: Position,
+  now: number,
+): Secondary[] =>
   all.filter(
     ({ contact }) =>
       contact !== undefined &&
@@ -28,16 +33,16 @@ export interface Acknowledgements {
 export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
   activatedAt !== undefined || contact !== undefined
 
-/** @param journal whose position it is: positions of a journal that has parted from it say nothing */
+/** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
 export const hasUpTo = (
   { contact }: Pick<Secondary, 'contact'>,
   seq: number,
-  { line }: { line: Line },
+  { lineage }: { lineage: Lineage },
 ): boolean =>
   contact !== undefined &&
   contact.epoch !== '' &&
   contact.seq >= seq &&
-  epochAt(line, contact.seq) === contact.epoch
+  epochAt(lineage, contact.seq) === contact.epoch
 
 /**
  * Waits until every connected secondary has what has been committed here by now. What only this cluster has would be
@@ -55,8 +60,11 @@ export async function acknowledgements(
   if (!head) return none
   for (const end = clock.now() + patience; ; ) {
     const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
-    if (behind(all, head, clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
-      const heard = all.filter(one => hasUpTo(one, head.seq, head))
+    if (
+      secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ||
+      clock.now() + EVERY_MS > end
+    ) {
+      const heard = all.filter(one => hasUpTo(one, head.last, head))
       return { heard, missing: all.filter(one => !heard.includes(one)) }
     }
     await clock.sleep(EVERY_MS)

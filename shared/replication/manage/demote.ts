@@ -12,12 +12,12 @@ export async function demotePrimary(call: Call): Promise<Outcome> {
   const { ports } = call
   const item = recordOf(call)
   checkTransition('primary/demote', item.data)
-  if (call.cluster.record.mode === 'secondary') return ended(call, ALREADY)
+  if (call.cluster.record.mode === 'secondary') return endWithWarning(call, ALREADY)
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)
   if (status === 'failed') throw givenUp(fault)
-  return ended(call, DEMOTED)
+  return endWithWarning(call, DEMOTED)
 }
 
 const DEMOTED =
@@ -26,7 +26,7 @@ const ALREADY =
   'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
 /** What the caller compares with `last_remote_wal` of the secondary that it wants to promote. */
-async function ended({ ports }: Call, warning: string): Promise<Outcome> {
-  const { seq = 0, epoch = '' } = (await ports.journal.head()) ?? {}
-  return { answer: { kind: 'data', data: { final_wal: seq, epoch }, warnings: [warning] } }
+async function endWithWarning({ ports }: Call, warning: string): Promise<Outcome> {
+  const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
+  return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }
 }

@@ -8,11 +8,11 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { inWords } from './in-words.ts'
+import { nameInWords } from './in-words.ts'
 
 export const divergenceFields = listFields
 
-/** Cells of an answer, and characters of all their changes: one cell comes in any case. */
+/** Journal entries of an answer, and characters of all their changes: one journal entry comes in any case. */
 const USUAL = 100
 const MOST = 1000
 const LARGEST = 1_000_000
@@ -21,11 +21,11 @@ const PARTS = 8
 const MOST_PARTS = 1000
 
 /** Seconds after which a report that is not complete is asked for again. */
-const AGAIN_S = 2
+const REPORT_RETRY_SECONDS = 2
 
 /** A commit that the set does not have. */
-interface LostCell {
-  /** part of a report, and the cell's place in it: what `after` takes */
+interface LostEntry {
+  /** part of a report, and the journal entry's place in it: what `after` takes */
   name: string
   /** where it stood in this cluster's journal */
   position: string
@@ -58,12 +58,12 @@ interface Counts {
 /** Head of the journal, and what does not stay in line, read with the request's first read. */
 export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('diverging')] as const,
-  ...lookEarly(ports, () => ({ life: undefined })),
+  ...lookEarly(ports, () => ({ treeId: undefined })),
 })
 
 /**
  * GET sys/replication/dr/divergence: what this cluster had committed and its set has not, from the reports that were
- * stored before it was taken back: by cell of the journal and key, in pages. And what does not stay in line with the
+ * stored before it was taken back: by journal entry and key, in pages. And what does not stay in line with the
  * primary.
  */
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
@@ -71,10 +71,10 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   // before the reports: what makes them complete comes behind the last of them
   const { head } = await journalSeen(call, undefined)
   const waits = waitsFor(record, head)
-  const lost = await lostCells(call)
-  const { life, link } = record
+  const lost = await lostEntries(call)
+  const { treeId, link } = record
   const keys = divergingOf(call.fetched.get(key('diverging')), {
-    life,
+    treeId,
     link: link?.name,
   })
   const report = {
@@ -85,7 +85,7 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   return {
     answer: {
       ...data(report),
-      ...(waits === '' ? {} : { retryAfter: AGAIN_S }),
+      ...(waits === '' ? {} : { retryAfter: REPORT_RETRY_SECONDS }),
     },
   }
 }
@@ -112,7 +112,7 @@ export function waitsFor(
     : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
 }
 
-type Mounts = Parameters<typeof inWords>[1]
+type Mounts = Parameters<typeof nameInWords>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
@@ -121,7 +121,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
   ...{
     kind,
     key: [pk, sk] as const,
-    what: inWords({ kind, pk, sk }, mounts),
+    what: nameInWords({ kind, pk, sk }, mounts),
     rounds,
   },
   ...{
@@ -134,9 +134,9 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
 /**
  * Commits of the reports, a page of them; `next` is what `after` takes. The first page comes with the counts of all.
  */
-async function lostCells(
+async function lostEntries(
   call: Call<typeof divergenceFields>,
-): Promise<{ lost: readonly LostCell[]; next: string; counts?: Counts }> {
+): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
   const { after = '', limit = USUAL } = pageOf(call.given)
   const page = newPage(after, Math.min(limit, MOST))
   const counts: Counts = { commits: 0, kinds: {} }
@@ -147,10 +147,10 @@ async function lostCells(
   let parts: readonly (Item<'report'> | undefined)[] =
     part === '' ? [] : await store.read([key('report', part)])
   for (let read = 0; ; read += PARTS) {
-    for (const cell of parts.flatMap(one => (one ? cellsOf(one, mountsOf(call)) : []))) {
-      if (seen.has(cell.position)) continue
-      if (page.add(cell) !== 'before') seen.add(cell.position)
-      if (after === '') count(counts, cell)
+    for (const entry of parts.flatMap(one => (one ? entriesOf(one, mountsOf(call)) : []))) {
+      if (seen.has(entry.position)) continue
+      if (page.add(entry) !== 'before') seen.add(entry.position)
+      if (after === '') count(counts, entry)
     }
     if (page.isFull() && after !== '') return page.found()
     if (read >= MOST_PARTS) return { ...page.found(), counts: { ...counts, more: true } }
@@ -160,17 +160,17 @@ async function lostCells(
   }
 }
 
-/** Cells behind a name, until there are as many as are wanted. */
+/** Journal entries behind a name, until there are as many as are wanted. */
 function newPage(after: string, wanted: number) {
-  const lost: LostCell[] = []
+  const lost: LostEntry[] = []
   let size = 0
   let next = ''
   return {
-    add: (cell: LostCell): 'before' | 'taken' | 'left' => {
-      if (cell.name <= after) return 'before'
-      size += JSON.stringify(cell.changes).length
+    add: (entry: LostEntry): 'before' | 'taken' | 'left' => {
+      if (entry.name <= after) return 'before'
+      size += JSON.stringify(entry.changes).length
       const fits = next === '' && lost.length < wanted && (lost.length === 0 || size <= LARGEST)
-      if (fits) lost.push(cell)
+      if (fits) lost.push(entry)
       else next = lost.at(-1)?.name ?? ''
       return fits ? 'taken' : 'left'
     },
@@ -179,7 +179,7 @@ function newPage(after: string, wanted: number) {
   }
 }
 
-function count(counts: Counts, { changes }: LostCell): void {
+function count(counts: Counts, { changes }: LostEntry): void {
   counts.commits += 1
   for (const { kind, deleted } of changes) {
     const of = counts.kinds[kind] ?? { written: 0, deleted: 0 }
@@ -191,15 +191,18 @@ function count(counts: Counts, { changes }: LostCell): void {
 
 const PLACE_DIGITS = 6
 
-const cellsOf = ({ sk, data: { cells, cut, epoch } }: Item<'report'>, mounts: Mounts): LostCell[] =>
-  cells.map(({ pos, id, at, changes, bare }, index) => ({
+const entriesOf = (
+  { sk, data: { entries, forkPoint, epoch } }: Item<'report'>,
+  mounts: Mounts,
+): LostEntry[] =>
+  entries.map(({ pos, id, at, changes, bare }, index) => ({
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
-    ...{ position: pos, commit: id, time: printTime(at), cut, epoch },
+    ...{ position: pos, commit: id, time: printTime(at), cut: forkPoint, epoch },
     changes: changes.map(change => shownChange(change, bare, mounts)),
     ...(bare ? { too_large: true as const } : {}),
   }))
 
-type LostChange = Report['cells'][number]['changes'][number]
+type LostChange = Report['entries'][number]['changes'][number]
 
 const shownChange = (
   { kind, pk, sk, item }: LostChange,
@@ -208,6 +211,6 @@ const shownChange = (
 ): ShownChange => ({
   kind,
   key: [pk, sk],
-  what: inWords({ kind, pk, sk }, mounts, item),
+  what: nameInWords({ kind, pk, sk }, mounts, item),
   ...(item === undefined ? (bare ? {} : { deleted: true as const }) : { item }),
 })

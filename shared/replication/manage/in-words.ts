@@ -62,7 +62,7 @@ const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(words, 
  * @param mounts those that are known here, removed ones included
  * @param item as it was stored; absent: nobody knows
  */
-export function inWords(
+export function nameInWords(
   { kind, pk, sk }: { kind: string; pk: string; sk: string },
   mounts: readonly { accessor: string; path: string }[],
   item?: unknown,

@@ -4,7 +4,7 @@ import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { type Fences, newestCellAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
+import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Diverging, Puller } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -14,7 +14,7 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { isMember } from './acknowledged.ts'
-import { shownTerms } from './shown-terms.ts'
+import { showTerms } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
@@ -24,7 +24,7 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
     ...[key('tree-check'), key('tree-reindex'), key('diverging')],
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
-  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { life: record.life })),
+  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
 })
 
 /** Where the operation stands that holds the record, or that was given up last. */
@@ -58,7 +58,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     record: withUsable(record, rules),
     now,
     secondaries: following.map(one => secondaryFacts(one, rules)),
-    terms: given ? shownTerms(given, following.filter(isMember), looked.head) : [],
+    terms: given ? showTerms(given, following.filter(isMember), looked.head) : [],
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       journal: journalFacts(record, looked, {
@@ -88,10 +88,10 @@ async function givenIn({ id }: ClusterRecord, { store }: Looking['ports']): Prom
  * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
  * primary whose head does not write is looked at once more before it is said.
  */
-async function journalOf(call: Looking, { mode, life }: ClusterRecord): Promise<JournalSeen> {
-  const seen = await journalSeen(call, life)
+async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalSeen> {
+  const seen = await journalSeen(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
-    ? call.ports.journalView.look(life)
+    ? call.ports.journalView.look(treeId)
     : seen
 }
 
@@ -119,22 +119,22 @@ async function operationFacts(
  * nothing and no operation runs: never otherwise.
  */
 async function activationErrorOf(
-  { mode, life, link, operation: runs }: ClusterRecord,
+  { mode, treeId, link, operation: runs }: ClusterRecord,
   { head }: JournalSeen,
   { store }: Looking['ports'],
 ): Promise<string | undefined> {
-  if (mode !== 'secondary' || life === undefined || link?.name !== life || runs !== undefined)
+  if (mode !== 'secondary' || treeId === undefined || link?.name !== treeId || runs !== undefined)
     return undefined
-  if (head?.mode !== 'syncing' || head.line.length > 0) return undefined
-  const [operation] = await store.read([key('operation', life)])
+  if (head?.mode !== 'syncing' || head.lineage.length > 0) return undefined
+  const [operation] = await store.read([key('operation', treeId)])
   return operation?.data.fault?.text
 }
 
 /** What is said of the tree that the cluster has now. */
-const ofTree = <T extends { life: string }>(
+const ofTree = <T extends { treeId: string }>(
   item: { readonly data: T } | undefined,
-  { life }: ClusterRecord,
-): T | undefined => (item?.data.life === life ? item?.data : undefined)
+  { treeId }: ClusterRecord,
+): T | undefined => (item?.data.treeId === treeId ? item?.data : undefined)
 
 /**
  * @param told by the run that applies what a primary has; `reindex` by the job that builds the tree; `check` and `anew`
@@ -149,8 +149,8 @@ function journalFacts(
   const synced = told?.synced ?? 0
   return {
     doing: head.mode,
-    position: head.seq,
-    ...{ frontier: head.done, epoch: head.epoch },
+    position: head.last,
+    ...{ frontier: head.applied, epoch: head.epoch },
     root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
@@ -173,10 +173,10 @@ interface TreeTold {
 }
 
 const divergingIn = (
-  { mode, life, link }: ClusterRecord,
+  { mode, treeId, link }: ClusterRecord,
   found: { readonly data: Diverging } | undefined,
 ): readonly string[] =>
-  mode === 'secondary' ? divergingOf(found, { life, link: link?.name }).filter(isGivenUp).map(tagOf) : []
+  mode === 'secondary' ? divergingOf(found, { treeId, link: link?.name }).filter(isGivenUp).map(tagOf) : []
 
 const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
   if (!anew || anew.stage === 'done' || anew.stage === 'failed') return {}
@@ -223,7 +223,7 @@ const contactFacts = (
   rules: AddressRules,
 ): StatusFacts['contact'] => {
   const { canaryAt: _, ...heard } = contact
-  const canaryAt = newestCellAt(contact, head)
+  const canaryAt = newestEntryAt(contact, head)
   return {
     ...heard,
     addresses: memberAddresses(contact.addresses, rules),
@@ -234,7 +234,10 @@ const contactFacts = (
 }
 
 /** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */
-const buildingOf = ({ life }: ClusterRecord, reindex: Reindex | undefined): JournalFacts['building'] & {} =>
-  reindex && reindex.life === life
+const buildingOf = (
+  { treeId }: ClusterRecord,
+  reindex: Reindex | undefined,
+): JournalFacts['building'] & {} =>
+  reindex && reindex.treeId === treeId
     ? { stage: 'building', done: reindex.done, total: Math.max(reindex.total, reindex.done) }
     : { stage: 'scanning', done: 0, total: 0 }

@@ -10,8 +10,8 @@ import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { operationRuns, roleChanging } from './refusals.ts'
 
 /** Milliseconds that a caller waits for what it has begun, and between two looks. */
-const PATIENCE = 20_000
-const EVERY = 250
+const OPERATION_ANSWER_TIMEOUT_MS = 20_000
+const OPERATION_LOOK_MS = 250
 
 /** An operation that is about to begin: fields of it are encrypted for its place. */
 export interface Operating {
@@ -67,7 +67,7 @@ export async function awaitOperation(
   { store, clock }: Pick<Ports, 'store' | 'clock'>,
   enough: (state: OperationState) => boolean = () => false,
 ): Promise<OperationState> {
-  const end = clock.now() + PATIENCE
+  const end = clock.now() + OPERATION_ANSWER_TIMEOUT_MS
   for (;;) {
     const [item] = await store.read([key('operation', id)])
     if (!item) throw new ApiError('internal', `there is no operation ${id}`)
@@ -75,6 +75,6 @@ export async function awaitOperation(
     const { name, step, position } = item.data
     if (clock.now() >= end)
       throw operationRuns(name, id, step, { position, waits: isWaiting({ name, step }) })
-    await clock.sleep(EVERY)
+    await clock.sleep(OPERATION_LOOK_MS)
   }
 }

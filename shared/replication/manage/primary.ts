@@ -3,13 +3,13 @@ import { text } from '../../api/fields.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
+import { toElements } from '../../journal/to-elements.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { beginJournal, endJournal, stamping, unstamping } from '../primary/enable.ts'
+import { backfillJob, beginJournal, detachJob, endJournal } from '../primary/enable.ts'
 import { addressOf } from './addresses.ts'
 import { recordOf } from './record.ts'
 import { roleChanging } from './refusals.ts'
@@ -31,18 +31,18 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
   const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })
-  if (item.data.mode === 'primary') return readdressed(item, address)
-  const { epoch, life, head } = await beginJournal(ports, item.data)
+  if (item.data.mode === 'primary') return setAddress(item, address)
+  const { epoch, treeId, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
-    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
+    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, treeId, built: false, generation: 0 },
     home: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
-  await ports.background.start(stamping(life, now))
+  await ports.background.start(backfillJob(treeId, now))
   return { answer: nothing([BECOMING]) }
 }
 
@@ -58,12 +58,12 @@ async function becomePrimary(
 ): Promise<void> {
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
   const changes = [replace(item, item, data), roleEventChange(change, now)]
-  const done = await journal.transact([...storing(changes, entropy), head])
+  const done = await journal.transact([...toElements(changes, entropy), head])
   if (done !== 'done') throw roleChanging()
 }
 
 /** A primary takes another address for those who follow it later; its set stays what it is. */
-function readdressed(item: Item<'cluster'>, clusterAddr: string): Outcome {
+function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
     answer: nothing([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
@@ -98,7 +98,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
       replace(item, item, to),
       roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(unstamping(since, item.data.life, now)),
+    afterwards: () => ports.background.start(detachJob(since, item.data.treeId, now)),
   }
 }
 

@@ -25,4 +25,4 @@ const AGAIN = 'the link to the primary begins anew; GET sys/replication/dr/statu
 const ALONE =
   'this cluster follows nobody, so there is no link to begin anew; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =
-  'this cluster is a primary: it follows nobody, and its journal is tended every minute; nothing has been done'
+  'this cluster is a primary: it follows nobody, and its journal is maintained every minute; nothing has been done'

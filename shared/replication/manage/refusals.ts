@@ -7,7 +7,7 @@ import type { OperationFault } from '../../model/operation.ts'
  * secondary stands in the table of error codes, because it is everybody's. @see docs/spec/replication.md#refusals
  */
 
-export const changing = (details: ErrorDetails): ApiError =>
+export const recordChanging = (details: ErrorDetails): ApiError =>
   refused(
     'busy',
     'this cluster is becoming a DR secondary and serves nobody',
@@ -87,7 +87,7 @@ export const noTree = (mode: ClusterMode): ApiError =>
     'there is one as soon as it is a DR primary or a DR secondary',
   )
 
-export const treeGrows = (): ApiError =>
+export const treeNotBuilt = (): ApiError =>
   refused(
     'busy',
     'the tree is being built',

@@ -15,7 +15,7 @@ export const revokeFields = {
   ),
 }
 
-const TRIES = 5
+const REVOKE_TRIES = 5
 const PAUSE_MS = 20
 
 /**
@@ -25,7 +25,7 @@ const PAUSE_MS = 20
  */
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
   const { retire = false } = call.given
-  const known = await call.once('revoke', () => revoked(call))
+  const known = await call.once('revoke', () => revokeOnce(call))
   const [recovery] = await call.ports.store.read([key('recovery-key')])
   const shares = known && recovery && wasKept(recovery.data) ? [SHARES] : []
   if (!retire) return { answer: nothing(known ? [KEEPS, ...shares] : []) }
@@ -41,12 +41,12 @@ const SHARES =
   'the revoked cluster may know the recovery key, which an earlier version stored: whoever has it makes recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
 /** @returns whether there was somebody to revoke */
-async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
+async function revokeOnce(call: Call<typeof revokeFields>): Promise<boolean> {
   const { given, ports, now, request } = call
   const { id = '' } = given
   const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < REVOKE_TRIES; tries++) {
     if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)
     const [secondaries, holders] = await Promise.all([
       ports.store.list(partitions('secondary')),

@@ -9,7 +9,7 @@ import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { termFacts } from '../reencryption/facts.ts'
-import { shownOlderTerms } from '../reencryption/show.ts'
+import { showOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, acknowledgements } from './acknowledged.ts'
 
 export const rotateFields = {
@@ -55,7 +55,7 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
     ports.store.list(partitions('holder')),
     ports.store.list(partitions('secondary')),
   ])
-  const { keyring: made, terms } = await ports.genesis.withNextTerm(keyring.data, now)
+  const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
   const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
   const before = terms.map(({ id }) => id).filter(id => id !== made.active)
@@ -67,12 +67,12 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
   return {
     ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
-    thenTold: () => acknowledgedText(ports, PATIENCE_MS),
+    thenTold: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
 
 /** Milliseconds for which a retirement waits for secondaries that are connected. */
-const PATIENCE_MS = 3000
+const ROTATE_NOTICE_TIMEOUT_MS = 3000
 
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
@@ -105,7 +105,7 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await termFacts(call.ports, { all: true })
-  return answer(data({ term, install_time: printTime(since), ...(facts ? shownOlderTerms(facts) : {}) }))
+  return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {

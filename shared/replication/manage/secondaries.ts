@@ -19,7 +19,7 @@ export const secondaryTokenFields = {
   ),
 }
 
-const DEFAULT_TTL = 1800
+const DEFAULT_TOKEN_TTL_SECONDS = 1800
 /** a day: a token that nobody has used by then is one that somebody has lost */
 const LONGEST_TTL = 86_400
 const LONGEST_ID = 128
@@ -73,7 +73,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
 
 function wanted({
   id = '',
-  ttl = DEFAULT_TTL,
+  ttl = DEFAULT_TOKEN_TTL_SECONDS,
   secondary_public_key = '',
 }: Call<typeof secondaryTokenFields>['given']) {
   if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()

@@ -21,10 +21,10 @@ export interface ShownTerm {
 }
 
 /** Terms of a primary, oldest first. @param following secondaries of this epoch, not revoked */
-export const shownTerms = (
+export const showTerms = (
   given: KnownHolders,
   following: readonly Secondary[],
-  head: Pick<Head, 'line'> | undefined,
+  head: Pick<Head, 'lineage'> | undefined,
 ): ShownTerm[] =>
   given.terms
     .toSorted((a, b) => a.data.number - b.data.number || a.data.since - b.data.since)

@@ -215,7 +215,7 @@ const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryF
 })
 
 /**
- * While a secondary is connected it gets what is written, and how old its newest cell is shows by its last heartbeat: that
+ * While a secondary is connected it gets what is written, and how old its newest journal entry is shows by its last heartbeat: that
  * it has told nothing since does not make it older.
  */
 const asOfThen = (contact: ShownContact, now: number): ShownContact =>

@@ -28,7 +28,7 @@ const MOST_ADDRESSES = 16
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** What is wanted, as far as the parameters tell. @throws ApiError */
-export function wantedUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
+export function parseUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
   // null is no wish to follow nobody
   const asked = raw['token'] === null ? undefined : given.token
   const addresses = given.update_primary_addrs ?? []
@@ -54,7 +54,7 @@ export const prepareUpdate = async () => ({
  */
 export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
   const { ports } = call
-  const update = wantedUpdate(call, call.ports.deployment)
+  const update = parseUpdate(call, call.ports.deployment)
   const item = recordOf(call)
   checkTransition('secondary/update-primary', call.cluster.record, {
     byAddresses: update.form === 'addresses',

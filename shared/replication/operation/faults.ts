@@ -202,7 +202,7 @@ export const primaryPassed = (why: string) =>
     'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
   )
 
-export const restMissing = (end: number, here: number) =>
+export const handoverIncomplete = (end: number, here: number) =>
   failed('busy', `the primary’s journal ends at position ${end}, and nothing beyond ${here} comes`, OR_FORCE)
 
 /** @param end position of the primary's journal, as text; `here`: of the own one */
@@ -211,7 +211,7 @@ export const endsDiffer = (end: string, here: string) =>
 
 export const syncBegan = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
 
-export const restUnusable = (what: string) =>
+export const handoverUnusable = (what: string) =>
   failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
 
 export const noJournalToTake = () =>

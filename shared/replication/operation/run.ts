@@ -13,7 +13,7 @@ export interface OperationRun {
     | 'store'
     | 'journal'
     | 'cipher'
-    | 'genesis'
+    | 'keyFactory'
     | 'clock'
     | 'entropy'
     | 'log'
@@ -53,15 +53,15 @@ export interface OperationStand {
 }
 
 /** @throws OperationFailed where there is no such operation, and where one that has ended holds the record still */
-export async function standing(run: OperationRun, id: string): Promise<OperationStand> {
-  const stand = await standingToEnd(run, id)
+export async function readStand(run: OperationRun, id: string): Promise<OperationStand> {
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running' && record.data.operation === id) throw operationOver()
   return stand
 }
 
 /** The same for who ends an operation. @throws OperationFailed where there is no such operation */
-export async function standingToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
+export async function readStandToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
   if (!operation || !record) throw operationUnknown()
@@ -105,7 +105,7 @@ export const endOperation: OperationStep = (run, id) => overWith(run, id, { stat
 export const giveUp: OperationEnd = (run, id, fault) => overWith(run, id, { status: 'failed', fault })
 
 async function overWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
-  const stand = await standingToEnd(run, id)
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE

@@ -1,9 +1,9 @@
 import type { Ports } from '../../ports.ts'
 
 /**
- * Whether cells that were written tell more than the time. Only a single one is looked at: a journal that is at rest
+ * Whether journal entries that were written tell more than the time. Only a single one is looked at: a journal that is at rest
  * gets one every ten seconds, and where more are written at once somebody has written something.
- * @param names sort keys of the cells, as a stream tells them
+ * @param names sort keys of the journal entries, as a stream tells them
  */
 export async function tellsNews(
   { journal }: Pick<Ports, 'journal'>,
@@ -12,6 +12,6 @@ export async function tellsNews(
   const seq = Number(names[0])
   if (names.length !== 1 || !Number.isSafeInteger(seq)) return true
   const head = await journal.head()
-  const [cell] = head ? await journal.cells(head.line, seq - 1, seq) : []
-  return cell?.noop !== true
+  const [entry] = head ? await journal.entries(head.lineage, seq - 1, seq) : []
+  return entry?.noop !== true
 }

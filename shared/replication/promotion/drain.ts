@@ -1,16 +1,17 @@
+import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
-import { noSecondaryNow, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
+import { handoverIncomplete, noSecondaryNow, OperationFailed, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { newFollower } from '../secondary/new-follower.ts'
-import { readyHead } from './ready-head.ts'
+import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the rest of a journal that was handed over is waited for. */
-const PATIENCE = { graceful: 5 * 60_000, forced: 5000 }
+const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
 const PAUSE_MS = 200
 
 /**
@@ -22,15 +23,16 @@ export const drainAll: OperationStep = async (run, id) => {
   if (!before) return DONE
   const { ports } = run
   const { force } = before.promotion
-  const until = before.operation.data.changedAt + (force ? PATIENCE.forced : PATIENCE.graceful)
+  const until =
+    before.operation.data.changedAt + (force ? DRAIN_TIMEOUT_MS.forced : DRAIN_TIMEOUT_MS.graceful)
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw noSecondaryNow()
-  follower.handsOff = true
-  if ((await received(run, before, { follower, until })) === 'time') return AGAIN
-  const ready = await readyHead(ports, follower, before)
+  follower.roleChangePending = true
+  if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
+  const ready = await prepareHead(ports, follower, before)
   if (!ready) return AGAIN
-  const position = posText(ready.head)
+  const position = posText(lastPosition(ready.head))
   // waiting may have taken minutes, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'drain')
   if (!stand) return DONE
@@ -39,7 +41,7 @@ export const drainAll: OperationStep = async (run, id) => {
 }
 
 /** @throws OperationFailed when the rest does not come */
-async function received(
+async function awaitRest(
   run: OperationRun,
   { promotion: { end, force }, operation }: PromotionStand,
   { follower, until }: { follower: Follower; until: number },
@@ -47,10 +49,10 @@ async function received(
   const { clock, journal, store } = run.ports
   while (end) {
     const head = await journal.head()
-    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
+    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.last >= end.seq) break
     if (clock.now() >= until) {
       if (force) break
-      throw restMissing(end.seq, head.seq)
+      throw handoverIncomplete(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
     // somebody may have given it up meanwhile

@@ -1,5 +1,5 @@
 import type { Head } from '../../journal/head.ts'
-import { common } from '../../journal/position.ts'
+import { compareLineages } from '../../journal/position.ts'
 import { nothingNeeded } from '../../journal/terms.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
@@ -12,7 +12,7 @@ import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
 import { ask, type Follower, holdFor } from '../secondary/follower.ts'
-import { heldBy } from '../secondary/hold-term.ts'
+import { termsHeldBy } from '../secondary/hold-term.ts'
 import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
@@ -40,7 +40,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     key('diverging'),
   ])
   const head = await ports.journal.head()
-  const keyring = await triedKeyring(ports, record)
+  const keyring = await tryKeyring(ports, record)
   const heardAt = contact?.data.at
   const silent: PrimaryFacts = { state: 'silent', ...(heardAt === undefined ? {} : { heardAt }) }
   // without its keys this cluster cannot ask anybody
@@ -59,14 +59,14 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   }
 }
 
-const isReindexing = ({ life, stage }: TreeReindex, record: ClusterRecord): boolean =>
-  life === record.life && stage !== 'done' && stage !== 'failed'
+const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): boolean =>
+  treeId === record.treeId && stage !== 'done' && stage !== 'failed'
 
 /**
  * Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. Where KMS does
  * not do that, it is not asked again for each of them.
  */
-export async function triedKeyring(
+export async function tryKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
@@ -106,14 +106,14 @@ async function missingTerm(
   primary: PrimaryFacts,
   lastTold = '',
 ): Promise<string | undefined> {
-  const term = primary.state === 'answers' ? (primary.told?.term ?? '') : lastTold
+  const term = primary.state === 'answers' ? (primary.reported?.term ?? '') : lastTold
   if (term === '') return undefined
   const [keyring] = await store.read([key('keyring')])
-  return keyring && heldBy(keyring.data).ids.includes(term) ? undefined : term
+  return keyring && termsHeldBy(keyring.data).ids.includes(term) ? undefined : term
 }
 
 /** Times that a refusal is heard before it is believed: the heartbeat of the puller may have come in between. */
-const TRIES = 3
+const ASK_TRIES = 3
 const PAUSE_MS = 300
 
 async function askedPrimary(
@@ -123,19 +123,19 @@ async function askedPrimary(
 ): Promise<PrimaryFacts> {
   const { clock } = ports
   const hasTime = () => clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
+  const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
   for (let tries = 1; ; tries++) {
     const started = clock.now()
     try {
-      return await answered(follower, head)
+      return await factsOfAnswer(follower, head)
     } catch (error) {
       if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
       // one that has followed another primary since has other keys: it lives, and knows better
       const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
       if (error instanceof LinkUnsigned) front = { front: error.message }
-      const over = tries === TRIES || clock.now() + PAUSE_MS >= deadline
+      const over = tries === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
       if (refuses && over) return { state: 'refuses', text: error.message }
       if (over || !(refuses || error instanceof LinkUnsigned))
         // one that answered the first question, and not the second, answered just now
@@ -145,27 +145,28 @@ async function askedPrimary(
   }
 }
 
-async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, line, frontier, time, seq, epoch, skew, term } = await ask(follower)
+async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
+  const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
   // what cannot be had is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
-  const told = { epoch, seq, frontier, skew, term }
-  const { cut, diverged } = common({ line }, head)
-  const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted', told }
-  if (diverged || cut < head.seq) return parted
+  const reported = { epoch, seq, frontier, skew, term }
+  const { forkPoint, diverged } = compareLineages({ lineage }, head)
+  const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }
+  if (diverged || forkPoint < head.last) return divergedFacts
   const oldest = await oldestMissing(follower, head, frontier)
-  if (oldest === 'parted') return parted
-  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), told }
+  if (oldest === 'diverged') return divergedFacts
+  return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), reported }
 }
 
-/** When the first cell that is not applied here was written, by the primary's clock; undefined: there is none. */
+/** When the first journal entry that is not applied here was written, by the primary's clock; undefined: there is none. */
 async function oldestMissing(
   { own, link }: Follower,
   head: Head,
   frontier: number,
-): Promise<number | 'parted' | undefined> {
-  if (head.done < head.seq) return (await own.journal.cells(head.line, head.done, head.done + 1))[0]?.at
-  if (frontier <= head.seq) return undefined
-  const answer = await link?.cells({ line: head.line, from: head.seq, bytes: 1 })
-  return answer && 'cells' in answer ? answer.cells[0]?.at : 'parted'
+): Promise<number | 'diverged' | undefined> {
+  if (head.applied < head.last)
+    return (await own.journal.entries(head.lineage, head.applied, head.applied + 1))[0]?.at
+  if (frontier <= head.last) return undefined
+  const answer = await link?.entries({ lineage: head.lineage, from: head.last, bytes: 1 })
+  return answer && 'entries' in answer ? answer.entries[0]?.at : 'diverged'
 }

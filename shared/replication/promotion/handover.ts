@@ -7,7 +7,7 @@ import { newFollower } from '../secondary/new-follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds within which a primary that does not answer is asked again, and at whose end nobody waits any more. */
-const PATIENCE = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
+const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const PAUSE_MS = 500
 /** Milliseconds for one who goes on with it when that time has passed. */
 const LAST_TRY_MS = 1000
@@ -30,7 +30,7 @@ export const askHandover: OperationStep = async (run, id) => {
     await commitStep(run, [promotionTo(before, clock.now(), 'handover', { askedAt: clock.now() })], before)
     return AGAIN
   }
-  const { ask, wait } = force ? PATIENCE.forced : PATIENCE.graceful
+  const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
   const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + LAST_TRY_MS))
   if (asked === 'silent' && clock.now() + PAUSE_MS < askedAt + ask) {
     await clock.sleep(PAUSE_MS)
@@ -40,7 +40,7 @@ export const askHandover: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'handover')
   if (!stand) return DONE
   if (asked === 'silent' || 'refused' in asked)
-    return force ? without(run, stand, asked) : failed(run, stand, asked)
+    return force ? goOnWithout(run, stand, asked) : failed(run, stand, asked)
   const end = { epoch: asked.epoch, seq: asked.end.seq, of: asked.end.epoch }
   return commitStep(run, [promotionTo(stand, clock.now(), 'drain', { end })], stand)
 }
@@ -60,19 +60,19 @@ async function askOnce({ ports, connect, deadline }: OperationRun, until: number
 }
 
 async function handedOver(follower: Follower): Promise<Asked> {
-  const { epoch, line } = await ask(follower)
+  const { epoch, lineage } = await ask(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.take(end.keyring)
   // an epoch that nothing was committed in ends where the one before it did
   return end
-    ? { end, epoch: epochAt(line, end.seq) || end.epoch }
+    ? { end, epoch: epochAt(lineage, end.seq) || end.epoch }
     : { refused: 'this cluster knows no primary' }
 }
 
 type Unanswered = Exclude<Asked, { end: HandedOver }>
 
 /** With force it goes on; what the primary has committed besides is named when it comes back. */
-function without(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
+function goOnWithout(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
   const why = asked === 'silent' ? 'fell silent' : `refused: ${asked.refused}`
   const warnings = [...stand.promotion.warnings, `nothing was handed over: the primary ${why}`]
   return commitStep(run, [promotionTo(stand, run.ports.clock.now(), 'drain', { warnings })], stand)

@@ -25,7 +25,7 @@ export const preparePromotion = async () => ({
 })
 
 /** Milliseconds for which the repetition of a promotion that succeeded gets the same answer. */
-const REMEMBERED = 600_000
+const ANSWER_REMEMBERED_MS = 600_000
 
 /**
  * POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repetition joins the promotion
@@ -37,7 +37,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const item = call.fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')
   const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', call.ports.deployment)
-  if (call.operator === undefined) return repeated(call, item, address)
+  if (call.operator === undefined) return repeatPromotion(call, item, address)
   const running = await runningOf(call, record.operation)
   const joins = running && (await isSame(call, running.promotion, address))
   if (joins) return outcomeOf(await awaitOperation(running.id, ports))
@@ -79,7 +79,7 @@ async function isSame(
 }
 
 /** On a cluster that is no secondary (any more) no operation token counts: only the very same request is answered. */
-async function repeated(
+async function repeatPromotion(
   call: Call<typeof promoteFields>,
   { data: record }: Item<'cluster'>,
   address: string,
@@ -91,7 +91,7 @@ async function repeated(
   const same = known !== undefined && sameSecret(known, await requestOf(call, address))
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))
-  if (same && promoted && now - promoted.at <= REMEMBERED)
+  if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
     return { answer: nothing([BECOMING, ...promoted.warnings]) }
   checkTransition('secondary/promote', record)
   throw new ApiError('internal', 'a cluster without operator took a promotion')

@@ -1,13 +1,13 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
-import { noJournalToTake, restUnusable, syncBegan } from '../operation/faults.ts'
+import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/stop.ts'
 import type { PromotionStand } from './stand.ts'
 
-/** A head that may be claimed: nothing below it is open, and nothing that is under way changes an item any more. */
+/** A head that may take over: nothing below it is open, and nothing that is under way changes an item any more. */
 interface Ready {
   head: Head
   warnings: readonly string[]
@@ -19,9 +19,9 @@ interface Ready {
  * @returns undefined while something else is under way: repeat
  * @throws OperationFailed when what is staged cannot be applied
  */
-export async function readyHead(
+export async function prepareHead(
   { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
-  { own, life }: Follower,
+  { own, treeId }: Follower,
   { promotion: { force }, record }: Pick<PromotionStand, 'promotion' | 'record'>,
 ): Promise<Ready | undefined> {
   const head = await journal.head()
@@ -33,17 +33,17 @@ export async function readyHead(
   if (head.link !== link) return again(own)
   if (head.mode === 'syncing') {
     if (!force) throw syncBegan()
-    const stopped = await stopSync(own, life, head)
+    const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
-  const drained = await drain(own, life, link)
+  const drained = await drain(own, treeId, link)
   if (drained === 'done') return resting(journal, 'draining')
   if (drained === 'busy' || drained === 'moved') return again(own)
   const what =
     drained === 'missing'
-      ? 'a staged cell is not there'
-      : `${drained.mismatch.length} items are not as cells say`
-  if (!force) throw restUnusable(what)
+      ? 'a staged journal entry is not there'
+      : `${drained.mismatch.length} items are not as journal entries say`
+  if (!force) throw handoverUnusable(what)
   return leftAsItIs(own, what)
 }
 
@@ -54,15 +54,18 @@ async function again(own: Own): Promise<undefined> {
 
 async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Ready | undefined> {
   const head = await journal.head()
-  return head?.mode === mode && head.done === head.seq ? { head, warnings: [] } : undefined
+  return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
 /** With force: nobody will ever apply it. What stands here may be half of it, so no journal leads from it to anywhere. */
 async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
-  const { mode, hold, seq, done } = head
-  const moved = await journal.moveHead({ mode, hold, seq, done }, { done: seq, dirty: 'all', dirtyFrom: '' })
-  const warning = `overridden by force: what was received behind position ${done} could not be applied (${what})`
+  const { mode, incarnation, last, applied } = head
+  const moved = await journal.moveHead(
+    { mode, incarnation, last, applied },
+    { applied: last, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+  )
+  const warning = `overridden by force: what was received behind position ${applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

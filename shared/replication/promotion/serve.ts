@@ -1,8 +1,8 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
-import { noopCell } from '../../journal/cell.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
+import { noopEntry } from '../../journal/journal-entry.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
@@ -12,8 +12,8 @@ import {
   type OperationEnd,
   type OperationRun,
   type OperationStep,
+  readStandToEnd,
   type StepResult,
-  standingToEnd,
   toStep,
   withFailed,
   withoutOperation,
@@ -21,17 +21,17 @@ import {
 import { keyringChanges } from '../secondary/hold-term.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Writes the first cell of the new epoch: the journal takes writes, and is read to where it begins. */
+/** Writes the first journal entry of the new epoch: the journal takes writes, and is read to where it begins. */
 export const open: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'open')
   if (!stand) return DONE
   const { journal, clock } = run.ports
   const { claimed } = stand.promotion
   const head = await journal.head()
-  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.seq === claimed.seq) {
+  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.last === claimed.seq) {
     const given = await journal.allocate(claimed.epoch)
     if (given !== 'refused')
-      await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
+      await journal.putEntry(noopEntry({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
   }
   const signer = await ownSigner(run, stand)
   return commitStep(run, [...signer, promotionTo(stand, clock.now(), 'serve', {})], stand)
@@ -43,10 +43,10 @@ export const open: OperationStep = async (run, id) => {
  * journal, it is noted anew: whoever signed by it before is not vouched for.
  */
 async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
-  const { store, genesis, clock } = ports
+  const { store, keyFactory, clock } = ports
   const [keyring] = await store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
-  const made = await genesis.withSigner(keyring.data, clock.now())
+  const made = await keyFactory.withSigner(keyring.data, clock.now())
   const active = made.terms.find(one => one.id === made.keyring.active)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
@@ -102,7 +102,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
  * this cluster goes on as a secondary. Once it has taken over there is nothing to give up any more.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
-  const stand = await standingToEnd(run, id)
+  const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
@@ -110,12 +110,12 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   // what was handed over to a cluster that was passed over since is not there any more
   const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
-  if (head?.mode === 'draining' && !(await resumed(run, head))) return AGAIN
+  if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
   const over = asked
     ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
-  if (asked) run.ports.log.error('handed over, not claimed', { operation: id, why: fault.text })
+  if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
   return commitStep(
     run,
     [
@@ -130,5 +130,8 @@ const waysOut = ({ end }: PromotionStand['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */
-const resumed = async ({ ports: { journal } }: OperationRun, { hold }: Head): Promise<boolean> =>
-  (await journal.moveHead({ mode: 'draining', hold }, { mode: 'applying' })) !== 'refused'
+const resumeApplying = async (
+  { ports: { journal } }: OperationRun,
+  { incarnation }: Head,
+): Promise<boolean> =>
+  (await journal.moveHead({ mode: 'draining', incarnation }, { mode: 'applying' })) !== 'refused'

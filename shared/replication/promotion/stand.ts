@@ -1,7 +1,7 @@
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
 import { roleTaken } from '../operation/faults.ts'
-import { type OperationRun, type OperationStand, standing, toStep } from '../operation/run.ts'
+import { type OperationRun, type OperationStand, readStand, toStep } from '../operation/run.ts'
 
 /** A promotion that is under way, as it is now. */
 export interface PromotionStand extends OperationStand {
@@ -17,7 +17,7 @@ export async function promotionAt(
   id: string,
   step: PromotionStep,
 ): Promise<PromotionStand | undefined> {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { operation, record } = stand
   const { promotion, status } = operation.data
   if (!promotion) throw new Error('this operation is no promotion')

@@ -1,9 +1,9 @@
 import type { OperationStep } from '../operation/run.ts'
-import { claim } from './claim.ts'
 import { drainAll } from './drain.ts'
 import { askHandover } from './handover.ts'
 import { beginService, open } from './serve.ts'
 import type { PromotionStep } from './stand.ts'
+import { takeOver } from './take-over.ts'
 import { verify } from './verify.ts'
 
 /** The steps that make a primary of a secondary, in their order. @see docs/spec/replication.md#promotion */
@@ -11,7 +11,7 @@ export const stepsOfPromotion: Readonly<Record<PromotionStep, OperationStep>> = 
   verify,
   handover: askHandover,
   drain: drainAll,
-  claim,
+  claim: takeOver,
   open,
   serve: beginService,
 }

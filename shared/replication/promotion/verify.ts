@@ -1,3 +1,4 @@
+import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { promotionRefused } from '../operation/faults.ts'
@@ -7,7 +8,7 @@ import { promotionFacts } from './facts.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds for which the primary is waited for. By force nobody waits for one whose storage hangs. */
-const PATIENCE = { graceful: 12_000, forced: 4000 }
+const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
 
 /**
  * Whether the clock was set while the primary was asked, or this process was frozen: then silence was not waited for, or not
@@ -36,13 +37,13 @@ async function caughtUpFacts(
   )
   const facts = await promotionFacts(run, record.data)
   const { primary } = facts
-  if (primary.state !== 'answers' || !primary.told || !isBehind(primary)) return facts
+  if (primary.state !== 'answers' || !primary.reported || !isBehind(primary)) return facts
   const until = Math.min(deadline - CATCHES_UP_MS, clock.now() + CATCHES_UP_MS)
   while (clock.now() < until) {
     await clock.sleep(LOOK_MS)
     const head = await journal.head()
     if (head?.mode !== 'applying') return facts
-    if (head.done >= primary.told.frontier) return promotionFacts(run, record.data)
+    if (head.applied >= primary.reported.frontier) return promotionFacts(run, record.data)
   }
   return facts
 }
@@ -57,7 +58,7 @@ export const verify: OperationStep = async (run, id) => {
   const { force } = before.promotion
   const { clock } = run.ports
   const began = clock.now()
-  const patience = force ? PATIENCE.forced : PATIENCE.graceful
+  const patience = force ? VERIFY_TIMEOUT_MS.forced : VERIFY_TIMEOUT_MS.graceful
   const end = began + patience
   const facts = await caughtUpFacts({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })
@@ -65,7 +66,7 @@ export const verify: OperationStep = async (run, id) => {
   if (!force && facts.primary.state === 'silent' && isMoved(clock.now() - began, patience)) return AGAIN
   const { head, now } = facts
   const asks = asksPrimary(facts)
-  const position = head ? posText(head) : ''
+  const position = head ? posText(lastPosition(head)) : ''
   // asking takes seconds, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'verify')
   if (!stand) return DONE

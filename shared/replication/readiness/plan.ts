@@ -1,9 +1,9 @@
 import type { Head } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { nextEpoch } from '../promotion/claim.ts'
 import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
 import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
+import { nextEpoch } from '../promotion/take-over.ts'
 
 /** What a promotion would come to, and what each of its steps would do. */
 export interface PromotionPlan {
@@ -46,18 +46,18 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
       ? `has the primary end its epoch ${toldBy(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
       : `is left out: ${withoutWhom(facts)}`,
   drain: ({ facts, head }) => {
-    const received = `applies ${head.seq - head.done} positions that are received`
+    const received = `applies ${head.last - head.applied} positions that are received`
     if (!asksPrimary(facts))
       return head.mode === 'closed' ? 'gives this cluster’s own journal its exact end' : received
-    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.seq) - head.seq)
+    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.last) - head.last)
     return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
   },
   claim: ({ record, head, heard, facts }) => {
     const epoch = nextEpoch(head, [heard, toldBy(facts.primary)?.epoch], record.id)
-    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.seq}`
+    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },
-  open: () => 'writes the first cell: clients are served from then on',
+  open: () => 'writes the first journal entry: clients are served from then on',
   serve: ({ facts }) =>
     `voids the operation token that was generated here, and tells the event bus${
       asksPrimary(facts)
@@ -66,7 +66,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
     }`,
 }
 
-const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.told : undefined)
+const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.reported : undefined)
 
 const withoutWhom = ({ primary, head }: PromotionFacts): string => {
   if (primary.state === 'answers') return `what is here is being fetched anew (${head?.mode})`

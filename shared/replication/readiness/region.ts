@@ -30,14 +30,20 @@ export function placedInConfig(
   { region: here }: Pick<Deployment, 'region'>,
 ): PlacedSetting[] {
   const { stsRegion } = config
-  const named = stsRegion === '' ? [] : [placed(path, 'sts_region', stsRegion, stsRegion, here)]
+  const named = stsRegion === '' ? [] : [placeSetting(path, 'sts_region', stsRegion, stsRegion, here)]
   const hosts = (Object.keys(endpoints) as (keyof typeof endpoints)[])
     .filter(name => config[name] !== '')
-    .map(name => placed(path, endpoints[name], config[name], regionIn(config[name]), here))
+    .map(name => placeSetting(path, endpoints[name], config[name], regionIn(config[name]), here))
   return [...named, ...hosts]
 }
 
-function placed(path: string, field: string, value: string, region: string, here: string): PlacedSetting {
+function placeSetting(
+  path: string,
+  field: string,
+  value: string,
+  region: string,
+  here: string,
+): PlacedSetting {
   const elsewhere = region !== here
   const text =
     region === ''

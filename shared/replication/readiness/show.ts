@@ -10,7 +10,7 @@ import { printTime } from '../../values/time.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import { notInASet, roleChanging } from '../manage/refusals.ts'
 import { type CheckResult, type PromotionFacts, promotionChecks } from '../promotion/decide.ts'
-import { promotionFacts, triedKeyring } from '../promotion/facts.ts'
+import { promotionFacts, tryKeyring } from '../promotion/facts.ts'
 import { connectBy } from '../secondary/connect.ts'
 import { keyringPart, ownPart } from './gather.ts'
 import { promotionPlan } from './plan.ts'
@@ -18,7 +18,7 @@ import { preparationOf } from './preparation.ts'
 import { successorFault, switchChecks, switchSteps } from './switch-checks.ts'
 
 /** Milliseconds that the primary is waited for at each call: the request must not outlive its gateway. */
-const PATIENCE = 6000
+const READINESS_TIMEOUT_MS = 6000
 
 /** GET sys/replication/dr/readiness: on a primary what a planned switch would find, on a secondary what a promotion would. */
 export async function showReadiness(call: Call): Promise<Outcome> {
@@ -39,7 +39,7 @@ export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
 async function secondaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
   const connect = connectBy(hurried(ports.carryTo), ports)
-  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * PATIENCE }, record)
+  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS }, record)
   const [own, operation_token, contact, head] = await Promise.all([
     ownPart(call),
     preparationOf(call, record.mode),
@@ -86,8 +86,8 @@ const shownCheck = ({ name, overridden, text }: CheckResult) => ({
 })
 
 function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
-  const { seq = 0, done = 0, epoch = '' } = head ?? {}
-  const common = { epoch, received: seq, applied: done, primary: primary.state }
+  const { last = 0, applied = 0, epoch = '' } = head ?? {}
+  const common = { epoch, received: last, applied: applied, primary: primary.state }
   if (primary.state === 'silent')
     return {
       ...common,
@@ -99,13 +99,13 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   if (primary.state === 'none') return common
   return {
     ...common,
-    ...(primary.lag === 'parted' ? { text: 'the journals have parted' } : { behind_ms: primary.lag }),
+    ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
     ...{ last_contact: printTime(now), last_contact_age_ms: 0 },
-    ...(primary.told
+    ...(primary.reported
       ? {
-          primary_position: primary.told.seq,
-          primary_frontier: primary.told.frontier,
-          clock_skew_ms: primary.told.skew,
+          primary_position: primary.reported.seq,
+          primary_frontier: primary.reported.frontier,
+          clock_skew_ms: primary.reported.skew,
         }
       : {}),
   }
@@ -116,13 +116,13 @@ const hurried =
   (carryTo: CarryTo): CarryTo =>
   to => {
     const carry = carryTo(to)
-    return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, PATIENCE))
+    return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, READINESS_TIMEOUT_MS))
   }
 
 async function primaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
   const [keyring, head, listed, [check, reindex, diverging], own, operation_token] = await Promise.all([
-    triedKeyring(ports, record),
+    tryKeyring(ports, record),
     ports.journal.head(),
     ports.store.list(partitions('secondary')),
     ports.store.read([key('tree-check'), key('tree-reindex'), key('diverging')]),
@@ -140,7 +140,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     checks,
     planned_switch: switchSteps(facts),
     keyring: keyringPart(keyring, record.term),
-    position: { epoch: head?.epoch ?? '', last: head?.seq ?? 0 },
+    position: { epoch: head?.epoch ?? '', last: head?.last ?? 0 },
     secondaries: known.map(one => successorOf(one, head, call)),
     tree: {
       corrupted: isTreeCorrupted(record, check, diverging),
@@ -160,9 +160,9 @@ async function lagAtHeartbeat(
   head: Head | undefined,
   { contact }: Pick<Secondary, 'contact'>,
 ): Promise<number> {
-  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.seq) return 0
-  const [cell] = await ports.journal.cells(head.line, contact.seq, contact.seq + 1)
-  return cell ? Math.max(0, contact.at - cell.at) : 0
+  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.last) return 0
+  const [entry] = await ports.journal.entries(head.lineage, contact.seq, contact.seq + 1)
+  return entry ? Math.max(0, contact.at - entry.at) : 0
 }
 
 function successorOf(
@@ -184,7 +184,7 @@ function successorOf(
     ...(contact
       ? {
           ...{ state: contact.state, applied: contact.seq, clock_skew_ms: contact.skew },
-          ...{ behind: Math.max(0, (head?.seq ?? contact.seq) - contact.seq), behind_ms: one.lag },
+          ...{ behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq), behind_ms: one.lag },
           last_heartbeat: printTime(contact.at),
         }
       : {}),

@@ -66,11 +66,11 @@ function hasFollowed({ contact }: Secondary, facts: TermFacts): boolean {
 }
 
 /** Terms that may be destroyed now. */
-export const destroyable = (facts: TermFacts): Item<'term'>[] =>
+export const destroyableTerms = (facts: TermFacts): Item<'term'>[] =>
   encryptsData(facts) ? olderTerms(facts).filter(term => waitsOf(term, facts).length === 0) : []
 
 /** Terms that are destroyed, and whose keys this cluster holds still. */
-export const droppable = (facts: TermFacts): Item<'term'>[] =>
+export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
   isOwnDone(facts)
     ? facts.terms.filter(
         ({ sk, data }) =>
@@ -85,5 +85,5 @@ export const isTermWorkDue = (facts: TermFacts): boolean =>
   (facts.progress?.until ?? 0) <= facts.now &&
   (!isOwnDone(facts) ||
     (encryptsData(facts) && !isDataDone(facts)) ||
-    destroyable(facts).length > 0 ||
-    droppable(facts).length > 0)
+    destroyableTerms(facts).length > 0 ||
+    droppableTerms(facts).length > 0)

@@ -31,7 +31,7 @@ const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
 )
 
 /** A pass as it begins, or as it was left. */
-export function begun({ now, record, keyring, progress }: TermStand): Reencryption {
+export function beginReencryption({ now, record, keyring, progress }: TermStand): Reencryption {
   const epoch = epochOf(record)
   const { active = '', term } = keyring
   const fresh = { at: undefined, seen: 0, left: 0, unreadable: { count: 0, names: [] }, doneAt: undefined }
@@ -78,7 +78,7 @@ export async function passThrough(
 ): Promise<Reencryption | 'again' | 'stopped'> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + LEASE_MS
-  let progress = await note(run, stand, stand.progress, { ...begun(stand), until: lease() })
+  let progress = await note(run, stand, stand.progress, { ...beginReencryption(stand), until: lease() })
   while (progress) {
     const { segment, from } = progress.at ?? { segment: 0 }
     if (segment >= SEGMENTS) return progress
@@ -91,7 +91,7 @@ export async function passThrough(
         return found === 'again' && paused ? 'again' : 'stopped'
       }
       const at = next ? { segment, from: next } : { segment: segment + 1 }
-      progress = await note(run, stand, progress, { ...added(progress, found), at, until: lease() })
+      progress = await note(run, stand, progress, { ...addFound(progress, found), at, until: lease() })
       if (!progress) break
     }
     await clock.sleep(Math.max(0, PAGE_MS - (clock.now() - began)))
@@ -111,7 +111,7 @@ function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; 
 
 type Found = Pick<Reencryption, 'seen' | 'written' | 'left' | 'unreadable'>
 
-const added = (progress: Reencryption, found: Found): Reencryption => ({
+const addFound = (progress: Reencryption, found: Found): Reencryption => ({
   ...progress,
   seen: progress.seen + found.seen,
   written: progress.written + found.written,

@@ -1,12 +1,20 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { noteEvent } from '../../journal/events.ts'
+import { lastPosition } from '../../journal/head.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
-import { destroyable, droppable, isDataDone, isOwnDone, isTermWorkDue, olderTerms } from './decide.ts'
+import {
+  destroyableTerms,
+  droppableTerms,
+  isDataDone,
+  isOwnDone,
+  isTermWorkDue,
+  olderTerms,
+} from './decide.ts'
 import { encryptsData, epochOf, type TermStand, termFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
 import { passThrough } from './pass.ts'
@@ -56,7 +64,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
     .map(one => replace(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
   const head = progress.epoch === '' ? undefined : await journal.head()
-  const position = head && { epoch: head.epoch, seq: head.seq }
+  const position = head && lastPosition(head)
   const { number, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
   const facts = { number, seen, written, unreadable: unreadable.count }
@@ -72,7 +80,7 @@ const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ dat
 /** Says of terms that nothing needs any more that they are destroyed: every cluster drops their keys when it has this. */
 async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const { store, clock } = run.ports
-  const terms = destroyable(stand)
+  const terms = destroyableTerms(stand)
   const cluster = await run.cluster()
   if (!cluster || terms.length === 0 || cluster.record.edition !== stand.record.edition) return
   const ids = terms.map(({ sk }) => sk)
@@ -92,12 +100,12 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
 
 /** Drops the keys of terms that are destroyed from the own keyring. */
 async function drop(ports: Ports, stand: TermStand): Promise<void> {
-  const { store, genesis, clock } = ports
-  const terms = droppable(stand)
+  const { store, keyFactory, clock } = ports
+  const terms = droppableTerms(stand)
   if (terms.length === 0) return
   const { record, keyring } = stand.items
   const ids = terms.map(({ sk }) => sk)
-  const made = await genesis.without(keyring.data, ids, clock.now())
+  const made = await keyFactory.without(keyring.data, ids, clock.now())
   await noteEvent(
     'terms-dropped',
     ids[0] ?? '',

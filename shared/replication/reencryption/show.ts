@@ -3,7 +3,7 @@ import { currentProgress, isDataDone, isOwnDone, olderTerms, waitsOf } from './d
 import { hasOlderTerms, type TermFacts } from './facts.ts'
 
 /** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
-export function shownOlderTerms(facts: TermFacts): object {
+export function showOlderTerms(facts: TermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {
     ...(hasOlderTerms(facts.keyring) ? { reencryption: shownProgress(facts) } : {}),

@@ -2,18 +2,18 @@ import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
 import { meets, type TermNeeds } from '../../journal/terms.ts'
-import { type CellsAnswer, type EchoAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
+import { type EntriesAnswer, type HeartbeatAnswer, LinkRefused, type SourceLink } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
 import type { Looked } from '../sync/compare.ts'
 
-/** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
-export interface Ahead {
+/** Journal entries that were asked for before they were wanted: behind which position, in which incarnation of the head. */
+export interface Prefetched {
   readonly seq: number
-  readonly hold: number
-  /** undefined: it failed. `stored`: the cells of it that are wanted next are in the table, and no head says so yet */
-  readonly come: Promise<{ readonly answer: CellsAnswer; readonly stored: boolean } | undefined>
+  readonly incarnation: number
+  /** undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says so yet */
+  readonly come: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
 /** How far the comparison after a full sync is, in this run. */
@@ -41,38 +41,38 @@ export interface Follower {
   /** where this cluster is reached by the link, and by clients; absent: nobody knows */
   readonly address?: string
   readonly apiAddress?: string
-  /** name of the own tree */
-  readonly life: string
+  /** id of the own tree */
+  readonly treeId: string
   readonly hasTime: () => boolean
   /** takes the terms that something needs, before it is stored; tells what is held then */
-  readonly hold: (needs: TermNeeds) => Promise<TermNeeds>
+  readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
   /** stores a keyring that the primary gave, beside the own one */
   readonly take: (sealed: string) => Promise<void>
   /** what is held, as far as was asked for in this run */
   held?: TermNeeds
   /** the source's last answer */
-  source?: EchoAnswer
+  source?: HeartbeatAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
-  heardIn?: string
-  /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
-  newest?: { seq: number; at: number }
-  /** when a cell was staged that tells more than the time, epoch milliseconds */
+  epochAtHeartbeat?: string
+  /** the last journal entry that was staged in this run: its position, and when it was written, epoch milliseconds */
+  lastStaged?: { seq: number; at: number }
+  /** when a journal entry was staged that tells more than the time, epoch milliseconds */
   cameAt?: number
-  ahead?: Ahead
-  /** behind this position the source keeps cells, as it told */
+  prefetched?: Prefetched
+  /** behind this position the source keeps journal entries, as it told */
   from: number
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
-  handsOff?: boolean
+  roleChangePending?: boolean
   /** of the last sync with the primary; absent: nobody has looked yet whether there is one to make */
   comparison?: Comparison | 'none'
   /** whether the own closed journal is known to have no hole */
   filled: boolean
   /** what status shows */
-  readonly told: Told
+  readonly reported: Reported
 }
 
 /** What a secondary tells of itself. */
-export interface Told extends Pick<Puller, 'state' | 'fault'> {
+export interface Reported extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
 
@@ -88,15 +88,15 @@ export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'
 
 /**
  * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
- * begun by it would take the journal from the heir, who may fetch its rest still.
+ * begun by it would take the journal from the successor, who may fetch its rest still.
  */
-export const isOfBefore = ({ heardIn }: Follower, { own }: Pick<Head, 'own'>): boolean =>
-  heardIn !== undefined && own !== '' && own !== heardIn
+export const isOfBefore = ({ epochAtHeartbeat }: Follower, { own }: Pick<Head, 'own'>): boolean =>
+  epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
 
 /** Nothing more can be done by itself: what is wrong is shown by status. */
-export function stopped({ told }: Follower, fault: string): Progress {
-  told.state = 'idle'
-  told.fault = fault
+export function stopWith({ reported }: Follower, fault: string): Progress {
+  reported.state = 'idle'
+  reported.fault = fault
   return 'stopped'
 }
 
@@ -108,22 +108,24 @@ export async function holdFor(follower: Follower, { number, ids }: TermNeeds): P
   const newest = follower.source?.term ?? ''
   const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
   if (follower.held && meets(follower.held, needs)) return
-  follower.held = await follower.hold(needs)
+  follower.held = await follower.holdTerms(needs)
 }
 
 const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
-export async function ask(follower: Follower): Promise<EchoAnswer> {
-  const { own, link, told, address = '', apiAddress = address } = follower
+export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
+  const { own, link, reported, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
-  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress, ownTerm })
+  const heartbeat = () => link.heartbeat({ position, state: reported.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated
-  follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
-  follower.heardIn = head?.own ?? ''
+  follower.source = await heartbeat().catch(error =>
+    isUnavailable(error) ? heartbeat() : Promise.reject(error),
+  )
+  follower.epochAtHeartbeat = head?.own ?? ''
   return follower.source
 }

@@ -6,10 +6,10 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
-type Needs = Pick<Ports, 'store' | 'cipher' | 'genesis' | 'clock'>
+type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** What a keyring meets: terms that were given up are as good as held. */
-export const heldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
+export const termsHeldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
   number: highest,
   ids: [...held, ...gone],
   active,
@@ -29,11 +29,11 @@ export async function holdTerm(
 ): Promise<TermNeeds> {
   const [own] = await ports.store.read([key('keyring')])
   if (!own) throw new Error('there is no keyring')
-  const held = heldBy(own.data)
+  const held = termsHeldBy(own.data)
   // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
   if (meets(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
-  const united = heldBy(await takeSealed(ports, cluster, sealed))
+  const united = termsHeldBy(await takeSealed(ports, cluster, sealed))
   // a rotation since the primary told of its term may have brought another one that encrypts
   if (!meets(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
@@ -50,11 +50,11 @@ export async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: str
   const { set, link } = cluster.record
   if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
   const pair = await decryptOwnKey(link.ownKey, ports.cipher)
-  const { keyring: given } = await ports.genesis.importFrom(sealed, pair.exchange, set, ports.clock.now())
+  const { keyring: given } = await ports.keyFactory.importFrom(sealed, pair.exchange, set, ports.clock.now())
   if (record.data.keyring !== given.id) throw new Error('the primary gave the keyring of another set')
   // another link came meanwhile, and with it another primary's keyring
   if (record.data.link?.ownKey !== link.ownKey) return own.data
-  const { keyring } = await ports.genesis.unite(given, own.data, ports.clock.now())
+  const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
   // somebody else may have stored it at this moment: who needs it looks again
   await ports.store.commit(keyringChanges(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])

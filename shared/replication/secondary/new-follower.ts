@@ -10,24 +10,24 @@ import { holdTerm, takeSealed } from './hold-term.ts'
 
 export type FollowerPorts = Pick<
   Ports,
-  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
+  'store' | 'journal' | 'cipher' | 'keyFactory' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
 >
 
 /**
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
  * @param hasTime whether there is time for another page of a sync
- * @param told what the run before told
+ * @param reported what the run before reported
  * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
  */
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { hasTime, told, until }: { hasTime: () => boolean; told?: Puller | undefined; until?: number },
+  { hasTime, reported, until }: { hasTime: () => boolean; reported?: Puller | undefined; until?: number },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
-  const { life } = first?.record ?? {}
-  if (!first || life === undefined) return undefined
+  const { treeId } = first?.record ?? {}
+  if (!first || treeId === undefined) return undefined
   const link = await linkOf(first, ports, peer => connect({ ...peer, until }))
   const { journal, store, clock, entropy, log, audit } = ports
   return {
@@ -35,9 +35,9 @@ export async function newFollower(
     cluster,
     link,
     linkName: first.record.link?.name ?? '',
-    life,
+    treeId,
     hasTime,
-    hold: async needs => {
+    holdTerms: async needs => {
       const now = await cluster()
       return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
     },
@@ -50,7 +50,7 @@ export async function newFollower(
     from: 0,
     filled: false,
     // until it is known better: the primary is told with the first heartbeat
-    told: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
+    reported: { state: reported?.state ?? 'idle', synced: reported?.synced ?? 0 },
   }
 }
 

@@ -1,6 +1,6 @@
 import { nothingNeeded } from '../../journal/terms.ts'
-import { vouched } from '../../link/membership.ts'
-import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
+import { addVouchers } from '../../link/membership.ts'
+import { type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
@@ -11,7 +11,7 @@ import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
 import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
 import { type FollowerPorts, newFollower } from './new-follower.ts'
-import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
+import { type Attention, attentionTo, isNoticed, restUntil } from './rest.ts'
 
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
@@ -40,8 +40,8 @@ export async function pull(
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
-  const told = recovery ? undefined : before?.data
-  const first = await newFollower(ports, connect, { hasTime, told })
+  const reported = recovery ? undefined : before?.data
+  const first = await newFollower(ports, connect, { hasTime, reported })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
   if (recovery) await beginAnew(first, recovery)
@@ -54,19 +54,19 @@ export async function pull(
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.source && follower.link)) {
       next = ports.clock.now() + bounds.HEARTBEAT_MS
-      await heartbeat(pulling)
+      await askPrimary(pulling)
       const renewed = await renew(pulling, lease)
       if (!renewed) return
       lease = renewed.item
     }
-    const progress = await carefully(follower)
-    if (progress === 'replaced' && !(await relinked(pulling, connect))) break
-    if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
-    if (progress !== 'worked') await rest(ports, follower, pulling.attention, Math.min(next, deadline))
+    const progress = await followOnCarefully(follower)
+    if (progress === 'replaced' && !(await relink(pulling, connect))) break
+    if (progress === 'stopped' && (!follower.link || follower.reported.fault !== undefined)) break
+    if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
   // who told it while the lease was held has started nobody
-  if (await isNoticed(ports, pulling.attention)) await carefully(pulling.follower)
+  if (await isNoticed(ports, pulling.attention)) await followOnCarefully(pulling.follower)
 }
 
 /** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
@@ -91,7 +91,7 @@ interface Pulling {
 }
 
 /** Goes on by the link that the record names now. @returns whether this cluster is a secondary still */
-async function relinked(pulling: Pulling, connect: Connect): Promise<boolean> {
+async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   const { hasTime } = pulling.follower
   const follower = await newFollower(pulling.ports, connect, { hasTime })
   if (!follower) return false
@@ -101,7 +101,7 @@ async function relinked(pulling: Pulling, connect: Connect): Promise<boolean> {
 }
 
 /** The link may fail at any moment: then the primary is asked again before anything else. */
-async function carefully(follower: Follower): Promise<Progress> {
+async function followOnCarefully(follower: Follower): Promise<Progress> {
   try {
     return await followOn(follower)
   } catch (error) {
@@ -112,15 +112,15 @@ async function carefully(follower: Follower): Promise<Progress> {
 }
 
 /** Asks the primary, and keeps what it says for status. */
-async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
+async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
-  follower.handsOff = cluster?.record.operation !== undefined
+  follower.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
   const [before] = await ports.store.read([place])
   try {
-    const { line: _, time: __, format: ___, ...heard } = await ask(follower)
+    const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
     // asking takes seconds, and nothing is committed by a record that is old
     const now = await follower.cluster()
     if (!now) return
@@ -140,26 +140,26 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   }
 }
 
-/** When the newest cell that has arrived here was written; what the primary has written since may be on its way. */
+/** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
-  { canaryAt, frontier }: Pick<EchoAnswer, 'canaryAt' | 'frontier'>,
-  { newest }: Follower,
-): number => (newest && newest.seq < frontier ? newest.at : canaryAt)
+  { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
+  { lastStaged }: Follower,
+): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Where the primary is reached may change: the record names the addresses that it told last. */
 async function rememberAddresses(
   { store, clock }: FollowerPorts,
   follower: Follower,
-  told: readonly string[],
+  reported: readonly string[],
 ): Promise<void> {
   const cluster = await follower.cluster()
   const known = cluster?.record.link?.addrs ?? []
-  if (told.length === 0 || told.every(one => known.includes(one))) return
+  if (reported.length === 0 || reported.every(one => known.includes(one))) return
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
   const { link } = record?.data ?? {}
   if (!record || !link) return
-  const addrs = [...new Set([...told, ...link.addrs])].slice(0, MOST_ADDRESSES)
+  const addrs = [...new Set([...reported, ...link.addrs])].slice(0, MOST_ADDRESSES)
   await store.commit([replace(record, record, { ...record.data, link: { ...link, addrs } })], {
     record: record.data,
     readAt,
@@ -170,11 +170,11 @@ async function rememberAddresses(
 async function rememberMet(
   { store }: FollowerPorts,
   cluster: ClusterRead,
-  told: readonly string[],
+  reported: readonly string[],
 ): Promise<void> {
   const place = key('member', cluster.record.id)
   const [before] = await store.read([place])
-  const next = vouched(before?.data, { addresses: told })
+  const next = addVouchers(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)
 }
@@ -190,7 +190,7 @@ async function renew(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.told }
+  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])

@@ -1,14 +1,14 @@
-import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
-import { givenUpKeys } from './diverging.ts'
+import { readGivenUpKeys } from './diverging.ts'
 
 /**
  * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
- * head is another one by now; `missing`: a staged cell is not there; or the items that are not as cells say.
+ * head is another one by now; `missing`: a staged journal entry is not there; or the items that are not as journal entries say.
  */
 export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
 
@@ -16,60 +16,68 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * Applies what is staged, from its beginning, and says so in the head. Whoever finds a head with something staged
  * does this first: it was left by a crash, or somebody else is at it, and both are the same.
  *
- * @param life names the own tree
- * @param staged the cells, where the caller has them in hand
+ * @param treeId id of the own tree
+ * @param staged the journal entries, where the caller has them in hand
  */
-export async function redo(own: Own, life: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
-  const { mode, hold, done, seq, until, line } = head
-  if (done >= seq) return 'done'
-  const cells = staged ?? (await own.journal.cells(line, done, seq))
-  const whole = cells.filter(cell => cell !== undefined)
-  if (whole.length < seq - done) return 'missing'
-  const setting = { life, hold, until, now: Math.floor(own.clock.now() / 1000) }
+export async function redo(
+  own: Own,
+  treeId: string,
+  head: Head,
+  staged?: readonly JournalEntry[],
+): Promise<Redone> {
+  const { mode, incarnation, applied: done, last, replayUntil, lineage } = head
+  if (done >= last) return 'done'
+  const entries = staged ?? (await own.journal.entries(lineage, done, last))
+  const whole = entries.filter(entry => entry !== undefined)
+  if (whole.length < last - done) return 'missing'
+  const setting = { treeId, incarnation, replayUntil, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
-  const over = until > 0 && seq >= until
-  const next = { done: seq, ...(over ? { until: 0, dirty: null, dirtyFrom: '' as const } : {}) }
-  const moved = await own.journal.moveHead({ mode, hold, done }, next)
+  const over = replayUntil > 0 && last >= replayUntil
+  const next = {
+    applied: last,
+    ...(over ? { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' as const } : {}),
+  }
+  const moved = await own.journal.moveHead({ mode, incarnation, applied: done }, next)
   return moved === 'refused' ? 'moved' : 'done'
 }
 
-/** Applies cells; where items are not as they say, those that have been given up are no reason to stop. */
+/** Applies journal entries; where items are not as they say, those that have been given up are no reason to stop. */
 async function applyTolerantly(
   { journal, ...own }: Own,
-  cells: readonly Cell[],
+  entries: readonly JournalEntry[],
   setting: Setting,
   { link }: Pick<Head, 'link'>,
 ): Promise<Applied> {
   const target = targetOf({ journal, ...own })
-  const applied = await applyWindow(cells, setting, target)
+  const applied = await applyWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
-  const tolerated = await givenUpKeys(journal, { life: setting.life, link })
+  const tolerated = await readGivenUpKeys(journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
-  return applyWindow(cells, { ...setting, tolerated }, target)
+  return applyWindow(entries, { ...setting, tolerated }, target)
 }
 
-const TRIES = 8
+const DRAIN_TRIES = 8
 
 /**
  * Stops the stager, and applies what is staged to the end. Before that nothing else may happen to the cluster: what
  * is half applied would be half there for ever. The head is `draining` then, with nothing left to apply.
  * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
  */
-export async function drain(own: Own, life: string, link?: string): Promise<Redone> {
+export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
   let why: Redone = 'moved'
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < DRAIN_TRIES; tries++) {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
-      const { mode, hold } = head
-      await own.journal.moveHead({ mode, hold, link: head.link }, { mode: 'draining' })
+      const { mode, incarnation } = head
+      await own.journal.moveHead({ mode, incarnation, link: head.link }, { mode: 'draining' })
       continue
     }
     if (head?.mode !== 'draining') return 'moved'
-    if (head.done >= head.seq) return 'done'
-    why = await redo(own, life, head)
+    if (head.applied >= head.last) return 'done'
+    why = await redo(own, treeId, head)
     if (typeof why === 'object') return why
   }
   return why === 'done' ? 'moved' : why

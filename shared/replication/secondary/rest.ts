@@ -3,7 +3,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import type { Follower } from './follower.ts'
 
 /** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
-const PAUSE = { least: 500, most: 10_000 }
+const REST_PAUSE_MS = { least: 500, most: 10_000 }
 /**
  * Milliseconds for which a secondary goes on asking twice a second after something has come, or has been told of: who
  * tells it may be silent for a little less.
@@ -40,19 +40,19 @@ export async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Atte
  * of the role is under way, or a comparison, or anything else but following.
  */
 export function pauseOf(
-  { source, cameAt = 0, told, handsOff, comparison }: Follower,
+  { source, cameAt = 0, reported, roleChangePending, comparison }: Follower,
   { since }: Attention,
   now: number,
 ): number {
   if (!source) return SILENT_MS
   const compares = typeof comparison === 'object' && comparison.pages !== undefined
-  if (told.state !== 'stream-wals' || handsOff || compares) return PAUSE.least
+  if (reported.state !== 'stream-wals' || roleChangePending || compares) return REST_PAUSE_MS.least
   const quiet = now - Math.max(cameAt, since)
-  return Math.min(PAUSE.most, Math.max(PAUSE.least, quiet - EAGER_MS))
+  return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - EAGER_MS))
 }
 
 /** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
-export async function rest(
+export async function restUntil(
   ports: Pick<Ports, 'store' | 'clock'>,
   follower: Follower,
   attention: Attention,

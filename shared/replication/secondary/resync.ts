@@ -3,8 +3,8 @@ import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { keysIn, reportParts } from '../sync/report.ts'
-import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
-import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
+import { readReportedKeys, reportName, storeReport } from '../sync/store-report.ts'
+import { begin, carryOn, endSync, findRunningSync, type Scope, type SyncPlace } from '../sync/sync.ts'
 import { ask, type Follower, holdFor, type Progress } from './follower.ts'
 import type { SyncStep } from './next-step.ts'
 
@@ -20,24 +20,24 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, life, hasTime, told } = follower
+  const { own, link, source, treeId, hasTime, reported } = follower
   if (!link || !source) return 'stopped'
-  told.state = 'merkle-sync'
+  reported.state = 'merkle-sync'
   delete follower.comparison
   const place: SyncPlace = {
     own,
     link,
     linkName: follower.linkName,
-    life,
+    treeId,
     hasTime,
     prepare: items => holdFor(follower, needsOf(items)),
     seen: keys => {
-      told.synced += keys
+      reported.synced += keys
     },
   }
-  const running = await underWay(place, head, source)
+  const running = await findRunningSync(place, head, source)
   if (running) return toItsEnd(follower, place, running)
-  told.synced = 0
+  reported.synced = 0
   const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
   return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
 }
@@ -49,21 +49,21 @@ async function toItsEnd(
 ): Promise<Progress> {
   const { own } = follower
   const head = await own.journal.head()
-  if (head?.mode !== 'syncing' || head.hold !== running.hold) return 'worked'
+  if (head?.mode !== 'syncing' || head.incarnation !== running.incarnation) return 'worked'
   const keys = await touchedBefore(follower, head)
   const carried = await carryOn(place, running, keys)
   if (carried === 'time') return 'waiting'
-  if (carried === 'done') await endSync(place, running.hold, keys, await ask(follower))
+  if (carried === 'done') await endSync(place, running.incarnation, keys, await ask(follower))
   else await pauseBefore(own, 1)
   return 'worked'
 }
 
 /** What an unfinished sync may have touched, but for one of everything. */
-const touchedBefore = async ({ own }: Follower, { dirty }: Head): Promise<Place[]> =>
-  dirty === null || dirty === 'all' ? [] : reportedKeys(own.store, dirty)
+const touchedBefore = async ({ own }: Follower, { unfinishedSync }: Head): Promise<Place[]> =>
+  unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(own.store, unfinishedSync)
 
 /**
- * What a sync is about. A report of the cells that it takes away, and of the keys that it may touch, is stored before
+ * What a sync is about. A report of the journal entries that it takes away, and of the keys that it may touch, is stored before
  * it begins.
  */
 async function scopeOf(
@@ -73,20 +73,23 @@ async function scopeOf(
   wrong: readonly Place[],
 ): Promise<Scope> {
   const { own } = follower
-  const cut = lastShared(follower, head, step)
-  const lost = step.diverged && cut < head.seq ? await own.journal.cells(head.line, cut, head.seq) : []
-  const cells = lost.filter(cell => cell !== undefined)
-  // cells that the engine has deleted cannot say what they changed
-  const what = cells.length < lost.length ? 'all' : step.what
-  if (what === 'all' && cells.length === 0) return { what }
+  const forkPoint = lastShared(follower, head, step)
+  const lost =
+    step.diverged && forkPoint < head.last
+      ? await own.journal.entries(head.lineage, forkPoint, head.last)
+      : []
+  const entries = lost.filter(entry => entry !== undefined)
+  // journal entries that the engine has deleted cannot say what they changed
+  const what = entries.length < lost.length ? 'all' : step.what
+  if (what === 'all' && entries.length === 0) return { what }
   const cluster = await follower.cluster()
   if (!cluster) throw new Error('this cluster follows nobody any more')
   const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
-  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', cut }
-  const parts = reportParts(facts, cells, touched)
-  const report = reportName(head.hold + 1, own.entropy.bytes(3))
+  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', forkPoint }
+  const parts = reportParts(facts, entries, touched)
+  const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
-  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: cut }
+  return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: forkPoint }
 }
 
 /**
@@ -94,5 +97,5 @@ async function scopeOf(
  * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
  * not kept of the own journal cannot be told any more.
  */
-const lastShared = ({ source }: Follower, { from }: Head, { cut }: SyncStep): number =>
-  Math.max(from, cut >= 0 ? cut : (source?.line[0]?.[1] ?? 1) - 1)
+const lastShared = ({ source }: Follower, { retainedFrom }: Head, { forkPoint }: SyncStep): number =>
+  Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (source?.lineage[0]?.[1] ?? 1) - 1)

@@ -1,55 +1,64 @@
-import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, epochAt, epochNumber, type Line } from '../../journal/position.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
+import { compareLineages, epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
 
-/** Cells that are staged, and then applied, together. */
+/** Journal entries that are staged, and then applied, together. */
 const WINDOW = 1000
 
 /** What the source sent is not the journal that this cluster follows. */
-class WrongCells extends Error {
+class WrongEntries extends Error {
   override readonly name = 'WrongCells'
 }
 
 /**
- * The cells of an answer that may be staged: from the next position on without gaps, each in the epoch that the
+ * The journal entries of an answer that may be staged: from the next position on without gaps, each in the epoch that the
  * source's lineage says, and the lineage goes on from the own one.
- * @throws WrongCells
+ * @throws WrongEntries
  */
-export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Line }): readonly Cell[] {
-  const { diverged, cut } = common(answer, head)
-  if (diverged || cut < head.seq) throw new WrongCells('the lineage of these cells is another one')
-  const cells = answer.cells.slice(0, WINDOW)
-  for (const [index, { epoch, seq }] of cells.entries()) {
-    if (seq !== head.seq + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
-    if (epoch !== epochAt(answer.line, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
+export function nextEntries(
+  head: Head,
+  answer: { entries: readonly JournalEntry[]; lineage: Lineage },
+): readonly JournalEntry[] {
+  const { diverged, forkPoint } = compareLineages(answer, head)
+  if (diverged || forkPoint < head.last)
+    throw new WrongEntries('the lineage of these journal entries is another one')
+  const entries = answer.entries.slice(0, WINDOW)
+  for (const [index, { epoch, seq }] of entries.entries()) {
+    if (seq !== head.last + 1 + index) throw new WrongEntries(`journal entry ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.lineage, seq))
+      throw new WrongEntries(`journal entry ${seq} is of another epoch`)
   }
-  return cells
+  return entries
 }
 
 /**
- * Stores cells, and then says in the head that they are here: from then on they are applied whatever happens to the
+ * Stores journal entries, and then says in the head that they are here: from then on they are applied whatever happens to the
  * source. Nothing of them is applied before.
- * @param given `stored`: this run has put these cells into the table already
- * @throws WrongCells when another cell stands in the place of one
+ * @param given `stored`: this run has put these journal entries into the table already
+ * @throws WrongEntries when another journal entry stands in the place of one
  */
 export async function stage(
   journal: Journal,
   head: Head,
-  { cells, line, stored = false }: { cells: readonly Cell[]; line: Line; stored?: boolean },
+  {
+    entries,
+    lineage,
+    stored = false,
+  }: { entries: readonly JournalEntry[]; lineage: Lineage; stored?: boolean },
 ): Promise<Head | 'refused'> {
-  const last = cells.at(-1)
+  const last = entries.at(-1)
   if (!last) return head
-  const there = stored ? 'done' : await journal.putCells(cells)
-  if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
-  const { hold, seq, epoch, done, link } = head
+  const there = stored ? 'done' : await journal.putEntries(entries)
+  if (there !== 'done') throw new WrongEntries(`another journal entry stands at ${there.epoch}/${there.seq}`)
+  const { incarnation, last: seq, epoch, applied, link } = head
   return journal.moveHead(
-    { mode: 'applying', hold, seq, epoch, done, link },
+    { mode: 'applying', incarnation, last: seq, epoch, applied, link },
     {
-      seq: last.seq,
+      last: last.seq,
       epoch: last.epoch,
-      line: line.filter(([, start]) => start <= last.seq),
-      n: Math.max(head.n, epochNumber(last.epoch)),
+      lineage: lineage.filter(([, start]) => start <= last.seq),
+      maxEpoch: Math.max(head.maxEpoch, epochNumber(last.epoch)),
       stagedAt: last.at,
     },
   )

@@ -1,5 +1,5 @@
 import { bucketLine, readBucketLine } from '../../journal/bucket-line.ts'
-import { ended, generationOfTtl } from '../../journal/generation.ts'
+import { generationOfTtl, hasEnded } from '../../journal/generation.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
 import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../../journal/tree.ts'
@@ -12,8 +12,8 @@ import { inParallel } from '../../values/in-parallel.ts'
 /** A secondary beside its primary. */
 export interface Beside {
   journal: Journal
-  /** names the own tree */
-  life: string
+  /** id of the own tree */
+  treeId: string
   /** epoch seconds */
   now: number
   link: Pick<SourceLink, 'tree' | 'items'>
@@ -46,28 +46,28 @@ export async function differencesTo(beside: Comparing): Promise<Place[]> {
   for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
     const looked = await lookAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
     await caughtUp(beside, looked.seq)
-    real.push(...(await stillDiffering(beside, looked)))
+    real.push(...(await findStillDiffering(beside, looked)))
   }
   return real
 }
 
 /** Keys in the buckets of a page whose sums differ. What the primary has written just now is among them. */
-export async function differingIn({ journal, life, now, link }: Beside, place: PagePlace): Promise<Key[]> {
+export async function differingIn({ journal, treeId, now, link }: Beside, place: PagePlace): Promise<Key[]> {
   const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
-    journal.page(pkOfPage(life, place)),
+    journal.page(pkOfPage(treeId, place)),
     link.tree({ level: 'page', page }),
   ])
   const keys: Key[] = []
   for (const [subpage, sk] of pageNames.entries()) {
     if (amountOf(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
-    const bucket = bucketAt(life, place, subpage)
+    const bucket = bucketAt(treeId, place, subpage)
     const [mine, theirs] = await Promise.all([
       journal.itemsOf(bucket, []),
       link.tree({ level: 'bucket', page: `${page}/${sk}` }),
     ])
     keys.push(
-      ...keysThatDiffer(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, life, one)),
+      ...keysThatDiffer(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, treeId, one)),
     )
   }
   return keys
@@ -77,15 +77,15 @@ export async function differingIn({ journal, life, now, link }: Beside, place: P
 function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(readBucketLine)
-  const counting = lines.filter(([, , , , gen]) => gen === null || !ended(gen, now))
+  const counting = lines.filter(([, , , , gen]) => gen === null || !hasEnded(gen, now))
   const keys = counting.flatMap(([kind, pk, sk]) =>
     Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
   )
   return [...new Map(keys.map(one => [placeText(one), one])).values()]
 }
 
-const isIn = (bucket: { pk: string; sk: string }, life: string, { kind, pk, sk }: Key): boolean =>
-  bucketText(bucketOf(life, kind, pk, sk)) === bucketText(bucket)
+const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk }: Key): boolean =>
+  bucketText(bucketOf(treeId, kind, pk, sk)) === bucketText(bucket)
 
 /** Items of the primary as they were, and the last position that it had given away by then. */
 export interface Looked {
@@ -100,7 +100,7 @@ export async function lookAtSource({ link }: Pick<Beside, 'link'>, keys: readonl
 }
 
 /** Those of the keys whose items are different, after this cluster has applied all that the primary had then. */
-export async function stillDiffering(
+export async function findStillDiffering(
   { journal, now, link }: Beside,
   { keys, items }: Looked,
 ): Promise<Place[]> {
@@ -116,20 +116,20 @@ export async function stillDiffering(
 function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now: number): boolean {
   if (own && theirs) return theirs.leaf === undefined || leafOf(own) === leafOf(theirs)
   const one = own ?? theirs
-  return one === undefined || (one.ttl !== undefined && ended(generationOfTtl(one.ttl), now))
+  return one === undefined || (one.ttl !== undefined && hasEnded(generationOfTtl(one.ttl), now))
 }
 
-const PATIENCE_MS = 30_000
+const COMPARE_TIMEOUT_MS = 30_000
 const EVERY_MS = 200
 
 async function caughtUp(
   { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
   seq: number,
 ): Promise<void> {
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + COMPARE_TIMEOUT_MS
   for (;;) {
     const head = await journal.head()
-    if (head?.mode === 'applying' && head.until === 0 && head.done >= seq) return
+    if (head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq) return
     if (clock.now() > end) throw new Error('this secondary does not keep up with its primary')
     await clock.sleep(EVERY_MS)
   }

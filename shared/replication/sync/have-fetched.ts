@@ -14,11 +14,14 @@ export async function haveFetched(
   places: readonly Place[],
 ): Promise<'done' | 'busy'> {
   const head = await journal.head()
-  if (head?.mode !== 'applying' || head.until > 0 || head.dirty !== null) return 'busy'
-  const facts = { at: clock.now(), epoch: head.epoch, cut: head.done }
-  const report = reportName(head.hold + 1, entropy.bytes(3))
+  if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
+  const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
+  const report = reportName(head.incarnation + 1, entropy.bytes(3))
   await storeReport(store, cluster, report, reportParts(facts, [], places))
-  const { mode, hold, until } = head
-  const moved = await journal.moveHead({ mode, hold, until }, { dirty: report, dirtyFrom: '' })
+  const { mode, incarnation, replayUntil } = head
+  const moved = await journal.moveHead(
+    { mode, incarnation, replayUntil },
+    { unfinishedSync: report, unfinishedSyncEpoch: '' },
+  )
   return moved === 'refused' ? 'busy' : 'done'
 }

@@ -1,5 +1,5 @@
-import type { Cell } from '../../journal/cell.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { posText } from '../../journal/position.ts'
 import type { LostChange, Report } from '../../model/secondary.ts'
 import { isKind } from '../../storage/kinds.ts'
@@ -9,39 +9,39 @@ import { defined } from '../../values/defined.ts'
 const LONGEST_PART = 100_000
 
 /**
- * What is lost when the journal is taken back to the cut, in parts that fit into items. A part that is too long for
+ * What is lost when the journal is taken back to the fork point, in parts that fit into items. A part that is too long for
  * one names its changes without their items.
  */
 export function reportParts(
-  facts: Pick<Report, 'at' | 'epoch' | 'cut'>,
-  cells: readonly Cell[],
+  facts: Pick<Report, 'at' | 'epoch' | 'forkPoint'>,
+  entries: readonly JournalEntry[],
   keys: readonly Place[],
 ): Report[] {
-  const lost = cells
-    .filter(cell => cell.body.length > 0)
-    .map(cell => {
-      const changes = cell.body.map(
+  const lost = entries
+    .filter(entry => entry.body.length > 0)
+    .map(entry => {
+      const changes = entry.body.map(
         ({ kind, pk, sk, item }): LostChange => defined({ kind, pk, sk, item: item ?? undefined }),
       )
-      return { pos: posText(cell), id: cell.id, at: cell.at, changes }
+      return { pos: posText(entry), id: entry.id, at: entry.at, changes }
     })
-    .map(cell => (lengthOf(cell) > LONGEST_PART ? withoutItems(cell) : cell))
-  const byCells = inParts(lost).map(some => ({ ...facts, cells: some, keys: [] }))
+    .map(entry => (lengthOf(entry) > LONGEST_PART ? withoutItems(entry) : entry))
+  const byEntries = inParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
   const byKeys = inParts(keys.map(({ kind, pk, sk }) => ({ kind, pk, sk }))).map(some => ({
     ...facts,
-    cells: [],
+    entries: [],
     keys: some,
   }))
-  const parts = [...byCells, ...byKeys]
-  return parts.length > 0 ? parts : [{ ...facts, cells: [], keys: [] }]
+  const parts = [...byEntries, ...byKeys]
+  return parts.length > 0 ? parts : [{ ...facts, entries: [], keys: [] }]
 }
 
 const lengthOf = (value: unknown): number => JSON.stringify(value).length
 
-const withoutItems = (cell: Report['cells'][number]): Report['cells'][number] => ({
-  ...cell,
+const withoutItems = (entry: Report['entries'][number]): Report['entries'][number] => ({
+  ...entry,
   bare: true,
-  changes: cell.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
+  changes: entry.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
 })
 
 function inParts<T>(all: readonly T[]): T[][] {
@@ -63,7 +63,7 @@ function inParts<T>(all: readonly T[]): T[][] {
 
 /** The keys that a report names, each once, in a fixed order. */
 export function keysIn(parts: readonly Report[]): Place[] {
-  const named = parts.flatMap(({ cells, keys }) => [...cells.flatMap(cell => cell.changes), ...keys])
+  const named = parts.flatMap(({ entries, keys }) => [...entries.flatMap(entry => entry.changes), ...keys])
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
   return [...new Map(places.map(place => [placeText(place), place])).values()]
 }

@@ -43,7 +43,9 @@ function nextElement(
 /** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
 export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
-  const later = before.some(({ data }) => data?.life === segment.life && data.hold >= segment.hold)
+  const later = before.some(
+    ({ data }) => data?.treeId === segment.treeId && data.incarnation >= segment.incarnation,
+  )
   if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
   const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))
@@ -68,13 +70,13 @@ export async function noteCompared(own: Own): Promise<void> {
   if (elements.length === SEGMENTS) await insist(own, () => own.journal.transact(elements))
 }
 
-const TRIES = 12
+const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
 async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
   for (let tries = 1; ; tries++) {
     const result = await write()
-    if (result !== 'conflict' || tries === TRIES) return result
+    if (result !== 'conflict' || tries === SEGMENT_WRITE_TRIES) return result
     await pauseBefore(own, tries)
   }
 }
@@ -124,7 +126,7 @@ function pageOf(work: Work, index: number, segment: SyncSegment): Promise<Fetche
   return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
 }
 
-/** An item that the source has not taken into its tree yet comes with a cell of its own, later. */
+/** An item that the source has not taken into its tree yet comes with a journal entry of its own, later. */
 const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
 async function touchedPage({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
@@ -187,12 +189,12 @@ async function writeSome(
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < SEGMENT_WRITE_TRIES; tries++) {
     if (tries > 0) await pauseBefore(own, tries)
     const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
     const next = nextElement(own, held, data)
     const now = Math.floor(own.clock.now() / 1000)
-    const elements = [next.element, ...pageElements(data.life, wanted, mine, now)]
+    const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
     const result = await own.journal.transact(elements)
     if (result === 'done') return next.held
     if (result !== 'conflict' && result.condition.includes(0)) return 'lost'

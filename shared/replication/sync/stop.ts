@@ -8,16 +8,19 @@ import { openSegments, readSegments } from './segments.ts'
  * comes. What it has touched stays noted in the head.
  * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
  */
-export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
-  const { mode, hold, seq } = head
-  // what it has fetched may be of epochs that no cell here is of
-  const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
-  const n = Math.max(head.n, ...lines.map(([epoch]) => epochNumber(epoch)))
-  const moved = await own.journal.moveHead({ mode, hold, seq, n: head.n }, { hold: hold + 1, done: seq, n })
+export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
+  const { mode, incarnation, last } = head
+  // what it has fetched may be of epochs that no journal entry here is of
+  const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
+  const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
+  const moved = await own.journal.moveHead(
+    { mode, incarnation, last, maxEpoch: head.maxEpoch },
+    { incarnation: incarnation + 1, applied: last, maxEpoch: n },
+  )
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ hold: moved.hold, life, what: 'touched', start: seq, line: [] },
+    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: last, lineage: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

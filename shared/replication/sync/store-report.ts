@@ -9,8 +9,8 @@ import { keysIn } from './report.ts'
  * The name of a new report: reports sort by the hold of the sync that they belong to. What an attempt wrote that came
  * to nothing keeps a name of its own.
  */
-export const reportName = (hold: number, random: Buffer): string =>
-  `${String(hold).padStart(9, '0')}.${random.toString('hex')}`
+export const reportName = (incarnation: number, random: Buffer): string =>
+  `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 
 /** Stores a report, part by part, before anything of it is taken away. @throws where a part could not be stored */
 export async function storeReport(
@@ -27,7 +27,7 @@ export async function storeReport(
 }
 
 /** The keys that a stored report names. */
-export async function reportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
+export async function readReportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
   const found = await store.list(partitions('report'), { after: `${name}/` })
   return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
 }

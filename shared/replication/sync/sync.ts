@@ -1,8 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { epochAt, epochNumber, type Line } from '../../journal/position.ts'
+import { epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
-import type { EchoAnswer, SourceLink } from '../../link/source.ts'
+import type { HeartbeatAnswer, SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
@@ -28,8 +28,8 @@ export interface SyncPlace {
   link: SourceLink
   /** a head that names another link is another one's */
   linkName: string
-  /** name of the own tree */
-  life: string
+  /** id of the own tree */
+  treeId: string
   hasTime: () => boolean
   /** before items are stored */
   prepare: (items: readonly StoredItem[]) => Promise<void>
@@ -39,7 +39,7 @@ export interface SyncPlace {
 
 /** A sync that is under way. */
 export interface Running {
-  readonly hold: number
+  readonly incarnation: number
   /** whether all that stands in the own tree came from this sync */
   readonly fresh: boolean
   readonly segments: readonly HeldSegment[]
@@ -52,57 +52,65 @@ export interface Running {
 export type Synced = 'done' | 'time' | 'again'
 
 /** The sync that was begun for a source that is still the same, and has not ended. */
-export async function underWay(
-  { own, life }: SyncPlace,
+export async function findRunningSync(
+  { own, treeId }: SyncPlace,
   head: Head,
-  source: { line: Line },
+  source: { lineage: Lineage },
 ): Promise<Running | undefined> {
   if (head.mode !== 'syncing') return undefined
   const segments = await readSegments(own)
   const goesOn = segments.every(
-    ({ data }) => data?.hold === head.hold && data.life === life && sameLine(data.line, source.line),
+    ({ data }) =>
+      data?.incarnation === head.incarnation &&
+      data.treeId === treeId &&
+      sameLineage(data.lineage, source.lineage),
   )
   const fresh = segments.some(({ data }) => data?.fresh === true)
-  return goesOn ? { hold: head.hold, fresh, segments } : undefined
+  return goesOn ? { incarnation: head.incarnation, fresh, segments } : undefined
 }
 
-const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
  * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
  * @param source asked just now
  */
 export async function begin(
-  { own, link, linkName, life }: SyncPlace,
+  { own, link, linkName, treeId }: SyncPlace,
   head: Head,
   scope: Scope,
-  source: EchoAnswer,
+  source: HeartbeatAnswer,
 ): Promise<Running | 'again'> {
   const start = scope.what === 'all' ? await startOf(link, source) : scope.start
   // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
   // source. What was a primary once has a lineage, and items that no sync has brought
-  const isEmpty = head.line.length === 0
+  const isEmpty = head.lineage.length === 0
   const fresh =
-    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.life !== life)
-  const { mode, hold, seq, done } = head
+    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
+  const { mode, incarnation, last, applied } = head
   const moved = await own.journal.moveHead(
-    { mode, hold, seq, done, link: linkName },
-    { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
+    { mode, incarnation, last, applied, link: linkName },
+    {
+      mode: 'syncing',
+      incarnation: incarnation + 1,
+      unfinishedSync: scope.what === 'all' ? 'all' : scope.report,
+      unfinishedSyncEpoch: '',
+    },
   )
   if (moved === 'refused') return 'again'
   const segment: SyncSegment = defined({
-    hold: moved.hold,
-    life,
+    incarnation: moved.incarnation,
+    treeId,
     what: scope.what,
     start,
-    line: source.line.map(([epoch, at]) => [epoch, at] as const),
+    lineage: source.lineage.map(([epoch, at]) => [epoch, at] as const),
     phase: 'source',
     seen: 0,
     fresh: fresh || undefined,
     compare: scope.what === 'all' || scope.compare || undefined,
   })
   const segments = await openSegments(own, segment)
-  return segments === 'lost' ? 'again' : { hold: moved.hold, fresh, segments }
+  return segments === 'lost' ? 'again' : { incarnation: moved.incarnation, fresh, segments }
 }
 
 /**
@@ -123,17 +131,18 @@ export async function carryOn(place: SyncPlace, running: Running, keys: readonly
  */
 export async function endSync(
   { own, linkName }: SyncPlace,
-  hold: number,
+  incarnation: number,
   keys: readonly Place[],
-  source: EchoAnswer,
+  source: HeartbeatAnswer,
 ): Promise<'done' | 'again'> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
-  if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
-  // what was fetched has changed sums that no cell tells of
-  await forgetHashes(own.journal, segment.life)
+  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage))
+    return 'again'
+  // what was fetched has changed sums that no journal entry tells of
+  await forgetHashes(own.journal, segment.treeId)
   const moved = await own.journal.moveHead(
-    { mode: 'syncing', hold, link: linkName },
+    { mode: 'syncing', incarnation, link: linkName },
     afterSync(head, segment, source, keys),
   )
   return moved === 'refused' ? 'again' : 'done'
@@ -141,25 +150,25 @@ export async function endSync(
 
 function afterSync(
   head: Head,
-  { what, start, line: known }: SyncSegment,
-  { seq, epoch }: Pick<EchoAnswer, 'seq' | 'epoch'>,
+  { what, start, lineage: known }: SyncSegment,
+  { seq, epoch }: Pick<HeartbeatAnswer, 'seq' | 'epoch'>,
   keys: readonly Place[],
 ): Partial<Head> {
   const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0
-  const line = known.filter(([, at]) => at <= start)
+  const lineage = known.filter(([, at]) => at <= start)
   return defined({
     mode: 'applying',
-    hold: head.hold + 1,
+    incarnation: head.incarnation + 1,
     epoch: epochAt(known, start) || epoch,
     own: '',
-    seq: start,
-    done: start,
-    line: line.length > 0 ? line : known.slice(0, 1),
-    from: what === 'all' ? start : undefined,
-    until,
-    dirty: until > 0 ? head.dirty : null,
-    dirtyFrom: until > 0 ? epoch : '',
-    n: Math.max(head.n, epochNumber(epoch)),
+    last: start,
+    applied: start,
+    lineage: lineage.length > 0 ? lineage : known.slice(0, 1),
+    retainedFrom: what === 'all' ? start : undefined,
+    replayUntil: until,
+    unfinishedSync: until > 0 ? head.unfinishedSync : null,
+    unfinishedSyncEpoch: until > 0 ? epoch : '',
+    maxEpoch: Math.max(head.maxEpoch, epochNumber(epoch)),
     stagedAt: 0,
   })
 }

@@ -4,7 +4,7 @@ import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
-import { linkedBy } from '../activation/wipe.ts'
+import { linkFields } from '../activation/wipe.ts'
 import { givenLost } from '../operation/faults.ts'
 import {
   commitStep,
@@ -15,7 +15,7 @@ import {
   type OperationRun,
   type OperationStand,
   type OperationStep,
-  standing,
+  readStand,
   toStep,
 } from '../operation/run.ts'
 import { keyringChanges } from '../secondary/hold-term.ts'
@@ -26,7 +26,7 @@ import { isAdopted } from './find.ts'
  * forgotten; what others said of its own membership is kept.
  */
 export const adopt: OperationStep = async (run, id) => {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
   const after = operation.data.name === 'disable' ? 'leave' : 'finish'
@@ -56,8 +56,8 @@ async function changesTo(
   if (pending?.data.operation !== id || !own) throw givenLost()
   const given = pending.data
   // terms that this cluster has added alone stay, for reading: the set has lost them
-  const { keyring } = await ports.genesis.unite(given.keyring, own.data, ports.clock.now(), true)
-  const next = { ...linkedBy(given, id, operation.data.activation), home: ports.deployment.home }
+  const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
+  const next = { ...linkFields(given, id, operation.data.activation), home: ports.deployment.home }
   const admission = { ...given, addresses: [...given.addrs, ...given.met] }
   return [
     ...keyringChanges(record, own, keyring, next),
@@ -69,13 +69,16 @@ async function changesTo(
 /** Ends the operation. Who follows nobody stays where it is, with everything applied. */
 export const finish: OperationStep = async (run, id) => {
   const { ports } = run
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { form } = stand.operation.data.update ?? {}
   if (stand.operation.data.status !== 'running') return DONE
   if (form === 'clear') {
     const head = await ports.journal.head()
-    if (head?.mode === 'draining' && head.done === head.seq)
-      await ports.journal.moveHead({ mode: 'draining', link: id, done: head.done }, { mode: 'applying' })
+    if (head?.mode === 'draining' && head.applied === head.last)
+      await ports.journal.moveHead(
+        { mode: 'draining', link: id, applied: head.applied },
+        { mode: 'applying' },
+      )
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute

@@ -8,7 +8,7 @@ import {
   DONE,
   type OperationRun,
   type OperationStep,
-  standing,
+  readStand,
   toStep,
 } from '../operation/run.ts'
 import { drain } from '../secondary/redo.ts'
@@ -20,43 +20,47 @@ import { isAdopted } from './find.ts'
  */
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run
-  const before = await standing(run, id)
-  const { life } = before.record.data
+  const before = await readStand(run, id)
+  const { treeId } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
-  if (!head || life === undefined || head.mode === 'writing') throw noSecondaryNow()
-  if (!(await stopped(run, head, id))) return AGAIN
-  const drained = await settled(run, head, life)
+  if (!head || treeId === undefined || head.mode === 'writing') throw noSecondaryNow()
+  if (!(await stopFollowing(run, head, id))) return AGAIN
+  const drained = await drainBefore(run, head, treeId)
   if (!drained) {
     await pauseBefore(ports, 1)
     return AGAIN
   }
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   return commitStep(run, [toStep(stand, ports.clock.now(), { step: 'adopt' })], stand)
 }
 
 /** The head names the new link, and is not `applying` any more. */
-async function stopped({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
-  const { mode, hold, link } = head
+async function stopFollowing({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
+  const { mode, incarnation, link } = head
   if (link === id && mode !== 'applying') return true
   const next = mode === 'applying' ? 'draining' : mode
-  return (await ports.journal.moveHead({ mode, hold, link }, { mode: next, link: id })) !== 'refused'
+  return (await ports.journal.moveHead({ mode, incarnation, link }, { mode: next, link: id })) !== 'refused'
 }
 
 /**
  * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
  * because it does not fit what stands here, is fetched anew from the next primary, all of it.
  */
-async function settled({ ports }: OperationRun, { mode, hold, epoch }: Head, life: string): Promise<boolean> {
+async function drainBefore(
+  { ports }: OperationRun,
+  { mode, incarnation, epoch }: Head,
+  treeId: string,
+): Promise<boolean> {
   if (mode === 'syncing') return true
   if (mode === 'closed') return (await endEpoch(ports, { epoch })) !== undefined
-  const applied = await drain(ports, life)
+  const applied = await drain(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
   const moved = await ports.journal.moveHead(
-    { mode: 'draining', hold },
-    { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' },
+    { mode: 'draining', incarnation },
+    { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
   )
   return moved !== 'refused'
 }

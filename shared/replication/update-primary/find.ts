@@ -1,5 +1,5 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
+import { type HeartbeatAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'
@@ -9,8 +9,8 @@ import {
   DONE,
   type OperationRun,
   type OperationStep,
+  readStand,
   type StepResult,
-  standing,
   toStep,
 } from '../operation/run.ts'
 
@@ -24,7 +24,7 @@ export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, 
  * @throws OperationFailed
  */
 export const findPrimary: OperationStep = async (run, id) => {
-  const stand = await standing(run, id)
+  const stand = await readStand(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
   const { form, addresses, found } = operation.data.update ?? { form: 'clear', addresses: [] }
@@ -37,10 +37,10 @@ export const findPrimary: OperationStep = async (run, id) => {
 
 /** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
 async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
-  const { record } = await standing(run, id)
+  const { record } = await readStand(run, id)
   const { clock } = run.ports
   const failures: string[] = []
-  const end = clock.now() + PATIENCE_MS
+  const end = clock.now() + FIND_TIMEOUT_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
     const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
@@ -49,7 +49,7 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
       continue
     }
     // calls take seconds: the operation is read again
-    const stand = await standing(run, id)
+    const stand = await readStand(run, id)
     const { update, status } = stand.operation.data
     if (!update || status !== 'running') return DONE
     const found = [...new Set([address, ...answer.addresses])]
@@ -60,8 +60,8 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
 }
 
 /** Milliseconds for all addresses together: the request that began it waits a little longer. */
-const PATIENCE_MS = 18_000
-const TRIES = 3
+const FIND_TIMEOUT_MS = 18_000
+const FIND_TRIES = 3
 const PAUSE_MS = 500
 
 /** @returns the answer, or why there is none */
@@ -69,7 +69,7 @@ async function askedAt(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
-): Promise<EchoAnswer | string> {
+): Promise<HeartbeatAnswer | string> {
   const known = primaryOf(record)
   if (!known || record.set === undefined) return 'this cluster has no credentials'
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
@@ -78,19 +78,19 @@ async function askedAt(
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
   const own = linkAddress(record, ports.deployment)
   const apiAddress = apiAddressOf(record, ports.deployment)
-  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   for (let tries = 1; ; tries++) {
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
     // a heartbeat of the puller may have come in between
-    if (tries === TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
+    if (tries === FIND_TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
     await ports.clock.sleep(PAUSE_MS)
   }
 }
 
-const answerOf = (link: SourceLink, request: Parameters<SourceLink['echo']>[0]) =>
-  link.echo(request).catch((error: unknown) => {
+const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>
+  link.heartbeat(request).catch((error: unknown) => {
     if (error instanceof LinkRefused || error instanceof LinkSilent) return error
     throw error
   })

@@ -67,12 +67,12 @@ describe('what is shown of the journal', () => {
       await doing.write('east', `round-${round}`)
       await set.at('west').pull()
       const has = (await status('west')).last_remote_wal
-      expect(has).toBe((await set.at('east').head()).seq)
+      expect(has).toBe((await set.at('east').head()).last)
       expect((await status('east')).last_dr_wal).toBeGreaterThanOrEqual(has)
     }
   })
 
-  test('the age of the canary is that of the newest cell, which may have come after the last heartbeat', async () => {
+  test('the age of the canary is that of the newest journal entry, which may have come after the last heartbeat', async () => {
     const { ports, connect } = set.at('west')
     const pulling = pull(ports, connect, { deadline: set.clock.now() + 9000 })
     await set.clock.sleep(6000)

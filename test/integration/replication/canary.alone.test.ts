@@ -129,15 +129,15 @@ test('no input of an execution or of a job, no log, no audit log and no event ha
   expect(set.members.flatMap(({ events }) => events)).not.toEqual([])
 })
 
-test('no table, so no backup of one, has a secret, and no cell of the journal, so no stream', async () => {
+test('no table, so no backup of one, has a secret, and no journal entry, so no stream', async () => {
   const { members } = await set.snapshot()
   for (const { name, items } of members)
     for (const table of Object.keys(items) as (keyof Tables)[])
       expect([name, table, holders(items[table])]).toEqual([name, table, []])
   for (const { name, head, ports } of set.members) {
-    const { line, from, seq } = await head()
-    const cells = await ports.journal.cells(line, from, seq)
-    expect(cells.length).toBeGreaterThan(3)
-    expect([name, holders(cells)]).toEqual([name, []])
+    const { lineage, retainedFrom, last } = await head()
+    const entries = await ports.journal.entries(lineage, retainedFrom, last)
+    expect(entries.length).toBeGreaterThan(3)
+    expect([name, holders(entries)]).toEqual([name, []])
   }
 })

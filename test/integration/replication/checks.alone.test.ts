@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Head } from '../../../shared/journal/head.ts'
 import type { Element, Journal } from '../../../shared/journal/journal.ts'
 import { invariants } from '../../support/set/checks/all.ts'
-import { cellsIn } from '../../support/set/checks/cells.ts'
+import { entriesIn } from '../../support/set/checks/entries.ts'
 import {
   type Changed,
   type Entry,
@@ -55,7 +55,7 @@ const isCommit = (entry: Entry): boolean =>
   entry.cluster === who.primary &&
   'changes' in entry &&
   entry.changes.length > 1 &&
-  cellsIn(entry).some(({ body }) => body.length > 0)
+  entriesIn(entry).some(({ body }) => body.length > 0)
 
 /** The last commit, without some of its changes. */
 const without =
@@ -91,15 +91,15 @@ const withData = (change: object) => (item: RawItem) => ({
   data: { ...(item['data'] as object), ...change },
 })
 
-/** A cell behind the end of the primary's journal. */
-const laterCell =
+/** A journal entry behind the end of the primary's journal. */
+const laterEntry =
   (of: keyof typeof who): Patch =>
   history => {
     const cluster = who[of]
     const { entry } = last(history, isCommit)
-    const cell = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
-    const sk = String(Number(cell.sk) + 1000).padStart(12, '0')
-    const changes = [{ ...cell, sk, after: { ...cell.after, sk } }]
+    const journalEntry = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
+    const sk = String(Number(journalEntry.sk) + 1000).padStart(12, '0')
+    const changes = [{ ...journalEntry, sk, after: { ...journalEntry.after, sk } }]
     const rest = history.findLastIndex(({ what }) => what === 'rest')
     history.splice(rest, 0, { ...entry, cluster, changes })
   }
@@ -114,14 +114,14 @@ const isBucket = ({ pk }: Changed): boolean => pk.startsWith('t#')
 const isItem = ({ table }: Changed): boolean => table === 'data'
 
 const broken: Record<keyof typeof invariants, Patch> = {
-  oneOwner: laterCell('follower'),
+  oneOwner: laterEntry('follower'),
   immutable: history => {
     const { entry } = last(history, isCommit)
-    const cell = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
-    const changes = [{ ...cell, before: undefined, after: { ...cell.after, id: 'another' } }]
+    const journalEntry = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
+    const changes = [{ ...journalEntry, before: undefined, after: { ...journalEntry.after, id: 'another' } }]
     history.push({ ...entry, cluster: who.follower, changes })
   },
-  exactEnd: together(over('primary', record, withData({ mode: 'secondary' })), laterCell('primary')),
+  exactEnd: together(over('primary', record, withData({ mode: 'secondary' })), laterEntry('primary')),
   staged: over('follower', head, item => ({ ...item, seq: Number(item['seq']) + 1 })),
   named: without(({ pk }) => pk.startsWith('j#')),
   sums: without(isBucket),
@@ -145,16 +145,16 @@ const broken: Record<keyof typeof invariants, Patch> = {
     seq: Number(item['seq']) - 1,
     done: Number(item['done']) - 1,
   })),
-  kept: laterCell('primary'),
+  kept: laterEntry('primary'),
 }
 
-/** The last cell of the primary is written to a cluster once more. */
+/** The last journal entry of the primary is written to a cluster once more. */
 const again =
   (of: keyof typeof who): Patch =>
   history => {
     const { entry } = last(history, isCommit)
-    const { after, ...cell } = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
-    history.push({ ...entry, cluster: who[of], changes: [{ ...cell, before: after, after: { ...after } }] })
+    const { after, ...journalEntry } = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
+    history.push({ ...entry, cluster: who[of], changes: [{ ...journalEntry, before: after, after: { ...after } }] })
   }
 
 describe('a check finds a history in which its rule is broken', () => {
@@ -163,7 +163,7 @@ describe('a check finds a history in which its rule is broken', () => {
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
   })
 
-  test('a follower may copy a cell twice, its owner writes it once', () => {
+  test('a follower may copy a journal entry twice, its owner writes it once', () => {
     expect(rulesBroken(again('follower'))).not.toContain('immutable')
     expect(rulesBroken(again('primary'))).toContain('immutable')
   })
@@ -185,8 +185,8 @@ describe('a game finds a cluster that does not do what it should', () => {
   test.each<[rule: string, flaw: string, broken: (journal: Journal) => Journal]>([
     [
       'staged',
-      'cells are not stored before the head names them',
-      one => ({ ...one, putCell: async () => 'done', putCells: async () => 'done' }),
+      'journal entries are not stored before the head names them',
+      one => ({ ...one, putEntry: async () => 'done', putEntries: async () => 'done' }),
     ],
     ['sums', 'items are applied without their sums', lacking(element => 'bucket' in element)],
     [

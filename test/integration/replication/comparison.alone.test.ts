@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { deltasOf, leafIn, leafOf, placed } from '../../../shared/journal/tree.ts'
+import { deltasOf, leafIn, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
 import { pull } from '../../../shared/replication/secondary/pull.ts'
@@ -26,14 +26,14 @@ beforeAll(async () => {
 /** Changes an item of west and its tree, as a sync that has gone wrong would. */
 async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
   const { journal } = set.at('west').ports
-  const { life = '' } = await set.at('west').record()
+  const { treeId = '' } = await set.at('west').record()
   const [like] = await journal.raw([policy('c')])
   const [own] = await journal.raw([policy(name)])
   if (!like) throw new Error('there is no such item')
   const wanted = change(own ?? like)
-  const put = wanted && placed({ ...wanted, leaf: leafOf(wanted) }, life)
+  const put = wanted && placeInTree({ ...wanted, leaf: leafOf(wanted) }, treeId)
   const next = put && leafIn(put)
-  const [delta] = deltasOf(life, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
+  const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
   if (!delta) throw new Error('nothing has changed')
   const found = own ? { rev: own.rev } : ('absent' as const)
   expect(await journal.transact([{ item: policy(name), put, if: found }, delta])).toBe('done')
@@ -93,7 +93,7 @@ test('an item that the primary gives otherwise each time is given up after three
   }
   // a sync of everything, as after a long absence
   const { journal } = set.at('west').ports
-  await journal.moveHead({ mode: 'applying' }, { dirty: 'all', dirtyFrom: '' })
+  await journal.moveHead({ mode: 'applying' }, { unfinishedSync: 'all', unfinishedSyncEpoch: '' })
   await set.at('west').pull()
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {

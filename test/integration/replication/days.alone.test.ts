@@ -42,8 +42,8 @@ async function isEven(): Promise<void> {
   const [east, west] = await Promise.all(['east', 'west'].map(living))
   expect(west).toEqual(east)
   for (const name of ['east', 'west']) {
-    const { life = '' } = await at(name).record()
-    expect(await wrongSums(at(name).ports.journal, life, Math.floor(set.clock.now() / 1000))).toEqual([])
+    const { treeId = '' } = await at(name).record()
+    expect(await wrongSums(at(name).ports.journal, treeId, Math.floor(set.clock.now() / 1000))).toEqual([])
   }
   const faults = at('west').told.filter(({ level }) => level === 'error')
   expect(faults, 'nothing differs from what the journal of the primary says').toEqual([])
@@ -93,7 +93,7 @@ describe('a secondary', () => {
       item => JSON.stringify(item) !== JSON.stringify(kept.get(`${item['pk']?.S} ${item['sk']?.S}`)),
     )
     const places = new Set(changed.map(({ pk }) => (pk?.S ?? '').replace(/#.*/, '')))
-    // cells of the canary, the head, hashes of the tree, what it has heard, and who pulls
+    // journal entries of the canary, the head, hashes of the tree, what it has heard, and who pulls
     expect(
       [...places].filter(place => !['j', 'journal', 't', 'contact', 'puller', 'link'].includes(place)),
     ).toEqual([])

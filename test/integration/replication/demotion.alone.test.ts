@@ -24,7 +24,7 @@ beforeEach(async () => {
   if (!record) throw new Error('not initialised')
   const primary: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), life: east.life },
+    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), treeId: east.treeId },
     ...{ link: emptyLink(await newOwnKey(east)), operation: OPERATION },
   }
   const now = east.turn.ms
@@ -42,10 +42,10 @@ beforeEach(async () => {
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { store, journal, cipher, genesis, clock, entropy } = memberAs(east, 'on-operation')
+  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(east, 'on-operation')
   return {
     ports: {
-      ...{ store: watched(store), journal: watched(journal), cipher, genesis, clock, entropy, log },
+      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
       background: { start: async () => undefined },
@@ -79,8 +79,10 @@ async function isDemoted(): Promise<void> {
   })
   expect(record).not.toHaveProperty('operation')
   expect(operation).toMatchObject({ status: 'done' })
-  expect(head).toMatchObject({ mode: 'closed', seq: 4, done: 4 })
-  expect((await east.journal.cells(head?.line ?? [], 0, 4)).every(cell => cell !== undefined)).toBe(true)
+  expect(head).toMatchObject({ mode: 'closed', last: 4, applied: 4 })
+  expect((await east.journal.entries(head?.lineage ?? [], 0, 4)).every(entry => entry !== undefined)).toBe(
+    true,
+  )
   expect(await commit(east, [policyAt('late'), 'v'])).toBeUndefined()
 }
 
@@ -132,7 +134,7 @@ describe('a demotion', () => {
 
   test('of a cluster whose journal is nobody’s to close is refused', async () => {
     const head = await east.journal.head()
-    await east.journal.moveHead({ n: head?.n ?? 0 }, { own: '' })
+    await east.journal.moveHead({ maxEpoch: head?.maxEpoch ?? 0 }, { own: '' })
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

@@ -48,7 +48,7 @@ async function isAlone(): Promise<void> {
   const { ports, record, request, ok } = set.at('west')
   const now = await record()
   expect(now).toMatchObject({ mode: 'disabled', term: 2 })
-  for (const gone of ['set', 'link', 'life', 'epoch', 'operation', 'built'])
+  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation', 'built'])
     expect(now).not.toHaveProperty(gone)
   expect((await request('GET', '/sys/health')).status).toBe(200)
   expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')
@@ -84,8 +84,11 @@ describe('a secondary that leaves its set', () => {
 
   test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
     const { ports, head } = set.at('west')
-    const { hold } = await head()
-    await ports.journal.moveHead({ hold }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    const { incarnation } = await head()
+    await ports.journal.moveHead(
+      { incarnation },
+      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+    )
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
     const { reached, thaw } = set.freezeAt({
       ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },

@@ -60,7 +60,7 @@ test('what a primary keeps changing behind its journal is given up after three s
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
   await divergeOnce('four')
-  // it is not fetched any more, and cells are applied all the same
+  // it is not fetched any more, and journal entries are applied all the same
   for (const text of ['five', 'six']) {
     await divergeOnce(text)
     await write('other', text)

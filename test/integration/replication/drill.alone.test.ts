@@ -41,7 +41,7 @@ const asking =
   }
 
 const context = { getRemainingTimeInMillis: () => 900_000 } as Context
-const TRIES = 4
+const DRILL_TRIES = 4
 
 /** Does what the state machine does: each step until it is done, failures a few times; at the end the last word. */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
@@ -56,7 +56,7 @@ async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = 
         if (next === 'done') return void (await handler({ workflow: 'drill', operation, step }, context))
         await set.tick()
       } catch (error) {
-        if ((error as Error).name === 'DrillStopped' || tries++ === TRIES) throw error
+        if ((error as Error).name === 'DrillStopped' || tries++ === DRILL_TRIES) throw error
         await ports.clock.sleep(2000)
       }
   }

@@ -1,14 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { jobRun } from '../../../shared/jobs/job.ts'
-import { noopCell } from '../../../shared/journal/cell.ts'
 import { denseUpTo, endEpoch, fill } from '../../../shared/journal/density.ts'
+import { noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { rootsPk } from '../../../shared/journal/refresh.ts'
-import { bucketIn, leafInLife } from '../../../shared/journal/tree.ts'
+import { bucketIn, leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
-import { beginJournal, endJournal, stamping, unstamping } from '../../../shared/replication/primary/enable.ts'
-import { stampAll } from '../../../shared/replication/primary/stamp.ts'
-import { unstampAll } from '../../../shared/replication/primary/unstamp.ts'
+import { backfillAll } from '../../../shared/replication/primary/backfill.ts'
+import { detachAll } from '../../../shared/replication/primary/detach.ts'
+import {
+  backfillJob,
+  beginJournal,
+  detachJob,
+  endJournal,
+} from '../../../shared/replication/primary/enable.ts'
 import { create, put, remove, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -56,13 +61,13 @@ async function enabled(): Promise<string> {
   const { head, ...begun } = await beginJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
   await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
-  return begun.life
+  return begun.treeId
 }
 
 /** What primary/disable does. */
 async function disabled(): Promise<string> {
   const { since } = await endJournal(ports, await recordNow())
-  await become(({ epoch: _epoch, life: _life, built: _built, ...record }) => ({
+  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...record }) => ({
     ...record,
     mode: 'disabled',
     since,
@@ -81,9 +86,10 @@ async function finished<T extends { notBefore: number }>(
     payload = result.again
   }
 }
-const stamped = (life: string) => finished(job => stampAll(run(), job), stamping(life, clock.ms))
-const unstamped = (since: string, life?: string) =>
-  finished(job => unstampAll(run(), job), unstamping(since, life, clock.ms))
+const backfillSome = (treeId: string) =>
+  finished(job => backfillAll(run(), job), backfillJob(treeId, clock.ms))
+const detachOne = (since: string, treeId?: string) =>
+  finished(job => detachAll(run(), job), detachJob(since, treeId, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -102,11 +108,11 @@ async function seeded(count: number): Promise<void> {
     )
 }
 
-async function sound(life: string): Promise<void> {
+async function sound(treeId: string): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal)).toEqual([])
-  expect(await wrongSums(journal, life)).toEqual([])
+  expect(await wrongSums(journal, treeId)).toEqual([])
 }
 
 beforeEach(async () => {
@@ -121,7 +127,7 @@ describe('a journal is begun', () => {
   test(`over ${SIZE} items in use, with writers that come 30 s late: every item is in it, the sums are right`, async () => {
     await seeded(SIZE)
     const before = { record: await recordNow(), readAt: clock.ms }
-    const life = await enabled()
+    const treeId = await enabled()
     let writes = 0
     const scan = journal.scan
     // while the pass goes on, clients write, and so does who read the record before all this
@@ -147,78 +153,78 @@ describe('a journal is begun', () => {
     await finished(
       job => {
         passes += 1
-        return stampAll(
+        return backfillAll(
           jobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
           job,
         )
       },
-      stamping(life, clock.ms),
+      backfillJob(treeId, clock.ms),
     )
     expect((await recordNow()).built).toBe(true)
-    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
     expect(writes).toBeGreaterThan(10)
-    await sound(life)
+    await sound(treeId)
     const [reindex] = await store.read([key('reindex')])
-    expect(reindex?.data).toMatchObject({ life, stage: 'done', late: 0 })
+    expect(reindex?.data).toMatchObject({ treeId, stage: 'done', late: 0 })
   })
 
   test('not before nobody can be writing without it any more', async () => {
     await seeded(3)
-    const life = await enabled()
+    const treeId = await enabled()
     const start = clock.ms
-    await stamped(life)
+    await backfillSome(treeId)
     expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
   test('and what came later still is found by a later pass', async () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
-    const life = await enabled()
-    await stamped(life)
+    const treeId = await enabled()
+    await backfillSome(treeId)
     await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
     expect(await differences(journal)).not.toEqual([])
-    await stamped(life)
-    await sound(life)
+    await backfillSome(treeId)
+    await sound(treeId)
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
 
   test('over items that are as large as they can be', async () => {
     const large = 'x'.repeat(350_000)
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
-    const life = await enabled()
-    await stamped(life)
-    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
-    await sound(life)
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    await sound(treeId)
   })
 
   test('over items that are of no kind, too: they stay what they are', async () => {
     await seeded(3)
     const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
     await journal.transact([{ item: place('foreign'), put: foreign, if: 'absent' }])
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     expect((await recordNow()).built).toBe(true)
     expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
   })
 
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
-    const life = await enabled()
-    await finished(job => stampAll(jobRun(ports, clock.ms + 1), job), {
-      ...stamping(life, clock.ms),
+    const treeId = await enabled()
+    await finished(job => backfillAll(jobRun(ports, clock.ms + 1), job), {
+      ...backfillJob(treeId, clock.ms),
       notBefore: 0,
     })
     expect((await recordNow()).built).toBe(true)
-    await sound(life)
+    await sound(treeId)
   })
 
   test('and given up when it is ended meanwhile', async () => {
     await seeded(3)
-    const life = await enabled()
+    const treeId = await enabled()
     const since = await disabled()
-    await stamped(life)
+    await backfillSome(treeId)
     expect((await recordNow()).built).toBeUndefined()
     expect((await items()).filter(item => item.leaf)).toEqual([])
-    await unstamped(since)
+    await detachOne(since)
   })
 })
 
@@ -227,7 +233,7 @@ describe('a journal is ended', () => {
 
   test('plain items are given back, with what was written meanwhile, and another one can be begun', async () => {
     await seeded(120)
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     const since = await disabled()
     const [item] = await store.read([place('n5')])
     if (!item) throw new Error('n5')
@@ -238,40 +244,40 @@ describe('a journal is ended', () => {
         create(place('more'), role('more')),
       ),
     ).toBe('done')
-    await unstamped(since)
+    await detachOne(since)
     expect((await standing(journal)).every(plain)).toBe(true)
     expect((await store.read([place('n5'), place('n6'), place('more')])).map(one => one?.data.role)).toEqual([
       'after',
       undefined,
       'more',
     ])
-    const life = await enabled()
-    await stamped(life)
-    await sound(life)
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    await sound(treeId)
   })
 
   test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
     await seeded(40)
-    const life = await enabled()
-    await stamped(life)
+    const treeId = await enabled()
+    await backfillSome(treeId)
     const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
-    await journal.putPageHash(rootsPk(life), 'whole', { hash: 'h', asOf: '' })
+    await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
     if (at === undefined) throw new Error('nothing was stamped')
     expect((await journal.page(at)).size).toBeGreaterThan(0)
-    await unstamped(await disabled(), life)
+    await detachOne(await disabled(), treeId)
     expect((await journal.page(at)).size).toBe(0)
-    expect((await journal.pageHashes(rootsPk(life))).size).toBe(0)
+    expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
   })
 
   test('another one is begun before the marks of the first are gone: no item is missing', async () => {
     await seeded(30)
-    await stamped(await enabled())
+    await backfillSome(await enabled())
     await disabled()
     await write(put(place('n3'), role('between')))
-    const life = await enabled()
-    await stamped(life)
-    await sound(life)
-    expect((await items()).every(item => leafInLife(item, life))).toBe(true)
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    await sound(treeId)
+    expect((await items()).every(item => leafInTree(item, treeId))).toBe(true)
   })
 
   test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {
@@ -284,8 +290,8 @@ describe('a journal is ended', () => {
     expect(await endEpoch(ports, { epoch })).toEqual(end)
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
-    const cell = { ...noopCell({ epoch, seq: held.seq }, 0), id: 'late' }
-    expect(await journal.transact([{ cell }])).toEqual({ condition: [0] })
+    const entry = { ...noopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
+    expect(await journal.transact([{ entry }])).toEqual({ condition: [0] })
     expect((await replayed(journal)).holes).toEqual([])
   })
 
@@ -313,12 +319,12 @@ describe('a journal is ended', () => {
     expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
     expect((await journal.head())?.mode).toBe('writing')
     expect(await endEpoch(ports, { below: '000900.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
-    expect((await journal.head())?.n).toBe(900)
+    expect((await journal.head())?.maxEpoch).toBe(900)
   })
 })
 
 describe('the journal is dense', () => {
-  test('up to the first position without a cell; a hole that others have overtaken is closed', async () => {
+  test('up to the first position without a journal entry; a hole that others have overtaken is closed', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await write(create(place('a'), role('a')))
@@ -328,7 +334,7 @@ describe('the journal is dense', () => {
     const now = async () => denseUpTo(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
     expect(await fill(ports, 'below')).toBe(3)
-    expect([await now(), (await journal.head())?.done]).toEqual([3, 3])
+    expect([await now(), (await journal.head())?.applied]).toEqual([3, 3])
     expect(await fill(ports, 'all')).toBe(4)
     expect((await replayed(journal)).holes).toEqual([])
   })

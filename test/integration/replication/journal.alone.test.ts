@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Cell, noopCell } from '../../../shared/journal/cell.ts'
 import { firstHead } from '../../../shared/journal/head.ts'
+import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { epochName, markText, posText } from '../../../shared/journal/position.ts'
 import type { Limbs } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -15,7 +15,7 @@ let epoch = ''
 let number = 0
 const at = (seq: number) => ({ epoch, seq })
 const bucket = () => ({ pk: `t#${epoch}#r#00`, sk: '00' })
-const noop = (seq: number): Cell => noopCell(at(seq), 1_800_000_000_000)
+const noop = (seq: number): JournalEntry => noopEntry(at(seq), 1_800_000_000_000)
 const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
   kind: 'policy',
   pk: `policy-${epoch}`,
@@ -24,13 +24,13 @@ const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
   data: { text: name },
   ...more,
 })
-const cellWith = (seq: number, id: string, text = 'x'): Cell => {
+const entryWith = (seq: number, id: string, text = 'x'): JournalEntry => {
   const next = { leaf: 'A'.repeat(43), gen: null }
   const stored = item('a', { data: { text }, pos: posText(at(seq)), leaf: next.leaf })
   const { kind, pk, sk } = stored
   return { ...at(seq), id, at: 1_800_000_000_000, body: [{ kind, pk, sk, prev: null, next, item: stored }] }
 }
-const line = () => [[epoch, 1]] as const
+const lineage = () => [[epoch, 1]] as const
 
 beforeEach(async () => {
   number += 1
@@ -41,95 +41,97 @@ beforeEach(async () => {
 describe('the head', () => {
   test('is made once, and changed only where it is as expected', async () => {
     if (!(await journal.head()))
-      expect(await journal.moveHead('none', firstHead(epoch, 1))).toMatchObject({ seq: 0 })
+      expect(await journal.moveHead('none', firstHead(epoch, 1))).toMatchObject({ last: 0 })
     expect(await journal.moveHead('none', firstHead(epoch, 1))).toBe('refused')
-    await journal.moveHead({}, { ...firstHead(epoch, 1), hold: 4 })
-    expect(await journal.moveHead({ hold: 3, mode: 'writing' }, { hold: 5 })).toBe('refused')
-    expect(await journal.moveHead({ hold: 4, mode: 'writing' }, { dirty: 'all' })).toMatchObject({
-      hold: 4,
-      dirty: 'all',
+    await journal.moveHead({}, { ...firstHead(epoch, 1), incarnation: 4 })
+    expect(await journal.moveHead({ incarnation: 3, mode: 'writing' }, { incarnation: 5 })).toBe('refused')
+    expect(
+      await journal.moveHead({ incarnation: 4, mode: 'writing' }, { unfinishedSync: 'all' }),
+    ).toMatchObject({
+      incarnation: 4,
+      unfinishedSync: 'all',
     })
-    expect(await journal.head()).toEqual({ ...firstHead(epoch, 1), hold: 4, dirty: 'all' })
+    expect(await journal.head()).toEqual({ ...firstHead(epoch, 1), incarnation: 4, unfinishedSync: 'all' })
   })
 
   test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
     if (!(await journal.head())) await journal.moveHead('none', firstHead(epoch, 1))
-    await journal.moveHead({}, { ...firstHead(epoch, 1), hold: 2 })
+    await journal.moveHead({}, { ...firstHead(epoch, 1), incarnation: 2 })
     const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-    expect(given[0]).toMatchObject({ hold: 2 })
+    expect(given[0]).toMatchObject({ incarnation: 2 })
     expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
     await journal.moveHead({}, { mode: 'closed' })
     expect(await journal.allocate(epoch)).toBe('refused')
   })
 })
 
-describe('cells', () => {
+describe('journal entries', () => {
   test('are written once; the same one counts as written', async () => {
-    const cell = cellWith(1, 'c1')
-    expect(await journal.putCell(cell)).toBe('done')
-    expect(await journal.putCell(cell)).toBe('done')
-    expect(await journal.putCell(noop(1))).toEqual(cell)
-    expect(await journal.putCell(cellWith(1, 'c2'))).toEqual(cell)
-    expect(await journal.putCell(noop(2))).toBe('done')
-    expect(await journal.putCell(cellWith(2, 'c3'))).toEqual(noop(2))
+    const entry = entryWith(1, 'c1')
+    expect(await journal.putEntry(entry)).toBe('done')
+    expect(await journal.putEntry(entry)).toBe('done')
+    expect(await journal.putEntry(noop(1))).toEqual(entry)
+    expect(await journal.putEntry(entryWith(1, 'c2'))).toEqual(entry)
+    expect(await journal.putEntry(noop(2))).toBe('done')
+    expect(await journal.putEntry(entryWith(2, 'c3'))).toEqual(noop(2))
   })
 
   test('are read by position, with gaps where there is none, across more than a hundred', async () => {
     await Promise.all(
       Array.from({ length: 130 }, (_, index) =>
-        index === 40 ? undefined : journal.putCell(noop(index + 1)),
+        index === 40 ? undefined : journal.putEntry(noop(index + 1)),
       ),
     )
-    const found = await journal.cells(line(), 0, 130)
-    expect(found.map((cell, index) => (cell ? cell.seq : -index - 1))).toEqual(
+    const found = await journal.entries(lineage(), 0, 130)
+    expect(found.map((entry, index) => (entry ? entry.seq : -index - 1))).toEqual(
       Array.from({ length: 130 }, (_, index) => (index === 40 ? -41 : index + 1)),
     )
-    expect(await journal.cells(line(), 5, 5)).toEqual([])
+    expect(await journal.entries(lineage(), 5, 5)).toEqual([])
   })
 
   test('too large for one item stand in several, written and read as one', async () => {
     const random = Array.from({ length: 12_000 }, () => Math.random().toString(36)).join('')
-    const large: Cell = cellWith(
+    const large: JournalEntry = entryWith(
       1,
       'c1',
       random.repeat(1) +
         [...random].reverse().join('') +
         Array.from({ length: 40_000 }, () => Math.random()).join(''),
     )
-    expect(await journal.transact([{ cell: large }])).toBe('done')
-    expect(await journal.cells(line(), 0, 1)).toEqual([large])
-    expect(await journal.putCell(noop(1))).toEqual(large)
-    expect(await journal.putCell(large)).toBe('done')
+    expect(await journal.transact([{ entry: large }])).toBe('done')
+    expect(await journal.entries(lineage(), 0, 1)).toEqual([large])
+    expect(await journal.putEntry(noop(1))).toEqual(large)
+    expect(await journal.putEntry(large)).toBe('done')
   })
 
   test('of another cluster are stored many at once, and once: whoever finds another one there stores nothing', async () => {
     const random = Array.from({ length: 40_000 }, () => Math.random()).join('')
-    const cells = [
+    const entries = [
       ...Array.from({ length: 60 }, (_, index) =>
-        index % 3 ? cellWith(index + 1, `c${index}`) : noop(index + 1),
+        index % 3 ? entryWith(index + 1, `c${index}`) : noop(index + 1),
       ),
-      cellWith(61, 'large', random),
+      entryWith(61, 'large', random),
     ]
-    expect(await journal.putCells(cells.slice(0, 30))).toBe('done')
+    expect(await journal.putEntries(entries.slice(0, 30))).toBe('done')
     await storage.reset()
-    expect(await journal.putCells(cells)).toBe('done')
+    expect(await journal.putEntries(entries)).toBe('done')
     const calls = await storage.calls()
     // those that are there are not stored again, and the others in 25 with one call
     expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
     // what a busy engine did not take at once was asked again, and counts once
     expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)
-    expect(await journal.cells(line(), 0, 61)).toEqual(cells)
-    expect(await journal.putCells([noop(62), cellWith(2, 'other')])).toEqual(cells[1])
-    expect(await journal.putCells([noop(62), noop(2)])).toEqual(cells[1])
-    expect(await journal.cells(line(), 61, 62)).toEqual([undefined])
+    expect(await journal.entries(lineage(), 0, 61)).toEqual(entries)
+    expect(await journal.putEntries([noop(62), entryWith(2, 'other')])).toEqual(entries[1])
+    expect(await journal.putEntries([noop(62), noop(2)])).toEqual(entries[1])
+    expect(await journal.entries(lineage(), 61, 62)).toEqual([undefined])
   })
 
   test('are undecided after a conflict: the same one may be written then', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
-    expect(await journal.putCell(noop(1))).toBe('conflict')
-    expect(await journal.putCell(noop(1))).toBe('done')
+    expect(await journal.putEntry(noop(1))).toBe('conflict')
+    expect(await journal.putEntry(noop(1))).toBe('done')
   })
 })
 
@@ -142,12 +144,12 @@ describe('a transaction', () => {
     const verdict = await journal.transact([
       { item: place('b'), put: item('b'), if: 'absent' },
       { item: place('a'), put: item('a', { rev: 'r2' }), if: { rev: 'r9' } },
-      { cell: cellWith(1, 'c1') },
+      { entry: entryWith(1, 'c1') },
       { check: place('c'), if: { rev: 'r1' } },
     ])
     expect(verdict).toEqual({ condition: [1, 3] })
     expect((await journal.raw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
-    expect(await journal.cells(line(), 0, 1)).toEqual([undefined])
+    expect(await journal.entries(lineage(), 0, 1)).toEqual([undefined])
   })
 
   test.each<
@@ -205,7 +207,7 @@ describe('a transaction', () => {
 
   test('a conflict is told from a condition', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
-    expect(await journal.transact([{ cell: cellWith(1, 'c1') }])).toBe('conflict')
+    expect(await journal.transact([{ entry: entryWith(1, 'c1') }])).toBe('conflict')
   })
 
   test('whose answer is lost once is done once', async () => {
@@ -216,8 +218,8 @@ describe('a transaction', () => {
 
   test('that gets no answer at all is busy', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
-    await expect(journal.transact([{ cell: cellWith(1, 'c1') }])).rejects.toMatchObject({ code: 'busy' })
-    expect((await journal.cells(line(), 0, 1))[0]?.id).toBe('c1')
+    await expect(journal.transact([{ entry: entryWith(1, 'c1') }])).rejects.toMatchObject({ code: 'busy' })
+    expect((await journal.entries(lineage(), 0, 1))[0]?.id).toBe('c1')
   })
 })
 
@@ -237,7 +239,7 @@ describe('sums', () => {
       for (const part of [0, 1, 2] as const) total[part] += limbs[part]
       const element = { bucket: bucket(), sums: new Map([['p', limbs]]) }
       const marked = index % 2 === 0 ? [{ ...element, mark: markText(1, posText(at(++seq))) }] : [element]
-      expect(await journal.transact(index % 3 === 0 ? [...marked, { cell: noop(index + 1) }] : marked)).toBe(
+      expect(await journal.transact(index % 3 === 0 ? [...marked, { entry: noop(index + 1) }] : marked)).toBe(
         'done',
       )
     }

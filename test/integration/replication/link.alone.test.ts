@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endServer, listen } from '../../../infra/local/loopback.ts'
-import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
 import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
 import { callMeter, systemEntropy } from '../../../shared/adapters/aws/system.ts'
 import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
-import type { Cell } from '../../../shared/journal/cell.ts'
+import type { JournalEntry } from '../../../shared/journal/journal-entry.ts'
 import { openSealedToken, readActivation } from '../../../shared/link/activation-token.ts'
 import { newOwnKey } from '../../../shared/link/admin/keys.ts'
 import { keysOf, linkPair, newLinkPair, publicKeyText } from '../../../shared/link/pair.ts'
@@ -72,25 +72,25 @@ async function follower({ sealed = false } = {}) {
     },
   )
   const activate = () => source.activate({ token, cluster: me.cluster, address: me.address, version: '1' })
-  const echo = (seq = 0) =>
-    source.echo({
+  const heartbeat = (seq = 0) =>
+    source.heartbeat({
       position: { epoch, seq },
       state: 'stream-wals',
       address: me.address,
       apiAddress: me.address,
     })
-  return { ...me, pair, keys, claims, source, activate, echo }
+  return { ...me, pair, keys, claims, source, activate, heartbeat }
 }
 
-const line = () => [[epoch, 1]] as const
+const lineage = () => [[epoch, 1]] as const
 
-async function cellsFrom(
+async function entriesFrom(
   source: Awaited<ReturnType<typeof follower>>['source'],
   from: number,
-): Promise<Cell[]> {
-  const got = await source.cells({ line: line(), from, bytes: 2 ** 20 })
-  if (!('cells' in got)) throw new Error(`no cells: ${JSON.stringify(got)}`)
-  return got.cells
+): Promise<JournalEntry[]> {
+  const got = await source.entries({ lineage: lineage(), from, bytes: 2 ** 20 })
+  if (!('entries' in got)) throw new Error(`no journal entries: ${JSON.stringify(got)}`)
+  return got.entries
 }
 
 describe('a cluster that follows a primary', () => {
@@ -109,7 +109,7 @@ describe('a cluster that follows a primary', () => {
           return { dataKey, wrapped: dataKey.toString('base64') }
         },
       }
-      const there = kmsGenesis({ keyArn: 'its own', entropy: systemEntropy, kms })
+      const there = kmsKeyFactory({ keyArn: 'its own', entropy: systemEntropy, kms })
       const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
       const theirs = kmsCipher({
@@ -130,19 +130,19 @@ describe('a cluster that follows a primary', () => {
     }
     expect(await shown()).toEqual({ node_id: one.id, connection_status: 'disconnected' })
     await one.activate()
-    await one.echo()
+    await one.heartbeat()
     expect(await shown()).toMatchObject({ connection_status: 'connected', cluster_address: one.address })
   })
 
-  test('gets what is written, cell by cell, and every item as it stands', async () => {
+  test('gets what is written, journal entry by journal entry, and every item as it stands', async () => {
     const one = await follower()
     await one.activate()
-    const { frontier } = await one.echo()
+    const { frontier } = await one.heartbeat()
     const name = fresh('p')
     await done('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" { capabilities = ["read"] }' })
-    const cells = await cellsFrom(one.source, frontier)
+    const entries = await entriesFrom(one.source, frontier)
     const place = key('policy', name)
-    expect(cells.flatMap(cell => cell.body.map(({ kind, sk }) => ({ kind, sk })))).toContainEqual({
+    expect(entries.flatMap(entry => entry.body.map(({ kind, sk }) => ({ kind, sk })))).toContainEqual({
       kind: 'policy',
       sk: name,
     })
@@ -166,14 +166,14 @@ describe('a cluster that follows a primary', () => {
     const one = await follower()
     await one.activate()
     clock.stop()
-    const { seq } = await one.echo()
+    const { seq } = await one.heartbeat()
     clock.advance(11)
-    await one.echo()
+    await one.heartbeat()
     clock.advance(1)
-    const { frontier, canaryAt } = await one.echo()
+    const { frontier, canaryAt } = await one.heartbeat()
     expect(frontier).toBeGreaterThan(seq)
     expect(canaryAt).toBe(clock.now() - 1000)
-    expect((await cellsFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
+    expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
   })
 
   test('is cut by its revocation with its next call; others go on, and a new token admits it anew', async () => {
@@ -181,9 +181,9 @@ describe('a cluster that follows a primary', () => {
     await one.activate()
     await other.activate()
     await done('POST', '/sys/replication/dr/primary/revoke-secondary', { id: one.id })
-    await expect(one.echo()).rejects.toMatchObject({ code: 'permission_denied' })
-    await expect(cellsFrom(one.source, 0)).rejects.toMatchObject({ code: 'permission_denied' })
-    expect((await other.echo()).epoch).toBe(epoch)
+    await expect(one.heartbeat()).rejects.toMatchObject({ code: 'permission_denied' })
+    await expect(entriesFrom(one.source, 0)).rejects.toMatchObject({ code: 'permission_denied' })
+    expect((await other.heartbeat()).epoch).toBe(epoch)
     const { body } = await api('GET', '/sys/replication/dr/status', undefined, { token: '' })
     expect(body.data.known_secondaries).toContain(other.id)
     expect(body.data.known_secondaries).not.toContain(one.id)

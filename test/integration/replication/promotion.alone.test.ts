@@ -135,9 +135,9 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
 
   test('a tree that a check found corrupted, and a reindex that runs', async () => {
     const { ports, record } = set.at('west')
-    const { life = '' } = await record()
+    const { treeId = '' } = await record()
     const as = { record: await record(), readAt: ports.clock.now() }
-    const of = { life, operation: 'o', startedAt: 1 }
+    const of = { treeId, operation: 'o', startedAt: 1 }
     await ports.store.commit(
       [
         put(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),
@@ -177,11 +177,11 @@ describe('a promotion without the primary', () => {
   })
 
   test('heard beyond what has come: the status tells by how much before anything is forced, and the warning counts it', async () => {
-    const { seq } = await set.at('west').head()
+    const { last } = await set.at('west').head()
     const heardAt = Math.floor(set.clock.now() / 1000) * 1000
     await write('east', 'lost')
     await write('east', 'lost-too')
-    // the heartbeat goes through, and no cell any more
+    // the heartbeat goes through, and no journal entry any more
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
     await set
       .at('west')
@@ -191,18 +191,18 @@ describe('a promotion without the primary', () => {
     set.pass(61_000)
     const status = (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
     const [peer] = v.parse(drStatus, status).mode === 'secondary' ? status.primaries : []
-    expect([status.last_remote_wal, peer.last_position]).toEqual([seq, seq + 2])
+    expect([status.last_remote_wal, peer.last_position]).toEqual([last, last + 2])
     expect(peer.connection_status).toBe('disconnected')
     expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
     const reply = await promote('west')
     expect(reply.body.warnings[1]).toContain(
-      `at least 2 positions, for it had given away position ${seq + 2}`,
+      `at least 2 positions, for it had given away position ${last + 2}`,
     )
   })
 
   test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
-    const { seq } = await set.at('east').head()
+    const { last } = await set.at('east').head()
     await giveToken('east')
     const refused = await promote('east')
     expect(refused.status).toBe(503)
@@ -210,8 +210,8 @@ describe('a promotion without the primary', () => {
     expect((await promote('east', { force: true })).status).toBe(200)
     expect((await write('east', 'after')).status).toBe(204)
     expect(await policies('east')).toEqual(expect.arrayContaining(['before', 'after']))
-    const { line, epoch } = await set.at('east').head()
-    expect(line.map(([, start]) => start)).toEqual([1, seq + 1])
+    const { lineage, epoch } = await set.at('east').head()
+    expect(lineage.map(([, start]) => start)).toEqual([1, last + 1])
     expect(epoch).toMatch(/^000002\./)
   })
 
@@ -219,15 +219,18 @@ describe('a promotion without the primary', () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports
-    const { hold, seq } = await set.at('west').head()
-    await journal.moveHead({ hold, seq }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    const { incarnation, last } = await set.at('west').head()
+    await journal.moveHead(
+      { incarnation, last },
+      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+    )
     expect((await promote('west')).text).toMatch(/merkle-sync/)
     const reply = await promote('west', { force: true })
     expect(reply.status).toBe(200)
     expect(reply.body.warnings[1]).toMatch(/overridden by force.*merkle-sync/)
     expect((await write('west', 'after')).status).toBe(204)
     const head = await set.at('west').head()
-    expect(head.line).toEqual([[head.epoch, seq + 1]])
+    expect(head.lineage).toEqual([[head.epoch, last + 1]])
 
     set.heal('east', 'west')
     set.pass(60_000)

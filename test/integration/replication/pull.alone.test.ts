@@ -45,12 +45,17 @@ async function asSecondary(set: string): Promise<void> {
   const [keyring] = await east.store.read([key('keyring')])
   const { linkPair, keysOf } = await import('../../../shared/link/pair.ts')
   const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
-  const imported = await west.genesis.importFrom(exported.keyring, linkPair(pair).exchange, set, west.turn.ms)
+  const imported = await west.keyFactory.importFrom(
+    exported.keyring,
+    linkPair(pair).exchange,
+    set,
+    west.turn.ms,
+  )
   const ownKey = await imported.cipher.encrypt(key('cluster'), 'ownKey', pair)
   const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
   const next: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'secondary', set, life: west.life, link },
+    ...{ mode: 'secondary', set, treeId: west.treeId, link },
     ...{ keyring: imported.keyring.id, term: imported.keyring.term },
   }
   expect(keyring?.data.id).toBe(imported.keyring.id)
@@ -60,11 +65,11 @@ async function asSecondary(set: string): Promise<void> {
   })
 }
 
-const portsOf = ({ store, journal, cipher, genesis, clock, entropy }: Member) => {
+const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member) => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const deployment = { apiAddress: '' } as never
   const audit = { write: async () => undefined }
-  return { store, journal, cipher, genesis, clock, entropy, log, audit, deployment }
+  return { store, journal, cipher, keyFactory, clock, entropy, log, audit, deployment }
 }
 
 const SECONDS = 1000
@@ -91,7 +96,7 @@ test('a run syncs, follows, and tells how far it is', async () => {
   const { puller, contact } = await told()
   expect(puller).toMatchObject({ state: 'stream-wals' })
   expect(contact).toMatchObject({ seq: 5, frontier: 5, addresses: [] })
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
 test('while one runs, another one leaves at once', async () => {
@@ -118,7 +123,7 @@ test('while one runs, another one leaves at once', async () => {
   }
   await pulled(busy)
   expect(others).toBeGreaterThan(0)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
 test('a primary that is silent, or says no, is asked again; what was known stays', async () => {
@@ -126,20 +131,20 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   let calls = 0
   const failing: Connect = peer => ({
     ...connect(peer),
-    echo: async request => {
+    heartbeat: async request => {
       calls += 1
       if (calls === 1) throw new LinkSilent('nobody answers')
       if (calls === 2) throw new LinkRefused('permission_denied', 'revoked')
-      return connect(peer).echo(request)
+      return connect(peer).heartbeat(request)
     },
   })
   await commit(east, [policyAt('later'), 'v'])
   await pulled(failing)
   expect(calls).toBeGreaterThan(2)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
   await pulled(() => ({
     ...connect({} as never),
-    echo: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
+    heartbeat: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
   }))
   const { contact } = await told()
   expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
@@ -151,11 +156,11 @@ test('a question that met another write at the primary is repeated at once: nobo
   const asked: number[] = []
   await pulled(peer => ({
     ...connect(peer),
-    echo: async request => {
+    heartbeat: async request => {
       asked.push(west.turn.ms - began)
       calls += 1
       if (calls === 1) throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
-      return connect(peer).echo(request)
+      return connect(peer).heartbeat(request)
     },
   }))
   expect(asked.slice(0, 2)).toEqual([0, 0])
@@ -167,7 +172,7 @@ test('no item of a new term of the keyring is here before the term is', async ()
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
-  const { keyring: next } = await east.genesis.withNextTerm(keyring.data, east.turn.ms)
+  const { keyring: next } = await east.keyFactory.withNextTerm(keyring.data, east.turn.ms)
   const changes = keyringChanges(record, keyring, next)
   const changed = withKeyring(record.data, next).record
   await east.store.commit(changes, {
@@ -184,9 +189,9 @@ test('no item of a new term of the keyring is here before the term is', async ()
     keyring: () => Promise.reject(new LinkSilent('not now')),
   })
   await pulled(early)
-  expect(await west.journal.head()).toMatchObject({ seq: 5, done: 5 })
+  expect(await west.journal.head()).toMatchObject({ last: 5, applied: 5 })
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ seq: 6, done: 6 })
+  expect(await west.journal.head()).toMatchObject({ last: 6, applied: 6 })
   const [mine] = await west.store.read([key('cluster')])
   expect(mine?.data.term).toBe(2)
   west.cipher.expect(mine?.data ?? expect.unreachable())
@@ -205,19 +210,22 @@ test('while the role of the cluster changes, a run keeps up, and begins no sync'
   }
   await operate('another')
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', hold: 1 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', incarnation: 1 })
   await operate()
   await pulled()
   await operate('another')
   await commit(east, [policyAt('later'), 'v'])
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
 })
 
 test('where the primary is reached is remembered as it tells', async () => {
   const moved: Connect = peer => ({
     ...connect(peer),
-    echo: async request => ({ ...(await connect(peer).echo(request)), addresses: ['http://elsewhere'] }),
+    heartbeat: async request => ({
+      ...(await connect(peer).heartbeat(request)),
+      addresses: ['http://elsewhere'],
+    }),
   })
   await pulled(moved)
   const [record] = await west.store.read([key('cluster')])
@@ -248,15 +256,15 @@ test('what was given up is fetched once more where somebody wants the link to be
   const x = policyAt('p1')
   const [own] = await west.journal.raw([x])
   if (!own) throw new Error('nothing has come')
-  // as a cell has left it that did not find what it said
+  // as a journal entry has left it that did not find what it said
   await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
   const { kind, pk, sk } = x
   const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
-  const diverging = { life: west.life, link: record.data.link?.name ?? '', keys }
+  const diverging = { treeId: west.treeId, link: record.data.link?.name ?? '', keys }
   const recovery = { at: west.turn.ms }
   await west.store.commit([put(key('diverging'), diverging), put(key('recovery'), recovery)], as)
   await pulled()
   expect(await west.store.read([key('recovery'), key('diverging')])).toEqual([undefined, undefined])
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', dirty: null })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', unfinishedSync: null })
 })

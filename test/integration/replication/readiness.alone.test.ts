@@ -63,8 +63,8 @@ describe('of a pair that is well', () => {
       own: 'us-east-1',
       settings: [{ path: 'auth/cloud/config/client', field: 'sts_region', elsewhere: true }],
     })
-    const { seq } = await set.at('west').head()
-    expect(shown.lag).toMatchObject({ applied: seq, primary_position: seq })
+    const { last } = await set.at('west').head()
+    expect(shown.lag).toMatchObject({ applied: last, primary_position: last })
   })
 
   test('it is told to those who may read it by a token of the set, too, and to nobody else', async () => {
@@ -109,7 +109,7 @@ describe('of a pair that is well', () => {
     const after = await items()
     expect(after['west']).toEqual(before['west'])
     const changed = after['east']?.filter(one => !before['east']?.includes(one)) ?? []
-    // and the cell that a heartbeat leaves in a journal that is quiet
+    // and the journal entry that a heartbeat leaves in a journal that is quiet
     const heartbeat = /"pk":\{"S":"(secondary|journal|j#[^"]*)"/
     expect(changed.filter(one => !heartbeat.test(one))).toEqual([])
     await ofPrimary()
@@ -120,14 +120,14 @@ describe('of a pair that is well', () => {
 /** What differs from a secondary that is well; gives back what makes it well again. */
 const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a tree found corrupted': () =>
-    stored(life => put(key('tree-check'), { life, operation: 'x', startedAt: 1, corrupted: true })),
+    stored(treeId => put(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
   'a reindex': () =>
-    stored(life =>
+    stored(treeId =>
       put(key('tree-reindex'), {
-        ...{ life, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
+        ...{ treeId, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
       }),
     ),
-  'cells that cannot be applied': () =>
+  'journal entries that cannot be applied': () =>
     stored(() =>
       put(key('puller'), { holder: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
     ),
@@ -150,11 +150,11 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
 }
 
 /** Stores something on west. @returns what removes it */
-async function stored(item: (life: string) => Change): Promise<() => Promise<unknown>> {
+async function stored(item: (treeId: string) => Change): Promise<() => Promise<unknown>> {
   const { ports, record } = set.at('west')
-  const { life = '', ...rest } = await record()
-  const as = { record: { ...rest, life }, readAt: ports.clock.now() }
-  const change = item(life)
+  const { treeId = '', ...rest } = await record()
+  const as = { record: { ...rest, treeId }, readAt: ports.clock.now() }
+  const change = item(treeId)
   await ports.store.commit([change], as)
   return async () => ports.store.commit([remove(keyOf(change))], { ...as, readAt: ports.clock.now() })
 }

@@ -102,12 +102,12 @@ async function everythingReadable(set: ClusterSet, name: string) {
   const stored = Object.values(tables ?? {}).flat()
   const items = stored.map(content => ({ pk: content['pk']?.S ?? '', sk: content['sk']?.S ?? '', content }))
   const { ports } = set.at(name)
-  const { line, seq } = await set.at(name).head()
-  const cells = await ports.journal.cells(line, 0, seq)
-  const inCells = cells.flatMap(cell =>
-    (cell?.body ?? []).map(({ pk, sk, item }) => ({ pk, sk, content: item })),
+  const { lineage, last } = await set.at(name).head()
+  const entries = await ports.journal.entries(lineage, 0, last)
+  const inEntries = entries.flatMap(entry =>
+    (entry?.body ?? []).map(({ pk, sk, item }) => ({ pk, sk, content: item })),
   )
-  return { items: readableIn(items, terms), journal: readableIn(inCells, terms) }
+  return { items: readableIn(items, terms), journal: readableIn(inEntries, terms) }
 }
 
 /** Whether one of some texts has one of some secrets, in any notation. */
@@ -169,7 +169,7 @@ describe('a stolen copy of a member', () => {
     const secrets = [keyOf(set.at('east').shares)]
     for (const name of ['east', 'west']) {
       const { items, journal } = await everythingReadable(set, name)
-      // until its cells age out
+      // until its journal entries age out
       expect([shows(items.opened, secrets), shows(journal.opened, secrets)]).toEqual([false, true])
     }
     expect(await tokenOf(set, 'west', set.at('east').shares)).toMatch(/^hvs\./)

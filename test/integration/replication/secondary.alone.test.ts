@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Cell, noopCell } from '../../../shared/journal/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/journal/journal.ts'
-import { placed } from '../../../shared/journal/tree.ts'
+import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
+import { placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import { ask, type Follower } from '../../../shared/replication/secondary/follower.ts'
@@ -72,13 +72,19 @@ describe('a secondary', () => {
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 30, done: 30, until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({
+      mode: 'applying',
+      last: 30,
+      applied: 30,
+      replayUntil: 0,
+      unfinishedSync: null,
+    })
     await commit(east, [a, '1'], [b, '1'], [apart, '1'])
     await commit(east, [a, null], [apart, '2'])
     await commit(east, [policyAt('p3'), null])
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ seq: 33, done: 33, epoch: (await headOf(east)).epoch })
+    expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
   test('rewinds what it has and the set has not, and the report names it', async () => {
@@ -96,7 +102,13 @@ describe('a secondary', () => {
     await caughtUp(back)
     await isEqual(east, west)
     const head = await headOf(east)
-    expect(head).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null, until: 0 })
+    expect(head).toMatchObject({
+      mode: 'applying',
+      last: 3,
+      applied: 3,
+      unfinishedSync: null,
+      replayUntil: 0,
+    })
   })
 })
 
@@ -133,7 +145,7 @@ describe('a secondary that is killed', () => {
     })
     expect(deaths).toBeGreaterThan(8)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
   })
 
   test('at any call of a rewind has what the set has', async () => {
@@ -178,21 +190,21 @@ describe('a secondary under load', () => {
     await synced()
     await isEqual()
     const [mine, theirs] = [await headOf(west), await headOf(east)]
-    expect([mine.seq, mine.done, mine.epoch]).toEqual([theirs.seq, theirs.seq, theirs.epoch])
+    expect([mine.last, mine.applied, mine.epoch]).toEqual([theirs.last, theirs.last, theirs.epoch])
   })
 
   test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
-    const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
-    if (!('cells' in answer)) throw new Error('no cells')
-    for (const cell of answer.cells) await west.journal.putCell(cell)
-    await west.journal.moveHead({ mode: 'applying' }, { seq: 10 })
+    const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
+    if (!('entries' in answer)) throw new Error('no journal entries')
+    for (const entry of answer.entries) await west.journal.putEntry(entry)
+    await west.journal.moveHead({ mode: 'applying' }, { last: 10 })
     const head = await headOf(west)
     const own = (await follower(west, undefined)).own
-    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.life, head)))
+    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
     expect(all).toContain('done')
-    expect(await redo(own, west.life, head)).toBe('moved')
+    expect(await redo(own, west.treeId, head)).toBe('moved')
     await isEqual()
   })
 })
@@ -207,22 +219,24 @@ describe('a secondary that is far behind', () => {
   }> {
     await synced()
     for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
-    const { epoch, seq } = await headOf(east)
-    await east.journal.putCells(
-      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: seq + 1 + index }, east.turn.ms)),
+    const { epoch, last } = await headOf(east)
+    await east.journal.putEntries(
+      Array.from({ length: 2 * EACH }, (_, index) =>
+        noopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
+      ),
     )
-    await east.journal.moveHead({ seq }, { seq: seq + 2 * EACH })
+    await east.journal.moveHead({ last }, { last: last + 2 * EACH })
     await commit(east, [b, 'last'])
     const asked: number[] = []
     const failing = { next: false }
     const link: SourceLink = {
       ...linkTo(east),
-      cells: async question => {
+      entries: async question => {
         asked.push(question.from)
         const fault = failing.next && asked.length === 2
-        const answer = await linkTo(east).cells(question)
+        const answer = await linkTo(east).entries(question)
         if (fault) throw new Error('the link is broken')
-        return 'cells' in answer ? { ...answer, cells: answer.cells.slice(0, EACH) } : answer
+        return 'entries' in answer ? { ...answer, entries: answer.entries.slice(0, EACH) } : answer
       },
     }
     return { link, asked, fails: () => Object.assign(failing, { next: true }) }
@@ -235,7 +249,7 @@ describe('a secondary that is far behind', () => {
     const one = await withJournal(
       {
         moveHead: (expect, next) => {
-          if (next.done !== undefined) before.push(asked.length)
+          if (next.applied !== undefined) before.push(asked.length)
           return west.journal.moveHead(expect, next)
         },
       },
@@ -256,13 +270,13 @@ describe('a secondary that is far behind', () => {
   ): Promise<Follower> {
     const one = await withJournal(
       {
-        putCells: async cells => {
-          const stored = await west.journal.putCells(cells)
-          events.push(`stored ${cells[0]?.seq}`)
+        putEntries: async entries => {
+          const stored = await west.journal.putEntries(entries)
+          events.push(`stored ${entries[0]?.seq}`)
           return stored
         },
         moveHead: (expect, next) => {
-          if (next.seq !== undefined && expect !== 'none') events.push(`here ${next.seq}`)
+          if (next.last !== undefined && expect !== 'none') events.push(`here ${next.last}`)
           return west.journal.moveHead(expect, next)
         },
       },
@@ -271,7 +285,7 @@ describe('a secondary that is far behind', () => {
     return { ...one, ...more }
   }
 
-  test('stores each cell once, and before the head says that it is here', async () => {
+  test('stores each journal entry once, and before the head says that it is here', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     await caughtUp(await storing(link, events))
@@ -293,20 +307,20 @@ describe('a secondary that is far behind', () => {
     const encrypted = { kind, pk, sk, prev: null, next: { leaf: 'A'.repeat(43), gen: null }, item }
     const withTerm: SourceLink = {
       ...link,
-      cells: async question => {
-        const answer = await link.cells(question)
-        if (!('cells' in answer)) return answer
+      entries: async question => {
+        const answer = await link.entries(question)
+        if (!('entries' in answer)) return answer
         return {
           ...answer,
-          cells: answer.cells.map(cell => (cell.seq > 420 ? { ...cell, body: [encrypted] } : cell)),
+          entries: answer.entries.map(entry => (entry.seq > 420 ? { ...entry, body: [encrypted] } : entry)),
         }
       },
     }
-    const hold: Follower['hold'] = async needs => {
+    const holdTerms: Follower['holdTerms'] = async needs => {
       events.push(`term ${needs.number}`)
       return needs
     }
-    await caughtUp(await storing(withTerm, events, { hold }))
+    await caughtUp(await storing(withTerm, events, { holdTerms }))
     expect(events.indexOf('term 7')).toBeGreaterThanOrEqual(0)
     expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
   })
@@ -323,8 +337,8 @@ describe('a secondary that is far behind', () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
     await followOn(one)
-    const { seq, hold } = await headOf(west)
-    await west.journal.moveHead({ seq, hold }, { hold: hold + 1 })
+    const { last, incarnation } = await headOf(west)
+    await west.journal.moveHead({ last, incarnation }, { incarnation: incarnation + 1 })
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
@@ -332,7 +346,7 @@ describe('a secondary that is far behind', () => {
 })
 
 describe('rules of the applier', () => {
-  test('nothing is applied before the head says that its cells are here', async () => {
+  test('nothing is applied before the head says that its journal entries are here', async () => {
     await synced()
     await commit(east, [a, '1'])
     const dies = await withJournal({
@@ -342,7 +356,7 @@ describe('rules of the applier', () => {
     })
     await expect(followOn(dies)).rejects.toThrow(Crash)
     expect((await everythingOf(west)).items).toEqual([])
-    // the source is gone for ever, and another process finds the staged cells
+    // the source is gone for ever, and another process finds the staged journal entries
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
@@ -358,9 +372,9 @@ describe('rules of the applier', () => {
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
     await expect(followOn(said)).rejects.toThrow(Crash)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 1, done: 0 })
-    expect(await drain((await follower(west, undefined)).own, west.life)).toBe('done')
-    expect(await headOf(west)).toMatchObject({ mode: 'draining', seq: 1, done: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
+    expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
+    expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
     await isEqual()
   })
 
@@ -382,7 +396,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('an item that is not as cells say is named, and fetched', async () => {
+  test('an item that is not as journal entries say is named, and fetched', async () => {
     await commit(east, [x, '1'], [a, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -396,7 +410,7 @@ describe('rules of the applier', () => {
     await caughtUp({ ...one, own: { ...one.own, log } })
     expect(errors).toEqual([{ count: 1, items: ['policy policy/x'] }])
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 2, done: 2, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
   })
 
   test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
@@ -417,7 +431,7 @@ describe('rules of the applier', () => {
         const given = await link.items(request)
         return { ...given, items: request.keys.map((one, at) => (one.sk === 'x' ? wrong : given.items[at])) }
       },
-      echo: async request => ({ ...(await link.echo(request)), seq: 0 }),
+      heartbeat: async request => ({ ...(await link.heartbeat(request)), seq: 0 }),
     }
     const one = await follower(west, lying)
     const written: object[] = []
@@ -429,14 +443,14 @@ describe('rules of the applier', () => {
     ])
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
-    expect(one.told).not.toHaveProperty('fault')
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null })
+    expect(one.reported).not.toHaveProperty('fault')
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
-    expect([syncs, (await headOf(west)).done]).toEqual([3, 4])
-    // what does not stay as it is, is taken as cells say
+    expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
+    // what does not stay as it is, is taken as journal entries say
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
     await commit(east, [x, null])
@@ -447,7 +461,7 @@ describe('rules of the applier', () => {
 })
 
 describe('rules of a sync', () => {
-  test('what a primary said before this cluster was one itself begins none: an heir may fetch the rest of the journal', async () => {
+  test('what a primary said before this cluster was one itself begins none: a successor may fetch the rest of the journal', async () => {
     const one = await follower(west, linkTo(east))
     await ask(one)
     await caughtUp(one)
@@ -456,7 +470,7 @@ describe('rules of a sync', () => {
     await commit(west, [a, '1'])
     await closeHead(west)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ mode: 'closed', seq: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
   })
 
   /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
@@ -506,17 +520,20 @@ describe('rules of a sync', () => {
     const link = linkTo(east)
     const one = await follower(west, link)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 1 })
+    expect(await headOf(west)).toMatchObject({ last: 1 })
     // the slow one is decided at last: at its position, below the one that was fetched
     const other = await commitAt(slow, [x, 'slow'])
     expect(other).toBe('done')
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 3, done: 3, until: 0 })
+    expect(await headOf(west)).toMatchObject({ last: 3, applied: 3, replayUntil: 0 })
     await isEqual()
   })
 
   /** A commit at a position that was given away before. */
-  async function commitAt(given: { seq: number; hold: number }, ...doings: Doing[]): Promise<Transacted> {
+  async function commitAt(
+    given: { seq: number; incarnation: number },
+    ...doings: Doing[]
+  ): Promise<Transacted> {
     let result: Transacted = 'conflict'
     const journal: Journal = {
       ...east.journal,
@@ -540,12 +557,12 @@ describe('rules of a sync', () => {
     const one = await follower(north, linkTo(east))
     // all is fetched, the replay has not begun
     while ((await headOf(north)).mode !== 'applying') await followOn(one)
-    expect(await headOf(north)).toMatchObject({ dirty: 'all', until: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
     await claim(west)
     await commit(west, [b, '1'])
     await caughtUp(await follower(north, linkTo(west)))
     await isEqual(north, west)
-    expect(await headOf(north)).toMatchObject({ dirty: null, until: 0, seq: 2, done: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
   })
 
   test('a full sync of a cluster that has items takes away what the source has not', async () => {
@@ -553,13 +570,13 @@ describe('rules of a sync', () => {
     await synced()
     await commit(east, [x, null], [b, '1'])
     // the journal that would say so is not kept any more
-    await east.journal.moveHead({ mode: 'writing' }, { from: 2 })
+    await east.journal.moveHead({ mode: 'writing' }, { retainedFrom: 2 })
     await synced()
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
+    expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
   })
 
-  /** East has written two cells more than west, which has taken over. */
+  /** East has written two journal entries more than west, which has taken over. */
   async function overtaken(): Promise<void> {
     await commit(east, [a, '1'])
     await synced()
@@ -569,13 +586,13 @@ describe('rules of a sync', () => {
     await closeHead(east)
   }
 
-  test('a rewind whose own cells are not kept any more fetches everything: they cannot say what they changed', async () => {
+  test('a rewind whose own journal entries are not kept any more fetches everything: they cannot say what they changed', async () => {
     await overtaken()
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
     // its end is known: nothing is filled
     await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
@@ -583,39 +600,39 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
+  test('a rewind whose own journal begins behind the fork point fetches everything, and reports what is kept of it', async () => {
     await overtaken()
-    await east.journal.moveHead({ mode: 'closed' }, { from: 2 })
+    await east.journal.moveHead({ mode: 'closed' }, { retainedFrom: 2 })
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
     const parts = await east.store.list(partitions('report'))
-    expect(parts.flatMap(({ data }) => data.cells.map(({ pos }) => pos))).toEqual([
+    expect(parts.flatMap(({ data }) => data.entries.map(({ pos }) => pos))).toEqual([
       expect.stringMatching(/\/0*3$/),
     ])
   })
 
-  test('a rewind fetches everything also where nobody knows whether a position without a cell was a commit', async () => {
+  test('a rewind fetches everything also where nobody knows whether a position without a journal entry was a commit', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'])
     await claim(west)
     east.turn.ms += 31 * 24 * 3_600_000
-    // the engine has deleted both cells; what is put in their place then stands there
-    const filled = new Map<number, Cell>()
+    // the engine has deleted both journal entries; what is put in their place then stands there
+    const filled = new Map<number, JournalEntry>()
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell =>
-          cell && gone(cell.seq) ? filled.get(cell.seq) : cell,
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry =>
+          entry && gone(entry.seq) ? filled.get(entry.seq) : entry,
         ),
-      putCell: async cell => {
-        filled.set(cell.seq, cell)
+      putEntry: async entry => {
+        filled.set(entry.seq, entry)
         return 'done'
       },
     }
-    await east.journal.moveHead({ mode: 'writing' }, { done: 1 })
+    await east.journal.moveHead({ mode: 'writing' }, { applied: 1 })
     await closeHead(east)
     const one = await follower(east, linkTo(west))
     await caughtUp({ ...one, own: { ...one.own, journal } })
@@ -626,12 +643,12 @@ describe('rules of a sync', () => {
 
   test('a late wipe takes nothing that has been fetched since', async () => {
     await commit(east, [x, '1'])
-    const old = placed({ ...x, rev: 'r', data: {} }, 'the life before')
+    const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ item: x, put: old, if: 'absent' }])
     const found = [x]
-    expect(await west.journal.wipe(found, west.life)).toBe(1)
+    expect(await west.journal.wipe(found, west.treeId)).toBe(1)
     await synced()
-    expect(await west.journal.wipe(found, west.life)).toBe(0)
+    expect(await west.journal.wipe(found, west.treeId)).toBe(0)
     await isEqual()
   })
 
@@ -652,7 +669,7 @@ describe('rules of a sync', () => {
     await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
     const parts = await east.store.list(partitions('report'))
     expect(
-      parts.flatMap(({ data }) => data.cells.map(cell => cell.changes.map(change => change.sk))),
+      parts.flatMap(({ data }) => data.entries.map(entry => entry.changes.map(change => change.sk))),
     ).toEqual([['x', a.sk]])
     expect((await itemOf(east, x))?.data).toEqual({ value: 'lost' })
     await caughtUp(await follower(east, linkTo(west)))

@@ -72,10 +72,10 @@ test('a primary whose epoch was ended by a call that died behind that steps down
   const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
   const { ports, head, record, minute } = set.at('east')
   const { epoch } = await head()
-  await ports.journal.moveHead({ mode: 'writing', epoch }, { mode: 'closed', heir: 'west’s id' })
+  await ports.journal.moveHead({ mode: 'writing', epoch }, { mode: 'closed', successor: 'west’s id' })
   await minute()
   expect(await record()).toMatchObject({ mode: 'secondary', epoch })
-  expect(await head()).toMatchObject({ mode: 'closed', epoch, heir: 'west’s id' })
+  expect(await head()).toMatchObject({ mode: 'closed', epoch, successor: 'west’s id' })
   expect((await set.at('east').request('GET', '/sys/health')).status).toBe(472)
   expect(set.at('east').audited).toContainEqual(
     expect.objectContaining({ event: 'primary-closed', reason: 'unfinished' }),

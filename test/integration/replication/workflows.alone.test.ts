@@ -46,8 +46,11 @@ const states: Readonly<Record<string, (set: ClusterSet) => Promise<void>>> = {
   'a secondary amid a sync': async set => {
     await secondary(set)
     const { journal } = set.at('west').ports
-    const { hold } = await set.at('west').head()
-    await journal.moveHead({ hold }, { mode: 'syncing', hold: hold + 1, dirty: 'all', dirtyFrom: '' })
+    const { incarnation } = await set.at('west').head()
+    await journal.moveHead(
+      { incarnation },
+      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
+    )
   },
   'a secondary that follows nobody': async set => {
     await secondary(set)

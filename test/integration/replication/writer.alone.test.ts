@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
+import { noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../shared/journal/position.ts'
-import { leafInLife } from '../../../shared/journal/tree.ts'
+import { leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import {
   type Change,
@@ -20,7 +20,7 @@ import { begun, differences, replayed, standing, wrongSums } from '../../support
 import { raw, tableStore } from '../../support/store.ts'
 
 // A journaled commit against the engine: the same truth to its caller as a plain one, and to the journal: positions
-// without holes, cells that say what happened, sums that are those of what stands.
+// without holes, journal entries that say what happened, sums that are those of what stands.
 
 const { store, journal, clock } = tableStore(cluster)
 let record = {} as ClusterRead['record']
@@ -45,7 +45,7 @@ async function sound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal, own)).toEqual([])
-  expect(await wrongSums(journal, record.life ?? '')).toEqual([])
+  expect(await wrongSums(journal, record.treeId ?? '')).toEqual([])
 }
 
 beforeEach(async () => {
@@ -69,13 +69,13 @@ describe('what a journaled commit costs', () => {
     expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
   })
 
-  test('nothing but the look where nothing is to be done: no change is no cell', async () => {
+  test('nothing but the look where nothing is to be done: no change is no journal entry', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
-    expect((await journal.head())?.seq).toBe(0)
+    expect((await journal.head())?.last).toBe(0)
   })
 
-  test('what concerns this cluster alone is in no cell and costs what it always did', async () => {
+  test('what concerns this cluster alone is in no journal entry and costs what it always did', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(create(mine, { seen: '', stamped: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
@@ -161,7 +161,7 @@ describe('counting down', () => {
   const token = () => key('token', `${owner}x`)
   const expires = () => Math.floor(clock.ms / 1000) + 1000
 
-  test('names the whole item in its cell, and costs no look', async () => {
+  test('names the whole item in its journal entry, and costs no look', async () => {
     await commit(create(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
     const [item] = await store.read([token()])
     if (!item) throw new Error('no token')
@@ -181,7 +181,7 @@ describe('times', () => {
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
     expect(item?.['ttl']).toBe(ttlOf(generation))
-    expect(leafInLife(item as never, record.life ?? '')?.gen).toBe(generation)
+    expect(leafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
     await sound()
   })
 
@@ -191,7 +191,7 @@ describe('times', () => {
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
-    expect([item?.['ttl'], leafInLife(item as never, record.life ?? '')?.gen]).toEqual([undefined, null])
+    expect([item?.['ttl'], leafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([undefined, null])
     await sound()
   })
 
@@ -211,12 +211,12 @@ describe('times', () => {
     const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
     if (!item?.ttl) throw new Error('no ttl')
     await journal.transact([{ item, put: null, if: { rev: item.rev } }])
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
     clock.ms = item.ttl * 1000
     expect(
       await commit(create(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 })),
     ).toBe('done')
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
   })
 })
 
@@ -238,7 +238,7 @@ describe('positions', () => {
   /** What the owner's filler does when a process has died. */
   async function filled(): Promise<void> {
     const { head, holes } = await replayed(journal)
-    for (const seq of holes) await journal.putCell(noopCell({ epoch: head.epoch, seq }, 0))
+    for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
   }
 
   test.each(shapes)(
@@ -300,44 +300,44 @@ describe('positions', () => {
     })
     await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
     await storage.reset()
-    const { head, cells } = await replayed(journal)
-    expect([head.seq, cells.every(cell => cell?.noop)]).toEqual([5, true])
+    const { head, entries } = await replayed(journal)
+    expect([head.last, entries.every(entry => entry?.noop)]).toEqual([5, true])
     expect(await roles('a')).toEqual([undefined])
     await sound()
   })
 
   test('a position that somebody else closed first is given up, and the commit takes another', async () => {
     const { epoch = '' } = record
-    await journal.putCell(noopCell({ epoch, seq: 1 }, 0))
+    await journal.putEntry(noopEntry({ epoch, seq: 1 }, 0))
     expect(await commit(put('a'))).toBe('done')
-    const { cells } = await replayed(journal)
-    expect(cells.map(cell => cell?.noop ?? false)).toEqual([true, false])
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.noop ?? false)).toEqual([true, false])
     await sound()
   })
 
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
-    const { epoch = '', life = '' } = record
+    const { epoch = '', treeId = '' } = record
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
     await journal.transact([{ bucket, sums: new Map(), mark: `000000001/${epoch}/000000000003` }])
-    expect(bucket.pk).toContain(life)
+    expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
-    expect((await journal.head())?.seq).toBe(4)
+    expect((await journal.head())?.last).toBe(4)
     await sound()
   })
 
   test('no element of a transaction is shared by all commits', async () => {
     await commit(put('a'))
     await commit(put('b'))
-    const { cells } = await replayed(journal)
-    expect(cells.map(cell => cell?.body.map(change => change.sk))).toEqual([['a'], ['b']])
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.body.map(change => change.sk))).toEqual([['a'], ['b']])
   })
 })
 
 describe('many at once', () => {
-  test('64 writers of few items: cells dense, the fold of the journal is the table, the sums are right', async () => {
+  test('64 writers of few items: journal entries dense, the fold of the journal is the table, the sums are right', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     await commit(...names.map(name => put(name)))
     const verdicts = await Promise.all(
@@ -444,15 +444,15 @@ describe('who read the cluster record before a journal was begun', () => {
   })
 })
 
-describe('stamping', () => {
+describe('backfilling', () => {
   test('gives items their place under one position, and loses against who changes one of them', async () => {
     const late: ClusterRead = { record: { ...record, mode: 'disabled' }, readAt: clock.ms }
     await store.commit([put('a'), put('b')], late)
     const items = (await standing(journal)).filter(own)
     await commit(replace(await stored('a'), await stored('a'), data('changed')))
-    expect(await journal.stamp(items, as())).toBe('conflict')
+    expect(await journal.backfill(items, as())).toBe('conflict')
     expect(
-      await journal.stamp(
+      await journal.backfill(
         items.filter(item => item.sk === 'b'),
         as(),
       ),
@@ -469,7 +469,7 @@ describe('stamping', () => {
     )
     const items = (await standing(journal)).filter(own)
     await commit(replace(await stored('a'), await stored('a'), data('changed')))
-    expect(await journal.unstamp(items)).toBe(1)
+    expect(await journal.detach(items)).toBe(1)
     const token = await raw(cluster, key('token', `${owner}x`))
     const before = items.find(item => item.kind === 'token')
     expect(token).toEqual({

@@ -10,7 +10,7 @@ import { eventually } from '../../support/cluster.ts'
 
 const region = 'us-east-1'
 const credentials = { accessKeyId: 'streams', secretAccessKey: 'of the test' }
-const cells = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }
+const entries = { eventName: ['INSERT'], dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } } }
 
 interface StreamEvent {
   Records: { eventName: string; dynamodb: { Keys: object; NewImage: Record<string, object> } }[]
@@ -43,7 +43,7 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
         activity,
       },
       streams: [
-        { table: name, functionName: 'f', batchSize: 10, bisect: true, retries: 1, filters: [cells] },
+        { table: name, functionName: 'f', batchSize: 10, bisect: true, retries: 1, filters: [entries] },
       ],
     })
     onTestFinished(() => streams.close())

@@ -1,6 +1,6 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { newLicence } from '../../../infra/local/licence.ts'
-import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
@@ -65,7 +65,7 @@ export function portsOf(
   const ports: Ports = {
     ...{ store, journal, journalView, clock, entropy, meter },
     ...memory.of('test'),
-    genesis: kmsGenesis({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
+    keyFactory: kmsKeyFactory({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
     ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
     ...started({ background: job => background(copy(job as object)), wake, workflow }),
     carryTo,

@@ -15,9 +15,9 @@ import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { forgetRecoveryKey } from '../../../shared/replication/manage/forget-recovery-key.ts'
-import { tendOperation } from '../../../shared/replication/operation/tend.ts'
+import { maintainOperation } from '../../../shared/replication/operation/maintain.ts'
 import { trimJournal } from '../../../shared/replication/primary/trim.ts'
-import { tendReencryption } from '../../../shared/replication/reencryption/tend.ts'
+import { maintainReencryption } from '../../../shared/replication/reencryption/maintain.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
@@ -164,16 +164,16 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       if (hashes) return journal({})
       await run('on-journal', async () => {
         await closeCopy(journaling)
-        await tendOperation(journaling)
+        await maintainOperation(journaling)
         await finishStepDown(journaling)
-        await tendReencryption(journaling)
+        await maintainReencryption(journaling)
         await tellRoleEvents(journaling)
         await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
       })
     },
-    /** what on-journal does when cells have been written */
+    /** what on-journal does when journal entries have been written */
     streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }

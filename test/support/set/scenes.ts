@@ -130,7 +130,7 @@ async function oneLate(
 }
 
 /** Seconds in which another execution of a workflow has come to its end. */
-const PATIENCE_S = 120
+const SCENE_TIMEOUT_SECONDS = 120
 
 /** Has the operation that holds a cluster gone on with by another execution, until it holds it no more. */
 export async function goneOnWith(set: ClusterSet, name: string): Promise<void> {
@@ -141,7 +141,8 @@ export async function goneOnWith(set: ClusterSet, name: string): Promise<void> {
   const [operation] = await ports.store.read([key('operation', id)])
   await workflow(operation?.data.name ?? '', id, 1)
   for (let seconds = 0; (await record()).operation === id; seconds++) {
-    if (seconds === PATIENCE_S) throw new Error(`${name}: nobody goes on with ${operation?.data.name}`)
+    if (seconds === SCENE_TIMEOUT_SECONDS)
+      throw new Error(`${name}: nobody goes on with ${operation?.data.name}`)
     await set.clock.sleep(1000)
   }
 }

@@ -120,7 +120,7 @@ const NO_ROOM: TableAnswer = {
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }
 
-/** A transaction that writes a cell among other things. */
+/** A transaction that writes a journal entry among other things. */
 const isCommit = (writes: readonly ItemWrite[]): boolean =>
   writes.length > 1 && writes.some(({ pk }) => pk.startsWith('j#'))
 

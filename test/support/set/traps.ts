@@ -14,7 +14,7 @@ export interface Process {
 /** A call to the tables, or of the link: what may go wrong goes wrong there. */
 export interface Step {
   readonly process: Process
-  /** `PutItem`, `TransactWriteItems`, `Cells to west` … */
+  /** `PutItem`, `TransactWriteItems`, `Journal entries to west` … */
   readonly what: string
 }
 

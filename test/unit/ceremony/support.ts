@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { newLicence } from '../../../infra/local/licence.ts'
-import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
 import { type Division, divide } from '../../../shared/cluster/shares.ts'
@@ -57,7 +57,7 @@ export async function ceremonyWorld(
   }
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
-  const { keyring, cipher, terms } = await kmsGenesis({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
+  const { keyring, cipher, terms } = await kmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const place = key('recovery-key')
   const { recovery, shares } = kept ? await keptKey(division, cipher) : verifiedKey(division, clock.ms)
   const record: ClusterRecord = {

@@ -29,7 +29,7 @@ async function init(
   const commits: Change[][] = []
   let uuids = 0
   const ports = {
-    genesis: {
+    keyFactory: {
       newKeyring: async (since: number) => ({
         keyring: { id: 'ring-1', term: 1, since, wrapped: 'w', keys: 'k' },
         cipher: clearCipher,

@@ -10,7 +10,7 @@ import {
   responseEnvelope,
 } from '../../../shared/http/render.ts'
 import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
-import { changing } from '../../../shared/replication/manage/refusals.ts'
+import { recordChanging } from '../../../shared/replication/manage/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',
@@ -129,7 +129,7 @@ describe('failures', () => {
 
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
-    ['of a cluster that becomes one', changing({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a cluster that becomes one', recordChanging({ reason: { why: BY_ROLE } }), 'close'],
     ['of a primary that hands over', handingOver(), 'close'],
     ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('a refusal %s: Connection %s', (_, error, connection) => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  ended,
-  forgotten,
   generationOf,
   generationOfTtl,
+  hasEnded,
+  isForgotten,
   toDrop,
   ttlOf,
 } from '../../../shared/journal/generation.ts'
@@ -27,10 +27,10 @@ describe('generations of what expires', () => {
       fc.property(times, fc.integer({ min: 1, max: 36 * DAY }), (at, lifetime) => {
         const generation = generationOf(at + lifetime, at)
         if (generation === null) throw new Error('it has none')
-        expect(ended(generation, at + lifetime - 1)).toBe(false)
-        expect(ended(generation, at + lifetime + 4 * DAY)).toBe(true)
+        expect(hasEnded(generation, at + lifetime - 1)).toBe(false)
+        expect(hasEnded(generation, at + lifetime + 4 * DAY)).toBe(true)
         expect(ttlOf(generation) - (at + lifetime)).toBeGreaterThanOrEqual(3600)
-        expect(ended(generation, ttlOf(generation) - 3600)).toBe(true)
+        expect(hasEnded(generation, ttlOf(generation) - 3600)).toBe(true)
         expect(generationOfTtl(ttlOf(generation))).toBe(generation)
       }),
     )
@@ -51,11 +51,11 @@ describe('generations of what expires', () => {
       fc.property(times, at => {
         const turns = [0, 1, 2].map(turn => toDrop(at, turn))
         for (const generation of turns.flat()) {
-          expect(forgotten(generation, at)).toBe(true)
-          expect(ended(generation, at - 4 * DAY + 1)).toBe(true)
+          expect(isForgotten(generation, at)).toBe(true)
+          expect(hasEnded(generation, at - 4 * DAY + 1)).toBe(true)
         }
         const newest = Math.max(...turns.flat())
-        expect(forgotten(newest + 1, at)).toBe(false)
+        expect(isForgotten(newest + 1, at)).toBe(false)
         expect(turns.map(some => some.length)).toEqual([3, 3, 3])
         expect(new Set(turns.flat()).size).toBe(9)
       }),

@@ -3,7 +3,7 @@ import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
 import { forgetHashes, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
-import { tree } from '../../../shared/link/serve/reading.ts'
+import { serveTree } from '../../../shared/link/serve/reading.ts'
 
 // Hashes in memory: when they are made anew, and when they are left.
 
@@ -22,7 +22,7 @@ const filled = pagePk('life', 'local', '07')
 
 const journal = {
   head: async () => head,
-  cells: async () => [],
+  entries: async () => [],
   page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
   itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
   pageHashes: async (root: string) => new Map(stored.get(root)),
@@ -32,11 +32,11 @@ const journal = {
 } as unknown as Journal
 
 const refresh = (at = now, anew?: Parameters<typeof refreshTree>[1]) =>
-  refreshTree({ journal, life: 'life', head, now: at }, anew)
+  refreshTree({ journal, treeId: 'life', head, now: at }, anew)
 const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', seq: 3, done: 3 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', last: 3, applied: 3 }
   stored = new Map()
 })
 
@@ -69,7 +69,7 @@ describe('hashes of a tree', () => {
   test('are no roots where a sync has begun meanwhile', async () => {
     const before = head
     const hashes = refresh()
-    head = { ...head, hold: head.hold + 1 }
+    head = { ...head, incarnation: head.incarnation + 1 }
     expect(await hashes).toBe(0)
     expect(stored.get(rootsPk('life'))).toBeUndefined()
     head = { ...before, mode: 'syncing' }
@@ -79,7 +79,7 @@ describe('hashes of a tree', () => {
 
 describe('what a primary tells of its tree', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
-    tree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
+    serveTree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
   test('what buckets of a page amount to, and the items of one', async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')

@@ -8,15 +8,15 @@ import {
   type LeafChange,
   type Limbs,
   leafIn,
-  leafInLife,
+  leafInTree,
   leafOf,
   limbsOf,
-  live,
   PAGES,
   pageHash,
   pageNames,
-  placed,
+  placeInTree,
   rootHash,
+  sumLive,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
@@ -108,7 +108,7 @@ describe('the leaf of an item', () => {
 })
 
 describe('an item in a tree', () => {
-  const stored = placed({ ...item, leaf: 'x' }, 'abc')
+  const stored = placeInTree({ ...item, leaf: 'x' }, 'abc')
 
   test('names its bucket there', () => {
     expect(stored).toEqual({
@@ -119,9 +119,9 @@ describe('an item in a tree', () => {
   })
 
   test('has a leaf in that one only: what an earlier tree left counts as not in any', () => {
-    expect(leafInLife(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
-    expect(leafInLife(stored, 'ab')).toBeNull()
-    expect(leafInLife(item, 'abc')).toBeNull()
+    expect(leafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
+    expect(leafInTree(stored, 'ab')).toBeNull()
+    expect(leafInTree(item, 'abc')).toBeNull()
   })
 })
 
@@ -192,7 +192,7 @@ describe('sums of buckets', () => {
         }
         for (const [sk, next] of there) {
           const bucket = sums.get(bucketText(bucketOf('abc', 'token', sk, sk))) ?? new Map()
-          expect(live(bucket, now)).toEqual(next ? limbsOf(next.leaf) : [0n, 0n, 0n])
+          expect(sumLive(bucket, now)).toEqual(next ? limbsOf(next.leaf) : [0n, 0n, 0n])
         }
       }),
     )
@@ -204,9 +204,9 @@ describe('sums of buckets', () => {
       ['g10', [10n, 10n, 10n]],
       ['g11', [100n, 100n, 100n]],
     ])
-    expect(live(sums, 10 * 345_600 - 1)).toEqual([111n, 112n, 113n])
-    expect(live(sums, 10 * 345_600)).toEqual([101n, 102n, 103n])
-    expect(live(sums, 11 * 345_600)).toEqual([1n, 2n, 3n])
+    expect(sumLive(sums, 10 * 345_600 - 1)).toEqual([111n, 112n, 113n])
+    expect(sumLive(sums, 10 * 345_600)).toEqual([101n, 102n, 103n])
+    expect(sumLive(sums, 11 * 345_600)).toEqual([1n, 2n, 3n])
   })
 })
 

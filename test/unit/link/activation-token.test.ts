@@ -6,7 +6,7 @@ import {
   newSignerKey,
   openSealedToken,
   readActivation,
-  sealedToken,
+  sealToken,
   signerKey,
 } from '../../../shared/link/activation-token.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
@@ -103,7 +103,7 @@ describe('an activation token', () => {
 
   test('sealed to a secondary, it has no dots and is read by that one only', () => {
     const own = pair()
-    const sealed = sealedToken(own.keys.exchange, token, randomBytes)
+    const sealed = sealToken(own.keys.exchange, token, randomBytes)
     expect(sealed).not.toContain('.')
     expect(openSealedToken(own.exchange, sealed)).toBe(token)
     expect(openSealedToken(pair().exchange, sealed)).toBeUndefined()

@@ -3,8 +3,15 @@ import { createFileRegistry, type DescMessage, fromBinary, toJson } from '@bufbu
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { type CellChange, decodeBody } from '../../../shared/journal/cell.ts'
-import { type Limbs, leafOf, pageHash, placed, rootHash, wholeRoot } from '../../../shared/journal/tree.ts'
+import { decodeBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
+import {
+  type Limbs,
+  leafOf,
+  pageHash,
+  placeInTree,
+  rootHash,
+  wholeRoot,
+} from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
 import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
@@ -24,7 +31,7 @@ interface Kept {
   messages: Record<Method, Record<'question' | 'answer', string>>
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
   token: string
-  journal: { body: string; changes: CellChange[] }
+  journal: { body: string; changes: EntryChange[] }
   tree: { life: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
@@ -83,15 +90,15 @@ describe.each(numbers)('format %s', number => {
     })
   })
 
-  test('its cells are read', () => {
+  test('its journal entries are read', () => {
     const position = { epoch: '000003.0123456789ab', seq: 44 }
     expect(decodeBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
   })
 
   test('leaves, places and hashes are those that it computed', () => {
-    const { life, item, stored, page, root: hash, whole } = kept.tree
+    const { life: treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
-    expect(placed(item, life)).toEqual(stored)
+    expect(placeInTree(item, treeId)).toEqual(stored)
     const sums = new Map<string, Limbs>([
       ['0a', [1n, 2n, 3n]],
       ['0b', [4n, 5n, 6n]],

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { claimMembership } from '../../../shared/link/admin/claim.ts'
 import { encryptOwnKey } from '../../../shared/link/admin/keys.ts'
-import { type Admission, claimed, joined, vouched } from '../../../shared/link/membership.ts'
+import { renewMembership } from '../../../shared/link/admin/renew-membership.ts'
+import { type Admission, addAdmission, addTakeOver, addVouchers } from '../../../shared/link/membership.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -23,17 +23,23 @@ const admission = (more: Partial<Admission> = {}): Admission => ({
 describe('what a cluster knows of its membership', () => {
   test('after an admission: who admitted it, what leads to that one, and what it was told before', () => {
     const before: Member = { statements: [statement('old'), statement('of east')], addresses: ['a'] }
-    const after = joined(before, admission())
+    const after = addAdmission(before, admission())
     expect(after.statements.map(one => one.signature)).toEqual(['old', 'of east', 'new'])
     expect(after.addresses).toEqual(['a', 'b'])
     expect(after.issuer).toEqual({ id: 'east', key: 'the key', epoch: '000003.aaaaaaaaaaaa' })
-    expect(joined(undefined, admission()).statements.map(one => one.signature)).toEqual(['of east', 'new'])
+    expect(addAdmission(undefined, admission()).statements.map(one => one.signature)).toEqual([
+      'of east',
+      'new',
+    ])
   })
 
   test('after a claim: the old key says which one follows it, and the issuer stays', () => {
     const [old, next] = [pair(), pair()]
     const claim = { set: 'a set', id: 'west', epoch: '000004.bbbbbbbbbbbb', old, next }
-    const { statements, issuer, addresses } = claimed(joined(undefined, admission()), claim, ['c', ''])
+    const { statements, issuer, addresses } = addTakeOver(addAdmission(undefined, admission()), claim, [
+      'c',
+      '',
+    ])
     const own = statements.at(-1)
     expect(own).toMatchObject({ by: 'west', id: 'west', key: next.keys.signing.toString('base64') })
     expect(own && isStatementOf(old.keys.signing, own)).toBe(true)
@@ -43,15 +49,15 @@ describe('what a cluster knows of its membership', () => {
 
   test('never grows beyond bounds: the newest statements stay, and the addresses that are known longest', () => {
     const many = Array.from({ length: 300 }, (_, at) => statement(`s${at}`))
-    const { statements } = vouched(undefined, { vouchers: many })
+    const { statements } = addVouchers(undefined, { vouchers: many })
     expect([statements.length, statements.at(-1)?.signature]).toEqual([256, 's299'])
     const addresses = Array.from({ length: 40 }, (_, at) => `https://${at}.example`)
-    const known = vouched(
+    const known = addVouchers(
       { statements: [], addresses: ['first'] },
       { addresses: [...addresses, 'x'.repeat(3000)] },
     )
     expect([known.addresses.length, known.addresses[0]]).toEqual([32, 'first'])
-    expect(vouched(undefined, { addresses: ['x'.repeat(3000)] }).addresses).toEqual([])
+    expect(addVouchers(undefined, { addresses: ['x'.repeat(3000)] }).addresses).toEqual([])
   })
 })
 
@@ -67,10 +73,10 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
     ...{ id, set: 'a set', link: { ...link, ownKey: await encryptOwnKey(text, cipher) } },
   } as unknown as ClusterRecord
   const place = key('member', id)
-  const stored = { ...place, rev: 'r1', data: joined(undefined, admission()) }
+  const stored = { ...place, rev: 'r1', data: addAdmission(undefined, admission()) }
   const ports = (item: unknown) =>
     ({ store: { read: async () => [item] }, cipher, entropy: { bytes: randomBytes } }) as never
-  const got = await claimMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
+  const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
   expect(got.link).toMatchObject({ id: '', primaryAddr: '', addrs: [], primaryKey: '' })
   const next = keysOf(linkPair(got.link.ownKey.slice(7)))
   expect(got.member).toMatchObject({ item: place, if: { rev: 'r1' } })
@@ -79,6 +85,6 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   const own = put.data.statements.at(-1)
   expect(own?.key).toBe(next.signing.toString('base64'))
   expect(own && isStatementOf(keysOf(linkPair(text)).signing, own)).toBe(true)
-  expect(await claimMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
-  await expect(claimMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
+  expect(await renewMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
+  await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
 })

@@ -46,7 +46,11 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'invalid_argument',
     'the call does not name a cluster with its keys; see that the caller is a cluster of this product, and upgrade it',
   ],
-  callsMeet: [link.callsMeet(), 'unavailable', 'two calls of this cluster meet; repeat it'],
+  concurrentCalls: [
+    link.concurrentCalls(),
+    'unavailable',
+    'two calls of this cluster are under way at once; repeat it',
+  ],
   claimantRevoked: [
     link.claimantRevoked('a cluster'),
     'permission_denied',
@@ -226,7 +230,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   epochTooFar: [
     link.epochTooFar('999999.a', '000001.b'),
     'invalid_argument',
-    '999999.a is more than 1000 epochs above 000001.b: no claims lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
+    '999999.a is more than 1000 epochs above 000001.b: no take-overs lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
   tokenBeforeRevocation: [
     link.tokenBeforeRevocation(),

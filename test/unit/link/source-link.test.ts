@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Line } from '../../../shared/journal/position.ts'
+import type { Lineage } from '../../../shared/journal/position.ts'
 import type { Carry, Method } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
@@ -11,14 +11,14 @@ import type { Key } from '../../../shared/storage/kinds.ts'
 import { pair } from '../../builders/link.ts'
 
 const [own, primary] = [pair(), pair()]
-const line: Line = [['000001.0123456789ab', 1]]
+const lineage: Lineage = [['000001.0123456789ab', 1]]
 const epoch = '000001.0123456789ab'
 const position = { epoch, seq: 7 }
-const echoed = {
+const heartbeatReply = {
   seq: 9,
   frontier: 8,
   epoch,
-  line,
+  lineage,
   addresses: ['https://a'],
   met: [],
   apiAddress: '',
@@ -74,14 +74,14 @@ describe('a primary behind a link', () => {
       theirs: () => at + 5000,
       reply: () => {
         at += 200
-        return body('Echo', echoed)
+        return body('Echo', heartbeatReply)
       },
     })
     // asked at 1000, answered when this clock shows 1200 and that one 6200: halfway it was 1100
-    expect(await source.echo(question)).toEqual({ ...echoed, time: 6200, took: 200, skew: 5100 })
+    expect(await source.heartbeat(question)).toEqual({ ...heartbeatReply, time: 6200, took: 200, skew: 5100 })
   })
 
-  test('is told what the last echo took', async () => {
+  test('is told what the last heartbeat took', async () => {
     const tooks: number[] = []
     let at = 0
     const { source } = link({
@@ -89,27 +89,30 @@ describe('a primary behind a link', () => {
       reply: (_, call) => {
         at += 200
         tooks.push(asked('Echo', call).took)
-        return body('Echo', echoed)
+        return body('Echo', heartbeatReply)
       },
     })
-    await source.echo(question)
-    await source.echo(question)
+    await source.heartbeat(question)
+    await source.heartbeat(question)
     expect(tooks).toEqual([0, 200])
   })
 
   test('every call has a later time than the one before, whatever the clock does', async () => {
     const clock = [1000, 1000, 1000, 900, 900, 900]
-    const { source, calls } = link({ now: () => clock.shift() ?? 900, reply: () => body('Echo', echoed) })
-    for (let count = 0; count < 4; count++) await source.echo(question)
+    const { source, calls } = link({
+      now: () => clock.shift() ?? 900,
+      reply: () => body('Echo', heartbeatReply),
+    })
+    for (let count = 0; count < 4; count++) await source.heartbeat(question)
     const times = calls.map(call => Number(call.envelope?.time))
     expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b))
     expect(new Set(times).size).toBe(4)
   })
 
   test('a call tells by what lineage it was made, as soon as one is known', async () => {
-    const { source, calls } = link({ reply: () => body('Echo', echoed) })
-    await source.echo(question)
-    await source.echo(question)
+    const { source, calls } = link({ reply: () => body('Echo', heartbeatReply) })
+    await source.heartbeat(question)
+    await source.heartbeat(question)
     expect(calls.map(call => [call.envelope?.epoch, call.envelope?.line.length])).toEqual([
       ['', 0],
       [epoch, 32],
@@ -123,7 +126,7 @@ describe('a primary behind a link', () => {
       addresses: ['https://b'],
     } as const
     const { source } = link({ reply: () => ({ refusal }) })
-    const error = await source.echo(question).catch((one: unknown) => one)
+    const error = await source.heartbeat(question).catch((one: unknown) => one)
     expect(error).toBeInstanceOf(LinkRefused)
     expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
   })
@@ -131,15 +134,15 @@ describe('a primary behind a link', () => {
   test('whoever else answers is not believed, and what it says stands in the error', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
     const { source } = link({ key: pair().signing, reply: () => ({ refusal }) })
-    await expect(source.echo(question)).rejects.toThrow(LinkUnbelieved)
-    await expect(source.echo(question)).rejects.toThrow('not signed by the key of this set')
-    await expect(source.echo(question)).rejects.toThrow('nobody is here')
+    await expect(source.heartbeat(question)).rejects.toThrow(LinkUnbelieved)
+    await expect(source.heartbeat(question)).rejects.toThrow('not signed by the key of this set')
+    await expect(source.heartbeat(question)).rejects.toThrow('nobody is here')
   })
 
   test('whoever signs nothing is nobody, with what it says: its cluster may serve all the same', async () => {
     const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
     const { source } = link({ key: 'none', reply: () => ({ refusal }) })
-    const attempt = source.echo(question)
+    const attempt = source.heartbeat(question)
     await expect(attempt).rejects.toThrow(LinkUnsigned)
     await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
   })
@@ -155,7 +158,8 @@ describe('a primary behind a link', () => {
     }
     const clock = { now: () => at }
     const source = sourceLink(end, { carry, clock, entropy: { bytes: randomBytes }, rules, until: 14_000 })
-    for (let tries = 0; tries < 4; tries++) await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    for (let tries = 0; tries < 4; tries++)
+      await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
     expect(waits).toEqual([10_000, 4000])
   })
 
@@ -165,18 +169,18 @@ describe('a primary behind a link', () => {
         throw new Error('connection refused')
       },
     })
-    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
-    await expect(source.echo(question)).rejects.toThrow('no answer to Echo: connection refused')
+    await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
+    await expect(source.heartbeat(question)).rejects.toThrow('no answer to Echo: connection refused')
   })
 
   test('what cannot be read is silence', async () => {
     const { source } = link({ reply: () => ({ body: Buffer.from('0a', 'hex') }) })
-    await expect(source.echo(question)).rejects.toThrow(LinkSilent)
+    await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
   })
 
   test('a source of a higher format is refused, with what to do', async () => {
-    const { source } = link({ reply: () => body('Echo', { ...echoed, format: FORMAT + 1 }) })
-    await expect(source.echo(question)).rejects.toThrow('upgrade the secondaries first')
+    const { source } = link({ reply: () => body('Echo', { ...heartbeatReply, format: FORMAT + 1 }) })
+    await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 
   test('keys are asked for until all are answered; the head that was read last counts', async () => {
@@ -193,7 +197,7 @@ describe('a primary behind a link', () => {
         const items = answered.map(({ sk, pk, kind }) =>
           Number(sk) % 2 ? undefined : { kind, pk, sk, rev: 'r', data: { of: sk } },
         )
-        return body('Items', { items, seq: sizes.length, line, epoch })
+        return body('Items', { items, seq: sizes.length, lineage, epoch })
       },
     })
     const { items, seq } = await source.items({ keys })
@@ -203,7 +207,7 @@ describe('a primary behind a link', () => {
   })
 
   test('a primary that answers no keys is not asked for ever', async () => {
-    const { source } = link({ reply: () => body('Items', { items: [], seq: 1, line, epoch }) })
+    const { source } = link({ reply: () => body('Items', { items: [], seq: 1, lineage, epoch }) })
     await expect(source.items({ keys: [{ kind: 'role', pk: 'a', sk: 'b' }] })).rejects.toThrow(LinkSilent)
   })
 })

@@ -3,15 +3,15 @@ import type { Secondary } from '../../../shared/model/link.ts'
 import type { Reencryption } from '../../../shared/model/reencryption.ts'
 import type { Term } from '../../../shared/model/term.ts'
 import {
-  destroyable,
-  droppable,
+  destroyableTerms,
+  droppableTerms,
   isDataDone,
   isTermWorkDue,
   KEPT_MS,
   waitsOf,
 } from '../../../shared/replication/reencryption/decide.ts'
 import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
-import { begun } from '../../../shared/replication/reencryption/pass.ts'
+import { beginReencryption } from '../../../shared/replication/reencryption/pass.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
 const NOW = 1_800_000_000_000
@@ -47,7 +47,7 @@ const LONG_AGO = NOW - KEPT_MS
 /** A primary at which the term `old` may be destroyed. */
 const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
   now: NOW,
-  record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as TermFacts['record'],
+  record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as TermFacts['record'],
   keyring: {
     active: 'new',
     held: ['old', 'new'],
@@ -65,7 +65,7 @@ const keyring = (more: object) => ({ ...facts().keyring, ...more })
 
 describe('a term is destroyed', () => {
   test('where nothing is encrypted by it, everybody has followed, and 35 days have passed', () =>
-    expect(destroyable(facts()).map(({ sk }) => sk)).toEqual(['old']))
+    expect(destroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
     ['it encrypts', { keyring: keyring({ active: 'old' }), record: record({ ownTerm: 'old' }) }],
@@ -89,11 +89,11 @@ describe('a term is destroyed', () => {
       { secondaries: [follower({ ownTerm: undefined as never })] },
     ],
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
-  ])('not where %s', (_, more) => expect(destroyable(facts(more))).toEqual([]))
+  ])('not where %s', (_, more) => expect(destroyableTerms(facts(more))).toEqual([]))
 
   test('whatever becomes of tokens that nobody has activated with', () => {
     const unused = { id: 'later' } as Secondary
-    expect(destroyable(facts({ secondaries: [unused] }))).toHaveLength(1)
+    expect(destroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
   })
 
   test('by a cluster that is in no set, which waits for nobody', () => {
@@ -102,7 +102,7 @@ describe('a term is destroyed', () => {
       progress: { ...done, epoch: '' },
       secondaries: [],
     })
-    expect(destroyable(alone)).toHaveLength(1)
+    expect(destroyableTerms(alone)).toHaveLength(1)
   })
 })
 
@@ -126,17 +126,17 @@ describe('a key is dropped', () => {
   const gone = [term('old', { destroyed: 1 }), term('new')]
 
   test('where its term is destroyed, and the own keys are encrypted by another', () =>
-    expect(droppable(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
+    expect(droppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
     ['its term lives', { terms: facts().terms }],
     ['it encrypts here', { terms: [term('new', { destroyed: 1 })] }],
     ['it is not held any more', { terms: gone, keyring: keyring({ held: ['new'] }) }],
     ['own keys may be encrypted by it', { terms: gone, record: record({ ownTerm: 'old' }) }],
-  ])('not where %s', (_, more) => expect(droppable(facts(more))).toEqual([]))
+  ])('not where %s', (_, more) => expect(droppableTerms(facts(more))).toEqual([]))
 
   test('on a secondary too', () =>
-    expect(droppable(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
+    expect(droppableTerms(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
 })
 
 describe('work is begun', () => {
@@ -181,7 +181,8 @@ describe('work is begun', () => {
 })
 
 describe('a pass', () => {
-  const from = (progress: Reencryption | undefined) => begun({ ...facts({ progress }), items: {} as never })
+  const from = (progress: Reencryption | undefined) =>
+    beginReencryption({ ...facts({ progress }), items: {} as never })
   const going = { ...done, doneAt: undefined } as unknown as Reencryption
 
   test('begins anew for another term or journal, and knows how much there was', () => {

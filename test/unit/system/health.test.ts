@@ -196,7 +196,7 @@ describe('where health looks at the keyring', () => {
 describe('what health says of replication', () => {
   const contact = { took: 12, skew: -300, canaryAt: NOW - 2000 }
   const bodyOf = async (mode: ClusterMode) => {
-    const { answer } = await health(callIn(mode, {}, { seq: 7 }, contact))
+    const { answer } = await health(callIn(mode, {}, { last: 7 }, contact))
     return answer.kind === 'plain' ? answer.body : {}
   }
 
@@ -214,8 +214,8 @@ describe('what health says of replication', () => {
     })
   })
 
-  test('the age is that of the newest cell that has come, and not one heartbeat older', async () => {
-    const head = { mode: 'applying', seq: 9, stagedAt: NOW - 800 }
+  test('the age is that of the newest journal entry that has come, and not one heartbeat older', async () => {
+    const head = { mode: 'applying', last: 9, stagedAt: NOW - 800 }
     const { answer } = await health(callIn('secondary', {}, head, contact))
     expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
   })

@@ -6,12 +6,12 @@ describe('bounds that promise something', () => {
 
   test.each<[string, Partial<Bounds>, RegExp]>([
     [
-      'cells kept for 20 days, and promised for 29',
+      'journal entries kept for 20 days, and promised for 29',
       { JOURNAL_RETENTION_DAYS: 20 },
       /promise and the deletion/,
     ],
     [
-      'cells promised until the engine deletes them',
+      'journal entries promised until the engine deletes them',
       { JOURNAL_PROMISE_DAYS: 30 },
       /promise and the deletion/,
     ],

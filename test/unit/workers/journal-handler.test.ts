@@ -4,7 +4,7 @@ import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
 
 test.each([
-  ['cells that were written are worth a notice to those who follow', { Records: [{}] }, 1],
+  ['journal entries that were written are worth a notice to those who follow', { Records: [{}] }, 1],
   ['a minute that has passed is none', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
@@ -18,24 +18,24 @@ test.each([
 
 test.each([
   [
-    'a cell that tells nothing but the time is worth no notice, and no new hashes',
+    'a journal entry that tells nothing but the time is worth no notice, and no new hashes',
     [{ noop: true }],
     ['7'],
     0,
   ],
-  ['a cell that tells more is', [{ body: [] }], ['7'], 1],
+  ['a journal entry that tells more is', [{ body: [] }], ['7'], 1],
   ['so is one that cannot be read, or is a part of another', [undefined], ['7'], 1],
   ['so are several at once', [{ noop: true }], ['7', '8'], 1],
   ['and what a stream names otherwise', [{ noop: true }], ['7.1'], 1],
-])('%s', async (_, cells, names, expected) => {
+])('%s', async (_, entries, names, expected) => {
   const asked: unknown[] = []
   const ports = {
     store: { read: async () => [undefined] },
     journal: {
-      head: async () => ({ line: [] }),
-      cells: async (...given: unknown[]) => {
+      head: async () => ({ lineage: [] }),
+      entries: async (...given: unknown[]) => {
         asked.push(given)
-        return cells
+        return entries
       },
     },
     clock: { now: () => 1, sleep: async () => undefined },
@@ -47,7 +47,7 @@ test.each([
   if (names[0] === '7' && names.length === 1) expect(asked).toEqual([[[], 6, 7]])
 })
 
-test('a minute that has passed has an operation go on, and tends the journal although none can be started', async () => {
+test('a minute that has passed has an operation go on, and maintains the journal although none can be started', async () => {
   const operation = { ...key('operation', 'o'), data: { name: 'activation', startedAt: 1 } }
   const reads: unknown[] = []
   const ports = {
@@ -72,11 +72,11 @@ test('a minute that has passed has an operation go on, and tends the journal alt
   expect(reads).toEqual([...minute, 'cluster', 'cluster'])
 })
 
-test('hashes are not made anew all the time while cells are written: full batches leave it to others, the last one waits', async () => {
+test('hashes are not made anew all the time while journal entries are written: full batches leave it to others, the last one waits', async () => {
   const clock = { ms: 1_000_000 }
   const refreshed: number[] = []
   const ports = {
-    store: { read: async () => [{ data: { mode: 'secondary', life: 'l' } }], list: async () => [] },
+    store: { read: async () => [{ data: { mode: 'secondary', treeId: 'l' } }], list: async () => [] },
     // a refresh begins by looking at the head
     journal: { head: async () => void refreshed.push(clock.ms) },
     clock: {

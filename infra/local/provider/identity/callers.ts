@@ -43,7 +43,7 @@ export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): Call
 }
 
 function isUsable(aws: ImitatedAws, key: AccessKey): boolean {
-  const { keyDelayMs } = aws.drills
+  const { keyDelayMs } = aws.arranged
   if (key.status !== 'Active') return false
   // Without a delay a key works even when the clock was turned back behind its making.
   return keyDelayMs === 0 || aws.now() - key.createdAt >= keyDelayMs

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type KeptBusEvent, keepBusEvent } from '../drills/bus-events.ts'
+import { type KeptBusEvent, keepBusEvent } from '../faults/bus-events.ts'
 import { awsError } from '../wire/errors.ts'
 import type { JsonInput } from './json-protocol.ts'
 import type { ActionCall } from './service.ts'
@@ -20,7 +20,7 @@ export function putBusEvents({ aws, caller, region, input }: ActionCall<JsonInpu
     const event = eventIn(Object(entry) as Record<string, unknown>, aws.now())
     if ('ErrorCode' in event) return event
     const kept = { account: caller.account, region, ...event }
-    keepBusEvent(aws.drills.busEvents, kept)
+    keepBusEvent(aws.arranged.busEvents, kept)
     aws.onBusEvent?.(kept)
     return { EventId: randomUUID() }
   })

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
-import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
+import { answerUnderFault, type Exchange } from '../faults/exchange.ts'
 import { openSession, sealKeyOf } from '../identity/sessions.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
@@ -40,7 +40,7 @@ export function answerMetadata(aws: ImitatedAws, request: WireRequest): Promise<
     principalArn: null,
     refuse: error => plain(500, error.message),
   }
-  return answerUnderDrill(aws, exchange, async () => {
+  return answerUnderFault(aws, exchange, async () => {
     const instance = findInstance(aws, { account, region, instanceId })
     return instance === undefined ? plain(404, 'Not Found') : answerItem(aws, instance, request, item)
   })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { appendEvents, type KeptLogEvent, streamsOf } from '../drills/log-groups.ts'
+import { appendEvents, type KeptLogEvent, streamsOf } from '../faults/log-groups.ts'
 import { awsError } from '../wire/errors.ts'
 import { type JsonInput, requiredText } from './json-protocol.ts'
 import type { ActionCall } from './service.ts'
@@ -41,7 +41,7 @@ export function putLogEvents(call: ActionCall<JsonInput>): object {
 }
 
 const streamsIn = ({ aws, caller, region, input }: ActionCall<JsonInput>): Map<string, KeptLogEvent[]> =>
-  streamsOf(aws.drills.logGroups, {
+  streamsOf(aws.arranged.logGroups, {
     account: caller.account,
     region,
     group: requiredText(input, 'logGroupName'),

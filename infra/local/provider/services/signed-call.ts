@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { answerUnderDrill, type Exchange } from '../drills/exchange.ts'
-import { isWithinLimits } from '../drills/limits.ts'
+import { answerUnderFault, type Exchange } from '../faults/exchange.ts'
+import { isWithinLimits } from '../faults/limits.ts'
 import { type AwsCaller, type CallerKey, lookUpKey } from '../identity/callers.ts'
 import { isDenied, notAuthorized } from '../identity/permissions.ts'
 import { canonicalPath } from '../signing/canonical.ts'
@@ -26,7 +26,7 @@ interface Opened {
 /** Answers a request to one of the services: who signs, may they, then the action itself. */
 export function answerSignedCall(aws: ImitatedAws, request: WireRequest): Promise<WireOutcome> {
   const opened = open(aws, request)
-  return answerUnderDrill(aws, opened.exchange, async () => {
+  return answerUnderFault(aws, opened.exchange, async () => {
     try {
       return await perform(aws, opened)
     } catch (error) {
@@ -100,7 +100,7 @@ function admit(
     throw new AwsError('denied', notAuthorized(caller, `${name}:${action}`))
   }
   const call = { service: name, action, account: caller.account, region }
-  if (!isWithinLimits(aws.drills.limits, call, aws.now())) throw new AwsError('throttled', 'Rate exceeded')
+  if (!isWithinLimits(aws.arranged.limits, call, aws.now())) throw new AwsError('throttled', 'Rate exceeded')
 }
 
 const named = (answer: HttpAnswer, requestId: string): HttpAnswer => ({

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { type Authority, createAuthority } from '../documents/authority.ts'
-import type { KeptBusEvent } from '../drills/bus-events.ts'
-import { type Drills, newDrills } from '../drills/drills.ts'
+import { type Arranged, nothingArranged } from '../faults/arranged.ts'
+import type { KeptBusEvent } from '../faults/bus-events.ts'
 import type { ProviderState } from './state.ts'
 import { loadState, stateWriter } from './state-file.ts'
 
@@ -15,12 +15,12 @@ export interface Home {
 export interface ImitatedAws {
   readonly home: Home
   readonly state: ProviderState
-  readonly drills: Drills
+  readonly arranged: Arranged
   /** Metadata services with a port of their own, by their path on the common one. */
   readonly metadataPorts: Map<string, Promise<Server>>
   /** Told of every event on a bus. */
   onBusEvent?: (event: KeptBusEvent) => void
-  /** The provider's clock: milliseconds since 1970, shifted by `drills.clockShiftMs`. */
+  /** The provider's clock: milliseconds since 1970, shifted by `arranged.clockShiftMs`. */
   now(): number
   /** To be called after each change of `state`. */
   changed(): void
@@ -39,7 +39,7 @@ export interface ImitatedAws {
 export function openImitatedAws(home: Home, stateFile: string | undefined, clock: () => number): ImitatedAws {
   const state = loadState(stateFile)
   const writer = stateWriter(stateFile, state)
-  const drills = newDrills()
+  const arranged = nothingArranged()
   const makeAuthority = async () => {
     state.authority = await createAuthority()
     writer.changed()
@@ -50,9 +50,9 @@ export function openImitatedAws(home: Home, stateFile: string | undefined, clock
   return {
     home,
     state,
-    drills,
+    arranged,
     metadataPorts: new Map(),
-    now: () => clock() + drills.clockShiftMs,
+    now: () => clock() + arranged.clockShiftMs,
     ...writer,
     authority: async () => {
       if (state.authority !== null) return state.authority

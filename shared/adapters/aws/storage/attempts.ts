@@ -1,5 +1,5 @@
 import type { Engine } from './engine.ts'
-import { TRIES } from './engine.ts'
+import { STORAGE_TRIES } from './engine.ts'
 import { busy, type Failure, failureOf } from './verdict.ts'
 
 /** A single write. Only a condition decides something; a conflict does not. */
@@ -24,7 +24,7 @@ export async function insisted<T>(
   engine: Pick<Engine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<{ value: T } | 'refused'> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < STORAGE_TRIES; tries++) {
     if (tries > 0) await engine.pause(tries)
     const result = await attempted(engine, request)
     if (result !== 'again') return 'value' in result ? result : 'refused'

@@ -1,9 +1,10 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
-import { type Cell, decodeBody, encodeBody } from '../../../journal/cell.ts'
 import type { Head } from '../../../journal/head.ts'
 import type { Condition, Element, Place, Test } from '../../../journal/journal.ts'
+import { decodeBody, encodeBody, type JournalEntry } from '../../../journal/journal-entry.ts'
 import { type Position, seqText } from '../../../journal/position.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
+import { byOwnNames, byStoredNames } from '../../../storage/stored-names.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketRenewal, bucketUpdate } from './buckets.ts'
@@ -14,48 +15,48 @@ type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 /** Where the head stands: a partition of its own, for it takes a write with every commit. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
-/** Partitions over which the cells of an epoch are spread. */
+/** Partitions over which the journal entries of an epoch are spread. */
 const SPREAD = 32
-const DAY = 86_400
+const DAY_SECONDS = 86_400
 /** Bytes of a body that stand in one item. */
 const LARGEST_PART = 300_000
 
-export const cellKey = ({ epoch, seq }: Position) => ({
+export const entryKey = ({ epoch, seq }: Position) => ({
   pk: `j#${epoch}#${seq % SPREAD}`,
   sk: seqText(seq),
 })
 
 /** Further parts of a body too large for one item. */
 const partKey = (position: Position, part: number) => {
-  const { pk, sk } = cellKey(position)
+  const { pk, sk } = entryKey(position)
   return { pk, sk: `${sk}.${part}` }
 }
 
 export const partKeys = (position: Position, parts: number) =>
   Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
 
-/** A cell as it stands in the table: one item, or several. */
-export function cellItems(cell: Cell): Raw[] {
-  const ttl = Math.floor(cell.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY
-  const { id, at, noop, root } = cell
+/** A journal entry as it stands in the table: one item, or several. */
+export function entryItems(entry: JournalEntry): Raw[] {
+  const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
+  const { id, at, noop, root } = entry
   const common = defined({ kind: 'cell', id, at, ttl, root })
-  if (noop) return [{ ...cellKey(cell), ...common, noop }]
-  const bytes = encodeBody(cell.body)
+  if (noop) return [{ ...entryKey(entry), ...common, noop }]
+  const bytes = encodeBody(entry.body)
   const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
     bytes.subarray(index * LARGEST_PART, (index + 1) * LARGEST_PART),
   )
   const [body, ...rest] = pieces
   return [
-    defined({ ...cellKey(cell), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
-    ...rest.map((piece, index) => ({ ...partKey(cell, index + 1), kind: 'cell', ttl, body: piece })),
+    defined({ ...entryKey(entry), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
+    ...rest.map((piece, index) => ({ ...partKey(entry, index + 1), kind: 'cell', ttl, body: piece })),
   ]
 }
 
-/** How many further items a cell has. */
+/** How many further items a journal entry has. */
 export const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
 
-/** A cell as it was written. @param rest its further items, in their order */
-export function cellFrom(position: Position, item: Raw, rest: readonly Raw[] = []): Cell {
+/** A journal entry as it was written. @param rest its further items, in their order */
+export function entryFrom(position: Position, item: Raw, rest: readonly Raw[] = []): JournalEntry {
   const { id, at, noop, root } = item as { id: string; at: number; noop?: true; root?: string }
   const bytes = Buffer.concat(
     [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
@@ -101,39 +102,22 @@ function conditionText(condition: Condition, all: Terms): string {
 export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
   const all = termsOf()
   const { name, value } = all
+  const equal = (fields: Partial<Head>): string[] =>
+    Object.entries(byStoredNames('head', fields)).map(
+      ([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`,
+    )
   const ConditionExpression =
     expect === 'none'
       ? `attribute_not_exists(${name('pk')})`
-      : [
-          `attribute_exists(${name('pk')})`,
-          ...Object.entries(expect).map(([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`),
-        ].join(' AND ')
-  const sets = Object.entries(expect === 'none' ? { kind: 'head', ...next } : next).map(
-    ([attribute, set]) => `${name(attribute)} = ${value(set)}`,
-  )
+      : [`attribute_exists(${name('pk')})`, ...equal(expect)].join(' AND ')
+  const kind = expect === 'none' ? [`${name('kind')} = ${value('head')}`] : []
+  const sets = [...kind, ...equal(next)]
   return { Key: headKey, ConditionExpression, UpdateExpression: `SET ${sets.join()}`, ...all.parts() }
 }
 
 /** The head as it stands in the table. */
-export function headFrom({
-  mode,
-  epoch,
-  own,
-  seq,
-  done,
-  hold,
-  line,
-  from,
-  until,
-  dirty,
-  dirtyFrom,
-  n,
-  heir = '',
-  link = '',
-  stagedAt,
-}: Raw): Head {
-  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
-  return defined({ ...stored, stagedAt }) as unknown as Head
+export function headFrom({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head {
+  return byOwnNames('head', { successor: '', link: '', ...stored }) as unknown as Head
 }
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
@@ -161,15 +145,15 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
   }
 }
 
-/** A part in the engine's terms: one write, or several for a cell of several items. */
+/** A part in the engine's terms: one write, or several for a journal entry of several items. */
 export function writesOf(element: Part, tables: Tables, now: number): Write[] {
   if ('write' in element) return [element.write as Write]
   if ('count' in element)
     return [
       { Update: { TableName: tableOf(tables, element.count), ...countUpdate(element.count, element.if) } },
     ]
-  if ('cell' in element)
-    return cellItems(element.cell).map(Item => ({
+  if ('entry' in element)
+    return entryItems(element.entry).map(Item => ({
       Put: { TableName: tables.cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
     }))
   if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]

@@ -14,7 +14,7 @@ export interface Dependencies {
 }
 
 /** Attempts of ours while the engine cannot take something; each is several of the SDK's. */
-export const TRIES = 5
+export const STORAGE_TRIES = 5
 const LARGEST_BATCH = 100
 /** Batches of one read that are asked for at once: each may be megabytes, and has to come within an attempt's time. */
 const BATCHES_AT_ONCE = 10
@@ -81,7 +81,7 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   ): Promise<[string, Record<string, unknown>][]> {
     const all: [string, Record<string, unknown>][] = []
     for (let [tries, wanted] = [0, keys]; wanted.length > 0; tries++) {
-      if (tries === TRIES) throw busy()
+      if (tries === STORAGE_TRIES) throw busy()
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)

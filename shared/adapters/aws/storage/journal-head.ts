@@ -1,6 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Head } from '../../../journal/head.ts'
 import type { Journal } from '../../../journal/journal.ts'
+import { storedName } from '../../../storage/stored-names.ts'
 import { insisted } from './attempts.ts'
 import { headFrom, headKey, headUpdate } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
@@ -15,12 +16,12 @@ export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 
   moveHead: (expect, next) => updateHead(engine, headUpdate(expect, next)),
   allocate: async epoch => {
     const next = await updateHead(engine, {
-      UpdateExpression: 'ADD seq :one',
+      UpdateExpression: 'ADD #last :one',
       ConditionExpression: '#mode = :writing AND epoch = :epoch',
-      ExpressionAttributeNames: { '#mode': 'mode' },
+      ExpressionAttributeNames: { '#mode': 'mode', '#last': storedName('head', 'seq') },
       ExpressionAttributeValues: { ':one': 1, ':writing': 'writing', ':epoch': epoch },
     })
-    return next === 'refused' ? next : { seq: next.seq, hold: next.hold }
+    return next === 'refused' ? next : { seq: next.last, incarnation: next.incarnation }
   },
 })
 

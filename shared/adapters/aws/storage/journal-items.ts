@@ -11,32 +11,36 @@ import { unjournaled } from './plan.ts'
 const WRITES_AT_ONCE = 16
 
 /** Items as they stand in the tables, behind the SDK. */
-export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'unstamp'> => ({
+export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'detach'> => ({
   raw: async places => {
     const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
     const found = await engine.get(keys)
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
   },
   scan: segment => scanned(engine, scanCall(engine.tables.data, segment)),
-  wipe: (items, life) => countOf(items, place => wiped(engine, place, life)),
-  unstamp: items => countOf(items, item => unstamped(engine, item)),
+  wipe: (items, treeId) => countOf(items, place => wipeOne(engine, place, treeId)),
+  detach: items => countOf(items, item => detachOne(engine, item)),
 })
 
 /**
  * What was found by a scan goes, be it of a kind that nobody knows.
  * @returns whether it was deleted, or was not there; not when it is an item of this tree
  */
-async function wiped(engine: Engine, { pk, sk }: Pick<Place, 'pk' | 'sk'>, life: string): Promise<boolean> {
+async function wipeOne(
+  engine: Engine,
+  { pk, sk }: Pick<Place, 'pk' | 'sk'>,
+  treeId: string,
+): Promise<boolean> {
   const deletion = {
     TableName: engine.tables.data,
     Key: { pk, sk },
-    ...conditionOf({ notOf: life }),
+    ...conditionOf({ notOf: treeId }),
   }
   return (await insisted(engine, () => engine.documents.send(new DeleteCommand(deletion)))) !== 'refused'
 }
 
 /** @returns whether it still stood as given */
-async function unstamped(engine: Engine, item: StoredItem): Promise<boolean> {
+async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
   const { rev, pos } = item
   const put = {
     TableName: tableOf(engine.tables, item),

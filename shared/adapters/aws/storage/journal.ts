@@ -1,17 +1,17 @@
 import type { Journal } from '../../../journal/journal.ts'
 import type { Engine } from './engine.ts'
-import { readCells, transactParts, writeCell } from './journal-cells.ts'
+import { readEntries, transactParts, writeEntry } from './journal-entries.ts'
 import { dynamoHead } from './journal-head.ts'
 import { dynamoItems } from './journal-items.ts'
-import { writeCells } from './staged-cells.ts'
+import { writeEntries } from './staged-entries.ts'
 import { dynamoTree } from './tree.ts'
 
 /** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
-export const dynamoJournal = (engine: Engine): Omit<Journal, 'stamp'> => ({
+export const dynamoJournal = (engine: Engine): Omit<Journal, 'backfill'> => ({
   ...dynamoHead(engine),
-  cells: (line, after, to) => readCells(engine, line, after, to),
-  putCell: cell => writeCell(engine, cell),
-  putCells: cells => writeCells(engine, cells),
+  entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
+  putEntry: entry => writeEntry(engine, entry),
+  putEntries: entries => writeEntries(engine, entries),
   transact: elements => transactParts(engine, elements),
   ...dynamoItems(engine),
   ...dynamoTree(engine),

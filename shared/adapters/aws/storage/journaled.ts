@@ -1,17 +1,17 @@
 import { ApiError } from '../../../api/errors.ts'
-import { type CellChange, noopCell } from '../../../journal/cell.ts'
 import { type Journal, placeText, type Transacted } from '../../../journal/journal.ts'
+import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
-import { deltasOf, leafIn, leafOf, placed } from '../../../journal/tree.ts'
+import { deltasOf, leafIn, leafOf, placeInTree } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
-import { type Engine, TRIES } from './engine.ts'
-import { transactParts } from './journal-cells.ts'
-import { type ItemSeen, type Planned, planOf, planOfStamp } from './plan.ts'
+import { type Engine, STORAGE_TRIES } from './engine.ts'
+import { transactParts } from './journal-entries.ts'
+import { type ItemSeen, type Planned, planOf, planOfBackfill } from './plan.ts'
 import { busy, handingOver } from './verdict.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
@@ -24,17 +24,17 @@ type Outcome = 'done' | 'conflict' | 'look' | 'again'
 
 interface Attempt {
   planned: readonly Planned[]
-  /** of this cluster alone: in the same transaction, in no cell */
+  /** of this cluster alone: in the same transaction, in no journal entry */
   own: readonly Change[]
   rev: string
   epoch: string
-  life: string
+  treeId: string
 }
 
 /** What the writer works with. */
 interface Writing {
   readonly engine: Engine
-  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putCell' | 'raw'>
+  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'raw'>
 }
 
 /** Which tree and which commit a change is planned for. */
@@ -44,17 +44,17 @@ type Era = Parameters<typeof planOf>[1]
 type Seen = Map<string, ItemSeen>
 
 /**
- * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the cell that
+ * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the journal entry that
  * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
- * closed by an empty cell before anything else is tried.
+ * closed by an empty journal entry before anything else is tried.
  * @see docs/spec/replication.md#a-journaled-commit
  */
 export const journaledWriter = (
   engine: Engine,
   journal: Writing['journal'],
-): { commit: Commit; stamp: Journal['stamp'] } => ({
+): { commit: Commit; backfill: Journal['backfill'] } => ({
   commit: (...given) => commitJournaled({ engine, journal }, ...given),
-  stamp: (...given) => stampItems({ engine, journal }, ...given),
+  backfill: (...given) => backfillItems({ engine, journal }, ...given),
 })
 
 async function commitJournaled(
@@ -62,18 +62,18 @@ async function commitJournaled(
   ...[changes, cluster, { tries: most = POSITIONS }]: Parameters<Commit>
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
-  const { epoch = '', life = '' } = cluster.record
+  const { epoch = '', treeId = '' } = cluster.record
   const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
-  for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
+  for (let [tries, looks] = [0, 0]; tries < most && looks < STORAGE_TRIES; ) {
     timeLeft(engine, cluster)
-    const found = await plansOf(writing, data, { life, rev, now: engine.seconds() }, seen)
+    const found = await plansOf(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
     if (planned.length === 0 && own.length === 0) return 'done'
-    const outcome = await attempt(writing, { planned, own, rev, epoch, life })
+    const outcome = await attempt(writing, { planned, own, rev, epoch, treeId })
     if (outcome === 'done' || outcome === 'conflict') return outcome
     if (outcome === 'look') {
       looks += 1
@@ -86,19 +86,19 @@ async function commitJournaled(
 }
 
 /** Gives items that were written while no journal was kept their place in it. */
-async function stampItems(
+async function backfillItems(
   writing: Writing,
   items: readonly StoredItem[],
   cluster: ClusterRead,
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
-  const { epoch = '', life = '' } = cluster.record
+  const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
   for (let tries = 0; tries < POSITIONS; tries++) {
     if (tries > 0) await engine.pause(tries)
     timeLeft(engine, cluster)
-    const planned = items.map(item => planOfStamp(item, { life, rev, now: engine.seconds() }))
-    const outcome = await attempt(writing, { planned, own: [], rev, epoch, life })
+    const planned = items.map(item => planOfBackfill(item, { treeId, rev, now: engine.seconds() }))
+    const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
     if (outcome === 'done' || outcome === 'conflict') return outcome
   }
   throw busy()
@@ -106,7 +106,7 @@ async function stampItems(
 
 async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const { engine, journal } = writing
-  const { planned, own, rev, epoch, life } = wanted
+  const { planned, own, rev, epoch, treeId } = wanted
   const given = await journal.allocate(epoch)
   if (given === 'refused') {
     const head = await journal.head()
@@ -117,15 +117,15 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const position = { epoch, seq: given.seq }
   const now = engine.seconds()
   const body = planned.map(one => changeOf(one, position))
-  const mark = markText(given.hold, posText(position))
+  const mark = markText(given.incarnation, posText(position))
   const parts: Part[] = [
-    ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, life)),
+    ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),
-    { cell: { ...position, id: rev, at: engine.clock.now(), body } },
-    ...deltasOf(life, body, now).map(delta => ({ ...delta, mark })),
+    { entry: { ...position, id: rev, at: engine.clock.now(), body } },
+    ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
-  const verdict = await transactParts(engine, parts).catch(doubt)
-  if (verdict === 'done' || (await settled(writing, position, rev)) === 'ours') return 'done'
+  const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
+  if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return 'done'
   if (typeof verdict !== 'object') return 'again'
   const refused = verdict.condition.filter(index => index < planned.length + own.length)
   if (refused.length === 0) return 'again'
@@ -133,14 +133,14 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
 }
 
 /** Closes a position whose commit did not come about, or finds that it did. */
-async function settled(
+async function settlePosition(
   { engine, journal }: Writing,
   position: Position,
   rev: string,
 ): Promise<'ours' | 'closed'> {
   for (let tries = 0; tries < SETTLINGS; tries++) {
     if (tries > 0) await engine.pause(tries)
-    const result = await journal.putCell(noopCell(position, engine.clock.now()))
+    const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
     if (result === 'conflict') continue
     return result !== 'done' && result.id === rev ? 'ours' : 'closed'
   }
@@ -167,12 +167,12 @@ const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
 /** No answer came: what was asked may have been done, or may be yet. */
-function doubt(error: unknown): Transacted {
+function conflictIfBusy(error: unknown): Transacted {
   if (error instanceof ApiError && error.code === 'busy') return 'conflict'
   throw error
 }
 
-function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): CellChange {
+function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): EntryChange {
   const item = next && { ...next, pos: posText(position), leaf: leafOf(next) }
   return { kind, pk, sk, prev, next: item && leafIn(item), item }
 }
@@ -181,8 +181,8 @@ function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): Ce
 function partOf(
   { kind, pk, sk, if: condition, counts }: Planned,
   item: StoredItem | null,
-  life: string,
+  treeId: string,
 ): Part {
-  const put = item && placed(item, life)
+  const put = item && placeInTree(item, treeId)
   return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
 }

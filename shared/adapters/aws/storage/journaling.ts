@@ -14,6 +14,6 @@ export interface Journaling {
 
 export function journaling(engine: Engine): Journaling {
   const journal = dynamoJournal(engine)
-  const { commit, stamp } = journaledWriter(engine, journal)
-  return { journal: { ...journal, stamp }, view: journalView(engine), writer: { commit } }
+  const { commit, backfill } = journaledWriter(engine, journal)
+  return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
 }

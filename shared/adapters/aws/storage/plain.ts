@@ -4,7 +4,7 @@ import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
 import { type Commit, lastMoment } from './commit.ts'
-import { type Engine, TRIES } from './engine.ts'
+import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
 
 /**
@@ -69,7 +69,7 @@ export function plainWriter(engine: Engine): Commit {
     return item?.['rev'] === rev ? 'done' : 'conflict'
   }
 
-  return async (changes, cluster, { tries: most = TRIES }) => {
+  return async (changes, cluster, { tries: most = STORAGE_TRIES }) => {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
     const token = entropy.uuid()

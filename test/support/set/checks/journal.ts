@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { posText } from '../../../../shared/journal/position.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
-import { cellIn, hasCell, ownerOf, witness } from './cells.ts'
+import { entryIn, hasEntry, ownerOf, witness } from './entries.ts'
 
 /** An epoch belongs to one cluster: nobody else ever writes in it, not even what is empty. */
 export const oneOwner = (): Check => {
@@ -15,7 +15,7 @@ export const oneOwner = (): Check => {
 }
 
 /**
- * A position has one cell for ever, the same on all clusters. Who owns the epoch writes it once; two processes of a
+ * A position has one journal entry for ever, the same on all clusters. Who owns the epoch writes it once; two processes of a
  * follower may copy it at the same time.
  */
 export const immutable = (): Check => {
@@ -24,24 +24,24 @@ export const immutable = (): Check => {
     seen.see(entry)
     if (!('changes' in entry)) return undefined
     for (const change of entry.changes) {
-      const found = cellIn(change)
+      const found = entryIn(change)
       if (!found) continue
-      const first = seen.all.get(posText(found.cell))
-      if (!isDeepStrictEqual(withoutTime(first), withoutTime(found.cell)))
-        return `${posText(found.cell)} is another cell than at first`
-      const isCopy = !record?.id.endsWith(ownerOf(found.cell.epoch))
+      const first = seen.all.get(posText(found.entry))
+      if (!isDeepStrictEqual(withoutTime(first), withoutTime(found.entry)))
+        return `${posText(found.entry)} is another journal entry than at first`
+      const isCopy = !record?.id.endsWith(ownerOf(found.entry.epoch))
       if (change.before && change.after && !(isCopy && isDeepStrictEqual(change.before, change.after)))
-        return `${posText(found.cell)} is written again`
+        return `${posText(found.entry)} is written again`
     }
     return undefined
   }
 }
 
 // whoever closes a position does it at a moment of his own
-const withoutTime = (cell: { noop?: true; at: number } | undefined) =>
-  cell && (cell.noop ? { ...cell, at: 0 } : cell)
+const withoutTime = (entry: { noop?: true; at: number } | undefined) =>
+  entry && (entry.noop ? { ...entry, at: 0 } : entry)
 
-/** Nothing is written in an epoch whose end was told, and no cell of it is missing by then. */
+/** Nothing is written in an epoch whose end was told, and no journal entry of it is missing by then. */
 export const exactEnd = (): Check => {
   const seen = witness()
   const ended = new Set<string>()
@@ -64,14 +64,14 @@ const told = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
 
 function holeIn(
   now: Moment['now'],
-  { line, from, seq }: NonNullable<Moment['now']['head']>,
+  { lineage, retainedFrom, last }: NonNullable<Moment['now']['head']>,
 ): string | undefined {
-  for (let at = from + 1; at <= seq; at++)
-    if (!hasCell(now, line, at)) return `${at} has no cell at the end of its epoch`
+  for (let at = retainedFrom + 1; at <= last; at++)
+    if (!hasEntry(now, lineage, at)) return `${at} has no journal entry at the end of its epoch`
   return undefined
 }
 
-/** What a head says is staged is there: cells are stored before the head names them. */
+/** What a head says is staged is there: journal entries are stored before the head names them. */
 export const staged = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]
@@ -81,23 +81,23 @@ export const staged = (): Check => {
       !to ||
       from.mode !== 'applying' ||
       to.mode !== 'applying' ||
-      to.seq <= from.seq
+      to.last <= from.last
     )
       return undefined
-    for (let seq = from.seq + 1; seq <= to.seq; seq++)
-      if (!hasCell(now, to.line, seq)) return `says that ${seq} is staged, and has no cell there`
+    for (let seq = from.last + 1; seq <= to.last; seq++)
+      if (!hasEntry(now, to.lineage, seq)) return `says that ${seq} is staged, and has no journal entry there`
     return undefined
   }
 }
 
 /**
- * A commit and its cell are one: the cell names every item that changes, as it was and as it becomes, and nothing is
+ * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes, and nothing is
  * changed on a cluster that writes a journal without one.
  */
 export const named = (): Check => {
   const seen = witness()
   return ({ entry, now: { head }, before }) => {
-    const [cell] = seen.see(entry)
+    const [journalEntry] = seen.see(entry)
     if (entry.what !== 'written' || head?.mode !== 'writing' || before.head?.mode !== 'writing')
       return undefined
     const items = entry.changes.filter(
@@ -106,15 +106,15 @@ export const named = (): Check => {
     // what the engine deletes by itself changes no sum
     if (items.length === 0 || items.every(({ before: old, after }) => !after && hasDied(old, entry.at)))
       return undefined
-    if (!cell) return `${items.map(({ pk, sk }) => `${pk}/${sk}`).join()} changed without a cell`
-    const body = new Map(cell.body.map(change => [placeName(change), change]))
+    if (!journalEntry) return `${items.map(({ pk, sk }) => `${pk}/${sk}`).join()} changed without a journal entry`
+    const body = new Map(journalEntry.body.map(change => [placeName(change), change]))
     for (const { pk, sk, before: old, after } of items) {
       const said = body.get(placeName({ pk, sk }))
-      if (!said) return `${posText(cell)} does not name ${pk}/${sk}`
+      if (!said) return `${posText(journalEntry)} does not name ${pk}/${sk}`
       if ((said.prev?.leaf ?? undefined) !== (old?.['leaf'] as string | undefined))
-        return `${posText(cell)} names another earlier ${pk}/${sk}`
+        return `${posText(journalEntry)} names another earlier ${pk}/${sk}`
       if (!isDeepStrictEqual(content(said.item), content(after as StoredItem | undefined)))
-        return `${posText(cell)} names another ${pk}/${sk} than it writes`
+        return `${posText(journalEntry)} names another ${pk}/${sk} than it writes`
     }
     return undefined
   }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { kmsCipher, kmsGenesis } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher, kmsKeyFactory } from '../../../../shared/adapters/aws/cipher.ts'
 import type { Keyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'
@@ -34,8 +34,8 @@ function plainKms() {
 /** A stored keyring, whatever environments work with it, and a way to rotate it. */
 async function world() {
   const { kms, asked } = plainKms()
-  const genesis = kmsGenesis({ keyArn: 'arn', entropy, kms })
-  let { keyring } = await genesis.newKeyring(1000)
+  const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
+  let { keyring } = await keyFactory.newKeyring(1000)
   const reads = { count: 0 }
   const store = {
     read: async () => {
@@ -53,14 +53,14 @@ async function world() {
     environment: () => kmsCipher({ store, clock, entropy, kms }),
     /** another key under the same number and the same name: what a wipe and a return to the set leave */
     replaced: async () => {
-      const { keyring: other } = await genesis.newKeyring(3000)
+      const { keyring: other } = await keyFactory.newKeyring(3000)
       const { dataKey, wrapped } = await kms.newDataKey()
       const keys = openEnvelope(Buffer.from(other.wrapped, 'base64'), other.id, other.keys)
       const closed = closeEnvelope(dataKey, keyring.id, keys, randomBytes(NONCE_LENGTH))
       keyring = { ...other, id: keyring.id, wrapped, keys: closed, edition: (keyring.edition ?? 0) + 1 }
     },
     rotate: async () => {
-      const made = await genesis.withNextTerm(keyring, 2000)
+      const made = await keyFactory.withNextTerm(keyring, 2000)
       keyring = { ...made.keyring, edition: (keyring.edition ?? 0) + 1 }
       return keyring
     },
@@ -219,8 +219,8 @@ describe('the cluster record', () => {
 describe('a term that the set has lost', () => {
   test('opens fields, and no batch token, where it is for reading only', async () => {
     const { kms } = plainKms()
-    const genesis = kmsGenesis({ keyArn: 'arn', entropy, kms })
-    const [leading, other] = [await genesis.newKeyring(1000), await genesis.newKeyring(2000)]
+    const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
+    const [leading, other] = [await keyFactory.newKeyring(1000), await keyFactory.newKeyring(2000)]
     const holding = (data: Keyring) =>
       kmsCipher({
         store: { read: async () => [{ ...key('keyring'), rev: 'r', data }] as never },
@@ -229,7 +229,7 @@ describe('a term that the set has lost', () => {
     const alone = holding(other.keyring)
     const [field, token] = [await alone.encrypt(place, 'hmacKey', 'x'), await alone.encryptToken('content')]
     const opens = async (lost: boolean) => {
-      const both = holding((await genesis.unite(leading.keyring, other.keyring, 3000, lost)).keyring)
+      const both = holding((await keyFactory.unite(leading.keyring, other.keyring, 3000, lost)).keyring)
       const text = (await both.decrypt(place, 'hmacKey', field as Encrypted)).reveal()
       return [text, (await both.decryptToken(token))?.content]
     }
@@ -248,8 +248,8 @@ describe('a keyring that goes to another cluster', () => {
     const exported = await w.environment().exportTo(rawPublic(own), set)
     expect(exported.term).toBe(2)
     const there = plainKms()
-    const genesis = kmsGenesis({ keyArn: 'another', entropy, kms: there.kms })
-    const { keyring, cipher } = await genesis.importFrom(exported.keyring, own, set, 3000)
+    const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: there.kms })
+    const { keyring, cipher } = await keyFactory.importFrom(exported.keyring, own, set, 3000)
     expect(keyring).toMatchObject({ id: w.record().keyring, term: 2, since: 3000 })
     expect(there.asked.newDataKey).toBe(1)
     const store = { read: async () => [{ ...key('keyring'), rev: 'r', data: keyring }] as never }
@@ -272,9 +272,9 @@ describe('a keyring that goes to another cluster', () => {
 
   test('opens for no other key and no other set', async () => {
     const { keyring } = await w.environment().exportTo(rawPublic(own), set)
-    const genesis = kmsGenesis({ keyArn: 'another', entropy, kms: plainKms().kms })
+    const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKey('X25519', randomBytes(32))
-    await expect(genesis.importFrom(keyring, other, set, 0)).rejects.toThrow('not sealed to this key')
-    await expect(genesis.importFrom(keyring, own, 'another', 0)).rejects.toThrow('not sealed to this key')
+    await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow('not sealed to this key')
+    await expect(keyFactory.importFrom(keyring, own, 'another', 0)).rejects.toThrow('not sealed to this key')
   })
 })

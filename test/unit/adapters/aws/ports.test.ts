@@ -28,7 +28,7 @@ const reaching: [keyof Ports, Use][] = [
   ['accessKeys', 'access-keys'],
   ['background', 'background'],
   ['workflows', 'workflow'],
-  ['genesis', 'genesis'],
+  ['keyFactory', 'key-factory'],
 ]
 const allBut = (use: Use) => reaching.map(([, other]) => other).filter(other => other !== use)
 

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { defaultTidy, SAFETY_BUFFER, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
+import {
+  defaultTidy,
+  SAFETY_BUFFER_SECONDS,
+  sweepTimes,
+} from '../../../../shared/auth-method/tidy/settings.ts'
 
 describe('when an entry may go', () => {
   test('72 h after its expiration, unless configured otherwise', () => {
-    expect(SAFETY_BUFFER).toBe(259_200)
+    expect(SAFETY_BUFFER_SECONDS).toBe(259_200)
     expect(defaultTidy).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
   })
 

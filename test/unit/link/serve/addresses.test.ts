@@ -40,7 +40,7 @@ describe.each(BAD)('%s', bad => {
     await one.activate(await w.token('west'))
     w.clock.ms += 1000
     const position = { epoch: w.epoch, seq: 0 }
-    await one.source.echo({ position, state: 'stream-wals', address: bad, apiAddress: bad })
+    await one.source.heartbeat({ position, state: 'stream-wals', address: bad, apiAddress: bad })
     expect((await w.secondary('west'))?.contact?.at).toBe(w.clock.ms)
     expect((await w.secondary('west'))?.address).toBe('https://west.example')
     expect(everything()).not.toContain(bad)

@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
 import { chanceFrom } from '../../../../infra/local/soak/plan.ts'
-import { type Cell, noopCell } from '../../../../shared/journal/cell.ts'
+import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { Carry, Method } from '../../../../shared/link/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
@@ -78,15 +78,15 @@ const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[
     return time > 0 ? [time] : []
   })
 
-const cellAt = (epoch: string, seq: number): Cell =>
-  seq % 5 === 0 ? noopCell({ epoch, seq }, START) : { epoch, seq, id: `commit ${seq}`, at: START, body: [] }
+const entryAt = (epoch: string, seq: number): JournalEntry =>
+  seq % 5 === 0 ? noopEntry({ epoch, seq }, START) : { epoch, seq, id: `commit ${seq}`, at: START, body: [] }
 
 interface Member {
   name: string
   one: ReturnType<typeof follower>
   token: string
   active: boolean
-  held: Cell[]
+  held: JournalEntry[]
 }
 
 test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and everybody catches up`, {
@@ -102,11 +102,11 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
     all.push({ name, one, token: await world.token(name, { ttl: 10 ** 9 }), active: false, held: [] })
   }
   const grow = (by: number) => {
-    const { seq } = world.memory.head()
-    for (let at = seq + 1; at <= seq + by; at++) world.memory.cells.set(at, cellAt(world.epoch, at))
-    world.memory.set({ seq: seq + by })
+    const { last } = world.memory.head()
+    for (let at = last + 1; at <= last + by; at++) world.memory.entries.set(at, entryAt(world.epoch, at))
+    world.memory.set({ last: last + by })
   }
-  const line = [[world.epoch, 1]] as const
+  const lineage = [[world.epoch, 1]] as const
 
   async function step(member: Member): Promise<void> {
     const { one, held, token } = member
@@ -114,12 +114,12 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
       const got = await one.activateBy(token)
       expect(one.opened(got.keyring)).toBe('the keys')
       member.active = true
-    } else if (random() < 0.5) await one.echo(held.length)
+    } else if (random() < 0.5) await one.heartbeat(held.length)
     else {
       const from = held.length
-      const got = await one.source.cells({ line, from, bytes: 2000 })
-      if (!('cells' in got)) throw new Error('the journal has not parted')
-      if (held.length === from) held.push(...got.cells)
+      const got = await one.source.entries({ lineage, from, bytes: 2000 })
+      if (!('entries' in got)) throw new Error('the journal has not diverged')
+      if (held.length === from) held.push(...got.entries)
     }
   }
   const unexpected: unknown[] = []
@@ -141,14 +141,14 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
   for (const member of all) {
     world.clock.ms += 1000
     if (!member.active) await member.one.activateBy(member.token)
-    const { seq } = world.memory.head()
-    for (let turn = 0; member.held.length < seq && turn < 10_000; turn++) {
-      const got = await member.one.source.cells({ line, from: member.held.length, bytes: 100_000 })
-      if ('cells' in got) member.held.push(...got.cells)
+    const { last } = world.memory.head()
+    for (let turn = 0; member.held.length < last && turn < 10_000; turn++) {
+      const got = await member.one.source.entries({ lineage, from: member.held.length, bytes: 100_000 })
+      if ('entries' in got) member.held.push(...got.entries)
     }
-    await member.one.echo(seq)
+    await member.one.heartbeat(last)
     expect(member.held, member.name).toEqual(
-      Array.from({ length: seq }, (_, index) => world.memory.cells.get(index + 1)),
+      Array.from({ length: last }, (_, index) => world.memory.entries.get(index + 1)),
     )
     const times = effectsOn(world.commits, member.name)
     expect(times.length).toBeGreaterThan(1)

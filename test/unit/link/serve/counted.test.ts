@@ -38,11 +38,11 @@ async function claim() {
   const stranger = pair()
   const cluster = randomUUID()
   const epoch = epochName(2, cluster)
-  const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+  const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const key = stranger.keys.signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster, key, epoch, line, chain: [], addresses: [] })
+  const body = forms.Fence.question.write({ cluster, key, epoch, lineage, chain: [], addresses: [] })
   const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
-  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, line }, body, means), '')
+  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }
 
 test('a guessed activation token is told at once, and all others of ten seconds in one entry, with those of fences', async () => {
@@ -63,7 +63,7 @@ test('what was counted is told by the next call, whatever it asks', async () => 
   await one.activate(await w.token('north'))
   for (let n = 0; n < 3; n++) await claim()
   w.clock.ms += 10_000
-  await one.echo()
+  await one.heartbeat()
   expect(told()).toEqual([
     { reason, counts: { 'Fence permission_denied': 1 } },
     { reason, counts: { 'Fence permission_denied': 2 } },
@@ -74,7 +74,7 @@ test('a token that admits leaves no entry of a refusal', async () => {
   const one = follower(w, 'west')
   await one.activate(await w.token('west'))
   w.clock.ms += 60_000
-  await one.echo()
+  await one.heartbeat()
   expect(told()).toEqual([])
 })
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../../shared/journal/cell.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { stepDown } from '../../../../shared/journal/step-down.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
@@ -7,10 +7,10 @@ import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
-  w.memory.cells.set(1, noopCell({ epoch: w.epoch, seq: 1 }, w.clock.ms))
+  w.memory.entries.set(1, noopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
   // the second position was given away, and nobody has written there
-  w.memory.set({ seq: 3 })
-  w.memory.cells.set(3, noopCell({ epoch: w.epoch, seq: 3 }, w.clock.ms))
+  w.memory.set({ last: 3 })
+  w.memory.entries.set(3, noopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })
 
 async function admitted(name = 'west') {
@@ -38,8 +38,8 @@ describe('a handover', () => {
       addresses,
       keyring: expect.stringMatching(/^[\w-]{60,}$/),
     })
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: one.cluster, done: 3 })
-    expect(w.memory.cells.get(2)).toMatchObject({ noop: true })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: one.cluster, applied: 3 })
+    expect(w.memory.entries.get(2)).toMatchObject({ noop: true })
     const { link: before, ...rest } = w.record
     expect(await record()).toEqual({
       ...{ ...rest, mode: 'secondary' },
@@ -50,16 +50,16 @@ describe('a handover', () => {
     })
   })
 
-  test('may be repeated by the heir, and comes to the same; the heir gets the rest of the journal', async () => {
+  test('may be repeated by the successor, and comes to the same; the successor gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
     // the keyring is sealed anew each time
     expect(await one.handover()).toEqual({ ...end, keyring: expect.any(String) })
     expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
-    const cells = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })
-    expect(cells).toMatchObject({ frontier: 3 })
+    const entries = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })
+    expect(entries).toMatchObject({ frontier: 3 })
     w.clock.ms += 1000
-    expect(await one.echo(3)).toMatchObject({ seq: 3, frontier: 3 })
+    expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
   test('that was played back is none', async () => {
@@ -72,7 +72,7 @@ describe('a handover', () => {
     await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('goes to one heir: a second one is refused, and told who it is', async () => {
+  test('goes to one successor: a second one is refused, and told who it is', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
@@ -80,13 +80,13 @@ describe('a handover', () => {
       message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
       addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
     })
-    expect(w.memory.head().heir).toBe(one.cluster)
+    expect(w.memory.head().successor).toBe(one.cluster)
   })
 
   test('of a cluster that was demoted first goes to whoever asks first', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: '' })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
     expect(await one.handover()).toMatchObject({ seq: 3 })
     await expect(other.handover()).rejects.toThrow('has been handed over')
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })

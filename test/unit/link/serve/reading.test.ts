@@ -1,30 +1,30 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopCell } from '../../../../shared/journal/cell.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
-import type { Line } from '../../../../shared/journal/position.ts'
-import { cells } from '../../../../shared/link/serve/reading.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import type { Lineage } from '../../../../shared/journal/position.ts'
+import { serveEntries } from '../../../../shared/link/serve/reading.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
-const head: Head = { ...firstHead(EPOCH, 1), seq: 3 }
-const line: Line = [[EPOCH, 1]]
+const head: Head = { ...firstHead(EPOCH, 1), last: 3 }
+const lineage: Lineage = [[EPOCH, 1]]
 
 /** A journal whose head is one after the other, each time it is looked at. */
-function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells' | 'moveHead'> {
+function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
   return {
     moveHead: async (expect, next) => {
       moved.push({ ...(expect as object), to: next })
       return refusals-- > 0 ? 'refused' : head
     },
     head: async () => heads.shift(),
-    cells: async (_, after, to) =>
+    entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) =>
-        noopCell({ epoch: EPOCH, seq: after + 1 + index }, 0),
+        noopEntry({ epoch: EPOCH, seq: after + 1 + index }, 0),
       ),
   }
 }
 
-const asked = { line, from: 0, bytes: 1000 }
+const asked = { lineage, from: 0, bytes: 1000 }
 
 let moved: object[]
 let refusals: number
@@ -33,53 +33,63 @@ beforeEach(() => {
   refusals = 0
 })
 
-describe('how far cells are given is noted before they are', () => {
-  const note = (done: number, to = 3) => ({ mode: 'writing', epoch: EPOCH, hold: 1, done, to: { done: to } })
+describe('how far journal entries are given is noted before they are', () => {
+  const note = (applied: number, to = 3) => ({
+    mode: 'writing',
+    epoch: EPOCH,
+    incarnation: 1,
+    applied,
+    to: { applied: to },
+  })
 
   test('by a journal that writes, once for each new position', async () => {
-    await cells(journalOf(head, head), asked)
+    await serveEntries(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
-    await cells(journalOf({ ...head, done: 3 }, { ...head, done: 3 }), asked)
+    await serveEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
   test('again where somebody else notes at the same time, until it is noted or known', async () => {
     refusals = 1
-    await cells(journalOf(head, head, { ...head, done: 1 }), asked)
+    await serveEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
     refusals = 1
-    await cells(journalOf(head, head, { ...head, done: 3 }), asked)
+    await serveEntries(journalOf(head, head, { ...head, applied: 3 }), asked)
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
   test('not by one that has ended, nor beyond what is known to be dense before', async () => {
     const closed: Head = { ...head, mode: 'closed' }
-    await cells(journalOf(closed, closed), asked)
-    await cells(journalOf(head, head), { ...asked, from: 1 })
+    await serveEntries(journalOf(closed, closed), asked)
+    await serveEntries(journalOf(head, head), { ...asked, from: 1 })
     expect(moved).toEqual([])
   })
 })
 
-describe('cells are given', () => {
+describe('journal entries are given', () => {
   test('by a journal that stays what it is', async () => {
-    const answer = await cells(journalOf(head, head), asked)
-    expect(answer).toMatchObject({ frontier: 3, line })
+    const answer = await serveEntries(journalOf(head, head), asked)
+    expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
   test('not by one whose lineage changes while they are read', async () => {
     const later: Head = {
       ...head,
-      line: [
+      lineage: [
         [EPOCH, 1],
         ['000002.aaaaaaaaaaaa', 3],
       ],
     }
-    await expect(cells(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(serveEntries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
   test('not by a cluster that has them from another one, before or after they are read', async () => {
     const copy: Head = { ...head, own: '' }
-    await expect(cells(journalOf(copy, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })
-    await expect(cells(journalOf(head, copy), asked)).rejects.toMatchObject({ code: 'failed_precondition' })
+    await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
+    await expect(serveEntries(journalOf(head, copy), asked)).rejects.toMatchObject({
+      code: 'failed_precondition',
+    })
   })
 })

@@ -2,9 +2,9 @@ import { type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, expect, test } from 'vitest'
 import { refused } from '../../../../shared/api/errors.ts'
-import { noopCell } from '../../../../shared/journal/cell.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
-import { sealedActivation } from '../../../../shared/link/activation-request.ts'
+import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
 import type { Method } from '../../../../shared/link/carry.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
@@ -48,7 +48,7 @@ const raw = (
 ) =>
   serve(
     method,
-    signCall(method, { set, from, line: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
+    signCall(method, { set, from, lineage: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
   )
 
 /** `Activate` by a newcomer that says something else than it should. */
@@ -58,10 +58,10 @@ const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObj
   const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: FORMAT }
   const asked = { ...one.request, ...keys, ...nothing, token: await w.token('west'), ...change }
   const to = { set: w.set, recipient: w.keys.exchange }
-  const sealed = sealedActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
+  const sealed = sealActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
   await raw('Activate', forms.Activate.question.write(sealed), { signing: signing ?? one.pair.signing })
 }
-const echoWith = async (one: Follower, change: object) => {
+const heartbeatWith = async (one: Follower, change: object) => {
   const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
   const body = forms.Echo.question.write({ ...asked, format: FORMAT, ...change })
   await raw('Echo', body, { signing: one.pair.signing })
@@ -69,7 +69,15 @@ const echoWith = async (one: Follower, change: object) => {
 /** `Fence` by a cluster that names and signs by a key of its own. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
   const own = signs.keys.signing.toString('base64')
-  const asked = { cluster, key: own, epoch, line: [[epoch, 1] as const], chain: [], addresses: [], ...change }
+  const asked = {
+    cluster,
+    key: own,
+    epoch,
+    lineage: [[epoch, 1] as const],
+    chain: [],
+    addresses: [],
+    ...change,
+  }
   await raw('Fence', forms.Fence.question.write(asked), { signing: signs.signing, from: cluster, epoch })
 }
 const notice = (signing = pair().signing, set = String(w.set)) =>
@@ -115,35 +123,35 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   callSeen: async () => {
     const one = await admitted()
-    await one.echo()
-    await echoWith(one, {})
+    await one.heartbeat()
+    await heartbeatWith(one, {})
     return link.callSeen()
   },
   callerOfBefore: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.callerOfBefore('west')
   },
   callerRevoked: async () => {
     const one = await admitted()
     await w.revoke('west')
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.callerRevoked('west')
   },
   callerUnknown: async () => {
-    await told(newcomer('nobody').echo())
+    await told(newcomer('nobody').heartbeat())
     return link.callerUnknown()
   },
   callerUnnamed: async () => {
     await activateWith({ cluster: 'west' })
     return link.callerUnnamed()
   },
-  callsMeet: async () => {
+  concurrentCalls: async () => {
     const one = await admitted()
     conflicts()
-    await told(one.echo())
-    return link.callsMeet()
+    await told(one.heartbeat())
+    return link.concurrentCalls()
   },
   claimantRevoked: async () => {
     const one = await admitted()
@@ -183,7 +191,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.followsNobody()
   },
   formatTooOld: async () => {
-    await echoWith(await admitted(), { format: FORMAT - 1 })
+    await heartbeatWith(await admitted(), { format: FORMAT - 1 })
     return link.formatTooOld(FORMAT - 1)
   },
   handedOver: async () => {
@@ -200,7 +208,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   inNoSet: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.inNoSet()
   },
   journalUnbuilt: async () => {
@@ -218,18 +226,18 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   lineageChanged: async () => {
     const one = await admitted()
-    w.memory.set({ line: [[w.epoch, 2]] })
+    w.memory.set({ lineage: [[w.epoch, 2]] })
     await told(one.source.tree({ level: 'root' }))
     return link.lineageChanged()
   },
   lineageMoves: async () => {
     const one = await admitted()
-    w.memory.set({ seq: 1 })
-    w.memory.journal.cells = async () => {
-      w.memory.set({ line: [[w.epoch, 2]] })
-      return [noopCell({ epoch: w.epoch, seq: 1 }, START)]
+    w.memory.set({ last: 1 })
+    w.memory.journal.entries = async () => {
+      w.memory.set({ lineage: [[w.epoch, 2]] })
+      return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
-    await told(one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 }))
+    await told(one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }))
     return link.lineageMoves()
   },
   lineageRevoked: async () => {
@@ -237,7 +245,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const outlaw = epochName(4, revoked.cluster)
     await w.revoke('north')
     await fenceBy(CLAIMANT, CLAIM, {
-      line: [
+      lineage: [
         [outlaw, 1],
         [CLAIM, 5],
       ],
@@ -267,13 +275,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   notInitialised: async () => {
     w.store.items.clear()
-    await told(newcomer().echo())
+    await told(newcomer().heartbeat())
     return link.notInitialised()
   },
   notThePrimary: async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.notThePrimary('primary')
   },
   noticeUnsigned: async () => {
@@ -322,7 +330,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
     await w.write(key('cluster'), { ...w.record, home: 'there' })
-    await told(one.echo())
+    await told(one.heartbeat())
     return link.servesNoCopy()
   },
   signedOtherwise: async () => {

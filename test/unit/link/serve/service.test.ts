@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Cell, noopCell } from '../../../../shared/journal/cell.ts'
+import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
@@ -26,8 +26,8 @@ async function admitted(name = 'west') {
   return one
 }
 const noops = (count: number, at = START) => {
-  for (let seq = 1; seq <= count; seq++) w.memory.cells.set(seq, noopCell({ epoch: w.epoch, seq }, at))
-  w.memory.set({ seq: count })
+  for (let seq = 1; seq <= count; seq++) w.memory.entries.set(seq, noopEntry({ epoch: w.epoch, seq }, at))
+  w.memory.set({ last: count })
 }
 
 describe('an activation', () => {
@@ -38,7 +38,7 @@ describe('an activation', () => {
       set: w.set,
       primary: w.record.id,
       epoch: w.epoch,
-      line: [[w.epoch, 1]],
+      lineage: [[w.epoch, 1]],
       recovery: { shares: 5, threshold: 3 },
       primaryKey: w.keys.signing.toString('base64'),
       addresses: [ADDRESS],
@@ -82,7 +82,7 @@ describe('an activation', () => {
     const token = await w.token('west')
     await w.write(key('cluster'), { ...w.record, built: false })
     const building = (done: number) =>
-      w.write(key('reindex'), { life: 'a life', stage: 'building', done, total: 300, late: 0 })
+      w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the journal is 0 % built; repeat it when it is, with the same token',
@@ -104,7 +104,7 @@ describe('an activation', () => {
     await one.activate(token)
     w.clock.ms += 1000
     expect((await one.activate(token)).set).toBe(w.set)
-    await one.echo()
+    await one.heartbeat()
     await expect(one.activate(token)).rejects.toThrow('the token has been used')
   })
 
@@ -129,9 +129,9 @@ describe('an activation', () => {
 describe('a heartbeat', () => {
   test('is kept for status, and tells how far the primary is', async () => {
     noops(7)
-    w.memory.cells.delete(6)
+    w.memory.entries.delete(6)
     const one = await admitted()
-    const got = await one.echo(3)
+    const got = await one.heartbeat(3)
     expect(got).toMatchObject({
       ...{ time: START + 1000, skew: 0, seq: 7, frontier: 5, epoch: w.epoch, canaryAt: START },
       addresses: [ADDRESS],
@@ -150,31 +150,31 @@ describe('a heartbeat', () => {
     })
   })
 
-  test('shows how old the newest cell is that the secondary has', async () => {
+  test('shows how old the newest journal entry is that the secondary has', async () => {
     const one = await admitted()
     const canaryAt = async (seq: number) => {
-      await one.echo(seq)
+      await one.heartbeat(seq)
       return (await w.secondary('west'))?.contact?.canaryAt
     }
     expect(await canaryAt(0)).toBeUndefined()
     noops(2)
     for (const seq of [1, 2])
-      w.memory.cells.set(seq, noopCell({ epoch: w.epoch, seq }, w.clock.ms + 100 * seq))
+      w.memory.entries.set(seq, noopEntry({ epoch: w.epoch, seq }, w.clock.ms + 100 * seq))
     expect([await canaryAt(1), await canaryAt(2)]).toEqual([w.clock.ms + 100, w.clock.ms + 200])
     expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
 
-  test('has a quiet journal say what time it is, by a cell that says nothing else', async () => {
+  test('has a quiet journal say what time it is, by a journal entry that says nothing else', async () => {
     noops(1)
     const one = await admitted()
-    await one.echo(1)
-    expect(w.memory.head().seq).toBe(1)
+    await one.heartbeat(1)
+    expect(w.memory.head().last).toBe(1)
     w.clock.ms += 10_000
-    await one.echo(1)
-    expect(w.memory.cells.get(2)).toEqual(noopCell({ epoch: w.epoch, seq: 2 }, w.clock.ms))
+    await one.heartbeat(1)
+    expect(w.memory.entries.get(2)).toEqual(noopEntry({ epoch: w.epoch, seq: 2 }, w.clock.ms))
     w.clock.ms += 5000
-    expect(await one.echo(2)).toMatchObject({ frontier: 2, canaryAt: w.clock.ms - 5000 })
-    expect(w.memory.head().seq).toBe(2)
+    expect(await one.heartbeat(2)).toMatchObject({ frontier: 2, canaryAt: w.clock.ms - 5000 })
+    expect(w.memory.head().last).toBe(2)
   })
 
   test('by a clock more than five minutes off is refused, with how far, and changes nothing', async () => {
@@ -184,7 +184,7 @@ describe('a heartbeat', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
     const near = follower(w, 'west', { ahead: -299_000 })
     await near.activate(token)
-    expect((await near.echo()).skew).toBe(299_000)
+    expect((await near.heartbeat()).skew).toBe(299_000)
   })
 })
 
@@ -195,7 +195,7 @@ describe('whoever is not admitted', () => {
     await admitted()
     await w.token('unused')
     for (const name of ['west', 'nobody', 'unused'])
-      await expect(follower(w, name).echo()).rejects.toMatchObject(
+      await expect(follower(w, name).heartbeat()).rejects.toMatchObject(
         refusal('unauthenticated', 'not signed by the key of a secondary'),
       )
   })
@@ -211,16 +211,16 @@ describe('whoever is not admitted', () => {
   test('one that was revoked is told so, at once; others go on', async () => {
     const [one, other] = [await admitted('west'), await admitted('north')]
     await w.revoke('west')
-    for (const call of [() => one.echo(), () => one.source.keyring({ term: 1 })])
+    for (const call of [() => one.heartbeat(), () => one.source.keyring({ term: 1 })])
       await expect(call()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
-    expect((await other.echo()).epoch).toBe(w.epoch)
+    expect((await other.heartbeat()).epoch).toBe(w.epoch)
   })
 
   test('one that an earlier version of this cluster has revoked is told so', async () => {
     const one = await admitted('west')
     const { cluster = '' } = (await w.secondary('west')) ?? {}
     await w.store.commit([put(key('revoked', cluster), { at: w.clock.ms + 1 })])
-    await expect(one.echo()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
+    await expect(one.heartbeat()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
   })
 
   test('a cluster that was revoked under one name is cut under all of them', async () => {
@@ -235,7 +235,9 @@ describe('whoever is not admitted', () => {
     })
     w.clock.ms += 1000
     await w.revoke('west')
-    await expect(again.echo()).rejects.toMatchObject(refusal('permission_denied', 'west-again was revoked'))
+    await expect(again.heartbeat()).rejects.toMatchObject(
+      refusal('permission_denied', 'west-again was revoked'),
+    )
   })
 
   test('a new token of the same name admits anew, and the old keys stay refused', async () => {
@@ -243,16 +245,16 @@ describe('whoever is not admitted', () => {
     await w.revoke('west')
     w.clock.ms += 1000
     const token = await w.token('west')
-    await expect(one.echo()).rejects.toThrow(LinkRefused)
+    await expect(one.heartbeat()).rejects.toThrow(LinkRefused)
     const next = follower(w, 'west')
     await next.source.activate({ ...next.request, cluster: one.cluster, token })
     w.clock.ms += 1000
-    expect((await next.echo()).epoch).toBe(w.epoch)
-    await expect(one.echo()).rejects.toThrow(LinkRefused)
+    expect((await next.heartbeat()).epoch).toBe(w.epoch)
+    await expect(one.heartbeat()).rejects.toThrow(LinkRefused)
   })
 
   test('every refusal names where this cluster is reached', async () => {
-    await expect(follower(w, 'nobody').echo()).rejects.toMatchObject({ addresses: [ADDRESS] })
+    await expect(follower(w, 'nobody').heartbeat()).rejects.toMatchObject({ addresses: [ADDRESS] })
   })
 })
 
@@ -260,9 +262,15 @@ describe('what a cluster answers depends on what it is', () => {
   test('one that does not write is no primary', async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
-    await expect(one.echo()).rejects.toMatchObject({ code: 'failed_precondition', message: /no primary/ })
+    await expect(one.heartbeat()).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: /no primary/,
+    })
     w.memory.set({ mode: 'writing', own: epochName(9, 'f'.repeat(12)) })
-    await expect(one.echo()).rejects.toMatchObject({ code: 'failed_precondition', message: /no primary/ })
+    await expect(one.heartbeat()).rejects.toMatchObject({
+      code: 'failed_precondition',
+      message: /no primary/,
+    })
   })
 
   test('one that is closed still gives what it has, and admits nobody', async () => {
@@ -270,7 +278,7 @@ describe('what a cluster answers depends on what it is', () => {
     const token = await w.token('north')
     noops(3)
     w.memory.set({ mode: 'closed' })
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
       frontier: 3,
     })
     await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
@@ -280,7 +288,7 @@ describe('what a cluster answers depends on what it is', () => {
     const one = await admitted()
     const epoch = epochName(2, 'f'.repeat(12))
     const body = forms.Keyring.question.write({ term: 1 })
-    const caller = { set: w.set, from: 'west', line: [[epoch, 9]] as const }
+    const caller = { set: w.set, from: 'west', lineage: [[epoch, 9]] as const }
     const call = signCall('Keyring', caller, body, {
       signing: one.pair.signing,
       nonce: randomBytes(16),
@@ -298,9 +306,9 @@ describe('what a cluster answers depends on what it is', () => {
     const one = await admitted()
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
-    await expect(one.echo()).rejects.toThrow('it said: this cluster is in no DR set')
+    await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is in no DR set')
     w.store.items.clear()
-    await expect(one.echo()).rejects.toThrow('it said: this cluster is not initialised')
+    await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is not initialised')
   })
 
   test('what is no call is refused as such', async () => {
@@ -324,33 +332,39 @@ describe('what a cluster answers depends on what it is', () => {
 })
 
 describe('a secondary reads', () => {
-  const body = (text: string): Cell['body'] => [
+  const body = (text: string): JournalEntry['body'] => [
     {
       ...{ kind: 'policy', pk: 'policy', sk: 'a', prev: null },
       next: { leaf: 'A'.repeat(43), gen: null },
       item: null,
       ...{ text },
-    } as Cell['body'][number],
+    } as JournalEntry['body'][number],
   ]
 
-  test('cells from behind its position, in order, up to the first that is missing', async () => {
+  test('journal entries from behind its position, in order, up to the first that is missing', async () => {
     noops(250)
-    w.memory.cells.delete(240)
+    w.memory.entries.delete(240)
     const one = await admitted()
-    const got = await one.source.cells({ line: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
-    if (!('cells' in got)) throw new Error('no cells')
-    expect(got.cells.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
-    expect(got).toMatchObject({ frontier: 239, line: [[w.epoch, 1]] })
+    const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
+    if (!('entries' in got)) throw new Error('no journal entries')
+    expect(got.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
+    expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
   })
 
-  test('cells up to a number of bytes, but one in any case', async () => {
+  test('journal entries up to a number of bytes, but one in any case', async () => {
     noops(5)
     for (let seq = 1; seq <= 5; seq++)
-      w.memory.cells.set(seq, { epoch: w.epoch, seq, id: `c${seq}`, at: START, body: body('x'.repeat(100)) })
+      w.memory.entries.set(seq, {
+        epoch: w.epoch,
+        seq,
+        id: `c${seq}`,
+        at: START,
+        body: body('x'.repeat(100)),
+      })
     const one = await admitted()
     const ask = async (bytes: number) => {
-      const got = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes })
-      return 'cells' in got ? got.cells.length : 0
+      const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes })
+      return 'entries' in got ? got.entries.length : 0
     }
     expect([await ask(1), await ask(600), await ask(100_000)]).toEqual([1, expect.any(Number), 5])
     expect(await ask(600)).toBeLessThan(5)
@@ -360,8 +374,8 @@ describe('a secondary reads', () => {
     noops(9)
     const other = epochName(2, 'f'.repeat(12))
     const one = await admitted()
-    const ask = (line: readonly (readonly [string, number])[], from: number) =>
-      one.source.cells({ line, from, bytes: 1000 })
+    const ask = (lineage: readonly (readonly [string, number])[], from: number) =>
+      one.source.entries({ lineage, from, bytes: 1000 })
     expect(
       await ask(
         [
@@ -371,16 +385,16 @@ describe('a secondary reads', () => {
         8,
       ),
     ).toEqual({ diverged: 5 })
-    expect(await ask([[w.epoch, 1]], 12)).toMatchObject({ frontier: 12, cells: [] })
+    expect(await ask([[w.epoch, 1]], 12)).toMatchObject({ frontier: 12, entries: [] })
     expect(await ask([[other, 1]], 3)).toEqual({ diverged: -1 })
   })
 
-  test('that cells are kept from a later position on only', async () => {
+  test('that journal entries are kept from a later position on only', async () => {
     noops(9)
-    w.memory.set({ from: 4 })
+    w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
       frontier: 9,
     })
   })
@@ -404,7 +418,7 @@ describe('a secondary reads', () => {
   test('pages of another lineage than the one it began with: none', async () => {
     const one = await admitted()
     w.memory.set({
-      line: [
+      lineage: [
         [w.epoch, 1],
         [epochName(2, w.record.id), 5],
       ],
@@ -417,7 +431,7 @@ describe('a secondary reads', () => {
       () => one.source.tree({ level: 'root' }),
     ])
       await expect(call()).rejects.toThrow('the lineage of the journal has changed')
-    await one.echo()
+    await one.heartbeat()
     expect((await one.source.scan({ segment: 0, of: 1 })).items).toHaveLength(1)
   })
 
@@ -448,7 +462,7 @@ describe('a secondary reads', () => {
 
 describe('a notice', () => {
   const notice = (signing = w.pair.signing, time = w.clock.ms) =>
-    signCall('Notify', { set: w.set, from: 'the primary', line: [] }, forms.Notify.question.write({}), {
+    signCall('Notify', { set: w.set, from: 'the primary', lineage: [] }, forms.Notify.question.write({}), {
       ...{ signing, time },
       nonce: randomBytes(16),
     })

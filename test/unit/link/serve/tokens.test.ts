@@ -51,14 +51,14 @@ describe.each(forms)('an activation token in the %s form', form => {
     const got = await one.activateBy(token)
     expect([got.set, one.opened(got.keyring)]).toEqual([w.set, 'the keys'])
     w.clock.ms += 1000
-    expect((await one.echo()).epoch).toBe(w.epoch)
+    expect((await one.heartbeat()).epoch).toBe(w.epoch)
   })
 
   test('does not work a second time, for whomever', async () => {
     const { one, token } = await given(form)
     await one.activateBy(token)
     w.clock.ms += 1000
-    await one.echo()
+    await one.heartbeat()
     w.clock.ms += 1000
     await refused(() => one.activateBy(token), 'the token has been used')
     await refused(() => follower(w, 'west').activateBy(token), 'the token has been used')

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Cell } from '../../../../shared/journal/cell.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
+import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { activationToken, tokenKeys } from '../../../../shared/link/admin/activation.ts'
@@ -59,10 +59,10 @@ function memoryStore(onCommit: (changes: readonly Change[]) => void) {
 /** A journal in memory, as far as the link reads it. */
 function memoryJournal(first: Head) {
   let head = first
-  const all = new Map<number, Cell>()
+  const all = new Map<number, JournalEntry>()
   const journal: Pick<
     Journal,
-    'head' | 'moveHead' | 'allocate' | 'cells' | 'putCell' | 'raw' | 'scan' | 'page' | 'pageHashes'
+    'head' | 'moveHead' | 'allocate' | 'entries' | 'putEntry' | 'raw' | 'scan' | 'page' | 'pageHashes'
   > = {
     head: async () => head,
     moveHead: async (expect, next) => {
@@ -73,15 +73,15 @@ function memoryJournal(first: Head) {
     },
     allocate: async epoch => {
       if (head.mode !== 'writing' || head.epoch !== epoch) return 'refused'
-      head = { ...head, seq: head.seq + 1 }
-      return { seq: head.seq, hold: head.hold }
+      head = { ...head, last: head.last + 1 }
+      return { seq: head.last, incarnation: head.incarnation }
     },
-    cells: async (_, after, to) =>
+    entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) => all.get(after + 1 + index)),
-    putCell: async cell => {
-      const there = all.get(cell.seq)
-      if (there && there.id !== cell.id) return there
-      all.set(cell.seq, cell)
+    putEntry: async entry => {
+      const there = all.get(entry.seq)
+      if (there && there.id !== entry.id) return there
+      all.set(entry.seq, entry)
       return 'done'
     },
     raw: async places => places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { of: sk } })),
@@ -97,7 +97,7 @@ function memoryJournal(first: Head) {
   }
   return {
     journal: journal as Journal,
-    cells: all,
+    entries: all,
     set: (change: Partial<Head>) => {
       head = { ...head, ...change }
     },
@@ -138,7 +138,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const pairText = newLinkPair(randomBytes)
   const record: ClusterRecord = {
     ...{ id, name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: START },
-    ...{ set, epoch, built: true, life: 'a life', clusterAddr: ADDRESS },
+    ...{ set, epoch, built: true, treeId: 'a life', clusterAddr: ADDRESS },
     link: {
       ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
       ownKey: await encryptOwnKey(pairText, cipher as never),
@@ -243,8 +243,8 @@ export function follower(
       if (!claims) throw new Error('no token')
       return sourceAs(claims.set, Buffer.from(claims.primaryKey, 'base64url')).activate({ ...request, token })
     },
-    echo: (seq = 0) =>
-      source.echo({
+    heartbeat: (seq = 0) =>
+      source.heartbeat({
         position: { epoch: world.epoch, seq },
         state: 'stream-wals',
         address: request.address,

@@ -1,23 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { markText } from '../../../../shared/journal/position.ts'
-import { placed } from '../../../../shared/journal/tree.ts'
-import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
+import { placeInTree } from '../../../../shared/journal/tree.ts'
+import {
+  judge,
+  judgeAsWritten,
+  type Setting,
+  type Steps,
+} from '../../../../shared/replication/apply/judge.ts'
 import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
+import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'
 
 const { a, b } = neighbours
 const x = policyAt('x')
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
-/** The only piece of each cell of a writer. */
-const piecesOf = ({ cells }: ReturnType<typeof writer>): Piece[] =>
-  cells.map(cell => {
-    const [piece] = componentsOf(LIFE, [cell]).flat()
-    if (!piece) throw new Error('a cell without changes')
+/** The only piece of each journal entry of a writer. */
+const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
+  entries.map(entry => {
+    const [piece] = componentsOf(TREE_ID, [entry]).flat()
+    if (!piece) throw new Error('a journal entry without changes')
     return piece
   })
 
@@ -35,19 +40,19 @@ const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
 /** A secondary that has applied pieces. */
 const having = (pieces: readonly Piece[], setting = streaming) => {
   const at = tables()
-  for (const piece of pieces) expect(at.write([asWritten(piece, setting)])).toBe('done')
+  for (const piece of pieces) expect(at.write([judgeAsWritten(piece, setting)])).toBe('done')
   return at
 }
 
 describe('marks', () => {
-  test('what a frozen process writes late is refused, although its item is as the cell says', () => {
+  test('what a frozen process writes late is refused, although its item is as the journal entry says', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, null])
     const [put, gone] = piecesOf(w) as [Piece, Piece]
     const at = having([put, gone])
     expect(at.items.size).toBe(0)
-    expect(at.write([asWritten(put, streaming)])).toBe('refused')
+    expect(at.write([judgeAsWritten(put, streaming)])).toBe('refused')
     expect(judged(put, at)).toBe('applied')
   })
 
@@ -56,10 +61,10 @@ describe('marks', () => {
     for (const value of ['1', '2', '3', '4']) w.commit(0, [x, value])
     const pieces = piecesOf(w)
     const at = having(pieces)
-    // a sync begins again behind the second cell, and has fetched what the second one made
+    // a sync begins again behind the second journal entry, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
-    at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, LIFE))
-    const replay = { ...streaming, hold: 3, until: 4 }
+    at.items.set('policy\nx', placeInTree(second.changes[0]?.item as StoredItem, TREE_ID))
+    const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
     expect(judged(third, at)).toBe('applied')
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
@@ -71,13 +76,13 @@ describe('marks', () => {
     w.commit(0, [token, '1', NOW + DAY])
     w.commit(0, [token, '2', NOW + 9 * DAY])
     for (const piece of piecesOf(w)) {
-      const { bucket, mark } = asWritten(piece, streaming)
+      const { bucket, mark } = judgeAsWritten(piece, streaming)
       expect(bucket.bucket).toEqual(piece.bucket)
       expect(mark).toBe(markText(1, piece.pos))
     }
   })
 
-  test('what shares a bucket in a cell is written by one transaction', () => {
+  test('what shares a bucket in a journal entry is written by one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
     const [both] = piecesOf(w) as [Piece]
@@ -88,7 +93,7 @@ describe('marks', () => {
 })
 
 describe('while a sync is replayed', () => {
-  const replay: Setting = { ...streaming, hold: 3, until: 2 }
+  const replay: Setting = { ...streaming, incarnation: 3, replayUntil: 2 }
 
   /** A policy written twice, of which the sync has fetched the second state. */
   const fetched = () => {
@@ -144,7 +149,7 @@ describe('while a sync is replayed', () => {
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('behind its end items must be as cells say again', () => {
+  test('behind its end items must be as journal entries say again', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
     const third = piecesOf(w)[2] as Piece
@@ -180,7 +185,7 @@ describe('what the engine may delete on either side is no mismatch', () => {
     w.commit(NOW * 1000, [token, '2', NOW + DAY])
     const [made] = piecesOf(w) as [Piece]
     const [old] = renewal(6)
-    const at = having([old], { ...streaming, hold: 0 })
+    const at = having([old], { ...streaming, incarnation: 0 })
     expect(at.write([stepsOf(judged(made, at))])).toBe('done')
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
@@ -190,7 +195,7 @@ describe('what the engine may delete on either side is no mismatch', () => {
     w.commit((NOW - 30 * DAY) * 1000, [token, '2', NOW + DAY])
     const [made] = piecesOf(w) as [Piece]
     const [old] = renewal(6)
-    const at = having([old], { ...streaming, hold: 0 })
+    const at = having([old], { ...streaming, incarnation: 0 })
     expect(judged(made, at)).toEqual({ mismatch: [token] })
   })
 

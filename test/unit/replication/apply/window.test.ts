@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Cell } from '../../../../shared/journal/cell.ts'
+import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { Setting } from '../../../../shared/replication/apply/judge.ts'
 import { applyWindow, type Target } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import {
   type Doing,
-  LIFE,
   nameOf,
   neighbours,
   type Place,
   policyAt,
+  TREE_ID,
   tokenAt,
   writer,
 } from '../../../builders/journal.ts'
@@ -19,7 +19,7 @@ import { seen, tables } from '../../../builders/tables.ts'
 const { a, b, apart } = neighbours
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
 
 /** Commits of one or two items each: put, or deleted where it is there. */
@@ -45,9 +45,9 @@ function written(commits: readonly { place: number; puts: boolean; days: number 
   return w
 }
 
-/** What cells made of an item. */
-const stateAt = (cells: readonly Cell[], place: Place): StoredItem | null | undefined =>
-  cells.flatMap(cell => cell.body).findLast(one => nameOf(one) === nameOf(place))?.item
+/** What journal entries made of an item. */
+const stateAt = (entries: readonly JournalEntry[], place: Place): StoredItem | null | undefined =>
+  entries.flatMap(entry => entry.body).findLast(one => nameOf(one) === nameOf(place))?.item
 
 /** Random waits, and a choice. */
 function chance(seed: number) {
@@ -92,7 +92,7 @@ function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void
 
 /** Applies a window by several processes at once, until one comes through. */
 async function byMany(
-  cells: readonly Cell[],
+  entries: readonly JournalEntry[],
   setting: Setting,
   at: ReturnType<typeof tables>,
   seed: number,
@@ -100,10 +100,10 @@ async function byMany(
 ) {
   const late: (() => void)[] = []
   const process = async (target: Target, index: number) => {
-    const cut = cuts[index] ?? cells.length
+    const cut = cuts[index] ?? entries.length
     for (let tries = 0; ; tries++) {
       try {
-        for (const window of [cells.slice(0, cut), cells.slice(cut)]) {
+        for (const window of [entries.slice(0, cut), entries.slice(cut)]) {
           const { busy, mismatch } = await applyWindow(window, setting, target)
           expect(mismatch).toEqual([])
           if (busy) throw new Crash('somebody is in the way')
@@ -123,9 +123,9 @@ describe('a window', () => {
   test('comes to what the source has, and to its sums', async () => {
     await fc.assert(
       fc.asyncProperty(history, async commits => {
-        const { cells, items } = written(commits)
+        const { entries, items } = written(commits)
         const at = tables()
-        expect(await applyWindow(cells, streaming, at.target)).toEqual({ busy: false, mismatch: [] })
+        expect(await applyWindow(entries, streaming, at.target)).toEqual({ busy: false, mismatch: [] })
         expect(seen(at.items)).toEqual(seen(items))
         expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
       }),
@@ -135,11 +135,11 @@ describe('a window', () => {
   test('may be applied by many at once, who crash and come late: it comes to the same', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), async (commits, seed) => {
-        const { cells, items } = written(commits)
+        const { entries, items } = written(commits)
         const at = tables()
-        const half = Math.ceil(cells.length / 2)
-        const late = await byMany(cells.slice(0, half), streaming, at, seed)
-        late.push(...(await byMany(cells.slice(half), streaming, at, seed + 1)))
+        const half = Math.ceil(entries.length / 2)
+        const late = await byMany(entries.slice(0, half), streaming, at, seed)
+        late.push(...(await byMany(entries.slice(half), streaming, at, seed + 1)))
         expect(seen(at.items)).toEqual(seen(items))
         for (const write of late) write()
         expect(seen(at.items)).toEqual(seen(items))
@@ -152,10 +152,10 @@ describe('a window', () => {
     const cuts = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(history, cuts, fc.nat(), async (commits, moments, seed) => {
-        const { cells, items } = written(commits)
+        const { entries, items } = written(commits)
         const at = tables()
-        const own = moments.map(moment => moment % (cells.length + 1))
-        const late = await byMany(cells, streaming, at, seed, own)
+        const own = moments.map(moment => moment % (entries.length + 1))
+        const late = await byMany(entries, streaming, at, seed, own)
         for (const write of late) write()
         expect(seen(at.items)).toEqual(seen(items))
         expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
@@ -178,7 +178,7 @@ describe('a window', () => {
         return at.write(steps)
       },
     }
-    expect(await applyWindow(w.cells, streaming, target)).toEqual({ busy: false, mismatch: [] })
+    expect(await applyWindow(w.entries, streaming, target)).toEqual({ busy: false, mismatch: [] })
     expect(seen(at.items)).toEqual(seen(w.items))
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
     expect(sizes.reduce((sum, { puts }) => sum + puts, 0)).toBeLessThan(2 * (w.items.size + 1))
@@ -194,17 +194,22 @@ describe('a window', () => {
         fc.array(fc.nat(), { minLength: places.length, maxLength: places.length }),
         fc.nat(),
         async (commits, cut, moments, seed) => {
-          const { cells, items } = written(commits)
-          const start = cut % (cells.length + 1)
+          const { entries, items } = written(commits)
+          const start = cut % (entries.length + 1)
           // each item as it stood at some moment from the start on
           const fetched = new Map<string, StoredItem>()
           for (const [index, place] of places.entries()) {
-            const moment = start + ((moments[index] ?? 0) % (cells.length - start + 1))
-            const item = stateAt(cells.slice(0, moment), place)
+            const moment = start + ((moments[index] ?? 0) % (entries.length - start + 1))
+            const item = stateAt(entries.slice(0, moment), place)
             if (item) fetched.set(nameOf(place), item)
           }
           const at = tables(fetched)
-          await byMany(cells.slice(start), { ...streaming, hold: 3, until: cells.length }, at, seed)
+          await byMany(
+            entries.slice(start),
+            { ...streaming, incarnation: 3, replayUntil: entries.length },
+            at,
+            seed,
+          )
           expect(seen(at.items)).toEqual(seen(items))
           expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
         },
@@ -212,14 +217,14 @@ describe('a window', () => {
     )
   })
 
-  test('names the items that are not as cells say, and applies what has nothing to do with them', async () => {
+  test('names the items that are not as journal entries say, and applies what has nothing to do with them', async () => {
     const w = writer()
     w.commit(0, [a, '1'], [apart, '1'])
     w.commit(0, [a, '2'])
     w.commit(0, [apart, '2'])
     w.commit(0, [b, '1'])
     const at = tables()
-    const result = await applyWindow(w.cells.slice(1), streaming, at.target)
+    const result = await applyWindow(w.entries.slice(1), streaming, at.target)
     expect(result).toEqual({ busy: false, mismatch: [a, apart] })
     expect(at.items.size).toBe(0)
   })
@@ -229,6 +234,6 @@ describe('a window', () => {
     w.commit(0, [a, '1'])
     const at = tables()
     const target: Target = { ...at.target, write: async () => 'conflict' }
-    expect(await applyWindow(w.cells, streaming, target)).toEqual({ busy: true, mismatch: [] })
+    expect(await applyWindow(w.entries, streaming, target)).toEqual({ busy: true, mismatch: [] })
   })
 })

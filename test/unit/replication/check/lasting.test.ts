@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lasting } from '../../../../shared/replication/check/lasting.ts'
+import { findLasting } from '../../../../shared/replication/check/lasting.ts'
 import { inParallel } from '../../../../shared/values/in-parallel.ts'
 
 let ms = 0
@@ -13,7 +13,7 @@ const clock = {
 /** What is said of suspects at each look. */
 const found = (says: Record<string, (string | undefined)[]>) => {
   let look = -1
-  return lasting(
+  return findLasting(
     clock,
     Object.keys(says),
     async name => says[name]?.[look],

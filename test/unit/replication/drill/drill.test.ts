@@ -4,7 +4,7 @@ import { readinessFault } from '../../../../shared/replication/drill/check.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../shared/replication/drill/run.ts'
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
-import { followBack, lostSince, takeOver } from '../../../../shared/replication/drill/switch-over.ts'
+import { followBack, lostSince, switchTo } from '../../../../shared/replication/drill/switch-over.ts'
 
 // What a drill decides at each step, by what it is answered. Whole drills are played in `drill.alone.test.ts`.
 
@@ -275,24 +275,24 @@ describe('a switch in a drill', () => {
 
   test('that a try before has made is not made again, and nobody looked how long it took', async () => {
     becomes()
-    expect(await takeOver(run(), 'peer')).toBeNull()
+    expect(await switchTo(run(), 'peer')).toBeNull()
     expect(asked).toEqual(['peer sys/replication/dr/status'])
   })
 
   test('is asked for again while it goes on by itself, for five minutes', async () => {
     let times = 0
     answers[promote] = () => (++times < 3 ? { status: 503, text: 'it goes on' } : becomes())
-    expect(await takeOver(run(), 'peer')).toEqual(expect.any(Number))
+    expect(await switchTo(run(), 'peer')).toEqual(expect.any(Number))
     expect(asked.filter(one => one === promote)).toHaveLength(3)
     beforeEachAgain()
     answers[promote] = { status: 503, text: 'it goes on' }
-    await expect(takeOver(run(), 'peer')).rejects.toThrow('answers 503: it goes on')
+    await expect(switchTo(run(), 'peer')).rejects.toThrow('answers 503: it goes on')
     expect(now - START).toBeGreaterThanOrEqual(5 * MINUTE)
   })
 
   test('that is refused is not asked for again', async () => {
     answers[promote] = { status: 400, text: 'no' }
-    await expect(takeOver(run(), 'peer')).rejects.toMatchObject({ name: 'DrillStopped' })
+    await expect(switchTo(run(), 'peer')).rejects.toMatchObject({ name: 'DrillStopped' })
     expect(asked.filter(one => one === promote)).toHaveLength(1)
   })
 
@@ -302,7 +302,7 @@ describe('a switch in a drill', () => {
       answers['own sys/replication/dr/status'] = { data: { mode: 'primary' } }
       return {}
     }
-    await expect(takeOver(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
+    await expect(switchTo(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
   })
 
   test('takes as long as nobody served at a stretch', async () => {
@@ -313,7 +313,7 @@ describe('a switch in a drill', () => {
     answers['peer sys/health'] = { status: 472 }
     let times = 0
     answers[promote] = () => (++times < 12 ? { status: 503 } : becomes())
-    const unserved = await takeOver(run(), 'peer')
+    const unserved = await switchTo(run(), 'peer')
     expect(unserved).toBeGreaterThanOrEqual(1000)
   })
 })

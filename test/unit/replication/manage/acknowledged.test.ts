@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { behind, isAcknowledged } from '../../../../shared/replication/manage/acknowledged.ts'
+import { isAcknowledged, secondariesBehind } from '../../../../shared/replication/manage/acknowledged.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const NOW = 1_000_000
@@ -15,7 +15,7 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
   ['is cut off', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
   ['has never come', secondary(), false],
 ])('a secondary that %s is waited for: $2', (_, one, waits) => {
-  expect(behind([one], at, NOW)).toEqual(waits ? [one] : [])
+  expect(secondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
 function portsWith(mode: string, seqs: number[]) {
@@ -25,7 +25,9 @@ function portsWith(mode: string, seqs: number[]) {
       read: async () => [{ data: { mode, epoch: EPOCH } }],
       list: async () => [{ data: secondary({ at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }) }],
     } as never,
-    journalView: { look: async () => ({ head: { ...at, line: [[EPOCH, 1]] } }) } as never,
+    journalView: {
+      look: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
+    } as never,
     clock: {
       now: () => now,
       sleep: async (ms: number) => {

@@ -2,22 +2,22 @@ import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { Report } from '../../../../shared/model/secondary.ts'
 import { showDivergence, waitsFor } from '../../../../shared/replication/manage/divergence.ts'
-import { inWords } from '../../../../shared/replication/manage/in-words.ts'
+import { nameInWords } from '../../../../shared/replication/manage/in-words.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/call.ts'
 
 const EPOCH = '000001.0123456789ab'
 const pos = (seq: number) => `${EPOCH}/${String(seq).padStart(12, '0')}`
-const cell = (seq: number, parts: Partial<Report['cells'][number]> = {}): Report['cells'][number] => ({
+const entry = (seq: number, parts: Partial<Report['entries'][number]> = {}): Report['entries'][number] => ({
   ...{ pos: pos(seq), id: `commit ${seq}`, at: seq * 1000 },
   changes: [{ kind: 'policy', pk: 'policy', sk: `p${seq}`, item: { text: 'sealed' } }],
   ...parts,
 })
-const part = (name: string, cells: Report['cells']): Item<'report'> => ({
+const part = (name: string, entries: Report['entries']): Item<'report'> => ({
   ...key('report', name),
   rev: 'r',
-  data: { at: 0, epoch: '000002.ba9876543210', cut: 3, cells, keys: [] },
+  data: { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] },
 })
 
 /** Parts of reports, as the store lists them. */
@@ -29,7 +29,7 @@ function storeOf(parts: readonly Item<'report'>[]) {
   return { list, read }
 }
 
-const DISABLED = { mode: 'disabled' as const, life: 'l', link: { name: 'n' } }
+const DISABLED = { mode: 'disabled' as const, treeId: 'l', link: { name: 'n' } }
 
 const answered = async (
   parts: readonly Item<'report'>[],
@@ -62,9 +62,9 @@ describe('what a fail-over has lost', () => {
   test('is told by commit and key: what was written, what was deleted, and what was too large to keep', async () => {
     const parts = [
       part('000000003.abc/0000-1', [
-        cell(4),
-        cell(5, { changes: [{ kind: 'policy', pk: 'policy', sk: 'gone' }] }),
-        cell(6, { bare: true, changes: [{ kind: 'policy', pk: 'policy', sk: 'large' }] }),
+        entry(4),
+        entry(5, { changes: [{ kind: 'policy', pk: 'policy', sk: 'gone' }] }),
+        entry(6, { bare: true, changes: [{ kind: 'policy', pk: 'policy', sk: 'large' }] }),
       ]),
     ]
     expect(await shown(parts)).toEqual({
@@ -88,7 +88,10 @@ describe('what a fail-over has lost', () => {
   })
 
   test('of a sync that was begun twice is told once', async () => {
-    const parts = [part('000000003.abc/0000-1', [cell(4)]), part('000000003.bcd/0000-1', [cell(4), cell(5)])]
+    const parts = [
+      part('000000003.abc/0000-1', [entry(4)]),
+      part('000000003.bcd/0000-1', [entry(4), entry(5)]),
+    ]
     expect((await shown(parts)).lost.map(one => one.position)).toEqual([pos(4), pos(5)])
   })
 
@@ -96,7 +99,7 @@ describe('what a fail-over has lost', () => {
     const parts = Array.from({ length: 20 }, (_, index) =>
       part(
         `00000000${3 + Math.floor(index / 10)}.abc/${String(index % 10).padStart(4, '0')}-10`,
-        Array.from({ length: index % 4 }, (__, at) => cell(1 + index * 10 + at)),
+        Array.from({ length: index % 4 }, (__, at) => entry(1 + index * 10 + at)),
       ),
     )
     const found: string[] = []
@@ -107,14 +110,18 @@ describe('what a fail-over has lost', () => {
       if (next === '') break
       after = next
     }
-    expect(found).toEqual(parts.flatMap(({ data }) => data.cells.map(one => one.pos)))
+    expect(found).toEqual(parts.flatMap(({ data }) => data.entries.map(one => one.pos)))
   })
 
   test('is counted by kind over all reports with the first page, whatever its size; a page behind it counts nothing', async () => {
     const child = { kind: 'child', pk: 'token#a', sk: 'b', item: {} }
     const parts = [
-      part('000000003.abc/0000-1', [cell(4), cell(5, { changes: [child] })]),
-      part('000000004.abc/0000-1', [cell(4), cell(7), cell(8, { changes: [{ ...child, item: undefined }] })]),
+      part('000000003.abc/0000-1', [entry(4), entry(5, { changes: [child] })]),
+      part('000000004.abc/0000-1', [
+        entry(4),
+        entry(7),
+        entry(8, { changes: [{ ...child, item: undefined }] }),
+      ]),
     ]
     const { lost, next, counts } = await shown(parts, { limit: 1 })
     expect([lost.length, next]).toEqual([1, lost[0]?.name])
@@ -127,7 +134,7 @@ describe('what a fail-over has lost', () => {
 
   test('is nothing on a cluster that has never lost anything, and behind every name', async () => {
     expect(await shown([])).toEqual({ ...NONE, counts: { commits: 0, kinds: {} } })
-    expect(await shown([part('000000003.abc/0000-1', [cell(4)])], { after: 'zzz' })).toEqual(NONE)
+    expect(await shown([part('000000003.abc/0000-1', [entry(4)])], { after: 'zzz' })).toEqual(NONE)
   })
 })
 
@@ -191,7 +198,7 @@ describe('things in words', () => {
     ['policy', 'policy', 'reader', {}, 'policy reader'],
     ['of-a-later-version', 'x', 'y', {}, 'of-a-later-version y'],
   ])('%s %s %s', (kind, pk, sk, item, expected) => {
-    expect(inWords({ kind, pk, sk }, mounts, item)).toBe(expected)
+    expect(nameInWords({ kind, pk, sk }, mounts, item)).toBe(expected)
   })
 })
 
@@ -200,7 +207,7 @@ describe('what does not stay in line with the primary', () => {
     { kind: 'policy', pk: 'policy', sk: 'x', rounds: 4, at: 5000 },
     { kind: 'policy', pk: 'policy', sk: 'y', rounds: 2, at: 6000 },
   ]
-  const found = (link: string) => ({ ...key('diverging'), data: { life: 'l', link, keys } })
+  const found = (link: string) => ({ ...key('diverging'), data: { treeId: 'l', link, keys } })
 
   test('is named with its rounds, and whether it was given up; its short name is that of the status', async () => {
     const { diverging } = await shown([], {}, { diverging: found('n') })

@@ -43,7 +43,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
   ],
   changing: [
-    role.changing({}),
+    role.recordChanging({}),
     'busy',
     'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
   ],
@@ -178,8 +178,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
   ],
   treeAhead: [journal.treeAhead(), 'busy', 'the tree is ahead of its journal; repeat this in a moment'],
-  treeFills: [
-    journal.treeFills(),
+  treeIncomplete: [
+    journal.treeIncomplete(),
     'busy',
     'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
   ],
@@ -193,8 +193,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'token is no activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
   ],
-  treeGrows: [
-    role.treeGrows(),
+  treeNotBuilt: [
+    role.treeNotBuilt(),
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
   ],

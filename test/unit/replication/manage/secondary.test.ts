@@ -4,7 +4,7 @@ import type { Call } from '../../../../shared/api/call.ts'
 import {
   activationJwt,
   newSignerKey,
-  sealedToken,
+  sealToken,
   signerKey,
 } from '../../../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
@@ -132,10 +132,10 @@ describe('a cluster that shall become a secondary', () => {
       rev: 'p',
       data: { pair: text as Encrypted, createdAt: 0 },
     }
-    const sealed = sealedToken(keysOf(linkPair(text)).exchange, TOKEN, randomBytes)
+    const sealed = sealToken(keysOf(linkPair(text)).exchange, TOKEN, randomBytes)
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })
     expect((await enable({ token: sealed })).answer.kind).toBe('nothing')
-    const other = sealedToken(keysOf(linkPair(newLinkPair(randomBytes))).exchange, TOKEN, randomBytes)
+    const other = sealToken(keysOf(linkPair(newLinkPair(randomBytes))).exchange, TOKEN, randomBytes)
     expect(await enable({ token: other }).catch(codeAndText)).toContain('token is no activation token')
     expect(await world().enable({ token: sealed }).catch(codeAndText)).toContain(
       'token is no activation token',

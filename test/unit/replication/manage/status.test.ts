@@ -117,7 +117,7 @@ describe('status of a primary', () => {
     ['nearly a heartbeat ago', 9_900, '900'],
     ['just now enough to count', 29_999, '900'],
     ['too long ago, so that it grows', 30_000, '30900'],
-  ])('heard %s a secondary’s newest cell is as old as it was then', (_, ago, age) => {
+  ])('heard %s a secondary’s newest journal entry is as old as it was then', (_, ago, age) => {
     const at = NOW - ago
     const one = {
       ...{ id: 'a', expires: 0, address: 'https://a', apiAddress: 'https://a' },

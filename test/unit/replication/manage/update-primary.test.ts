@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { wantedUpdate } from '../../../../shared/replication/manage/update-primary.ts'
+import { parseUpdate } from '../../../../shared/replication/manage/update-primary.ts'
 
 /** What a request wants, or why it is refused. */
 function wanted(raw: Record<string, unknown>): unknown {
   const given = raw['token'] === null ? { ...raw, token: '' } : raw
   try {
-    return wantedUpdate({ raw, given } as Parameters<typeof wantedUpdate>[0], {
+    return parseUpdate({ raw, given } as Parameters<typeof parseUpdate>[0], {
       plainEndpoints: false,
     })
   } catch (error) {

@@ -57,15 +57,15 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     'what is wrong; what to do next',
   ],
-  restMissing: [
-    fault.restMissing(7, 6),
+  handoverIncomplete: [
+    fault.handoverIncomplete(7, 6),
     'busy',
     'the primary’s journal ends at position 7, and nothing beyond 6 comes; repeat this later, or use force',
   ],
-  restUnusable: [
-    fault.restUnusable('a staged cell is not there'),
+  handoverUnusable: [
+    fault.handoverUnusable('a staged journal entry is not there'),
     'busy',
-    'what has been received cannot be applied: a staged cell is not there; repeat this later, or use force',
+    'what has been received cannot be applied: a staged journal entry is not there; repeat this later, or use force',
   ],
   syncBegan: [
     fault.syncBegan(),

@@ -8,10 +8,10 @@ import type { Follower } from '../../../../shared/replication/secondary/follower
 // When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
 // `comparison.alone.test.ts`.
 
-const LIFE = 'a life'
+const TREE_ID = 'a life'
 const START = 1_800_000_000_000
 const synced: SyncSegment = {
-  ...{ hold: 3, life: LIFE, what: 'all', start: 5, line: [['000001.aaaaaaaaaaaa', 1]] },
+  ...{ incarnation: 3, treeId: TREE_ID, what: 'all', start: 5, lineage: [['000001.aaaaaaaaaaaa', 1]] },
   ...{ phase: 'closed', seen: 9, compare: true },
 }
 
@@ -27,7 +27,7 @@ let looks: { own: number; theirs: number }
 
 beforeEach(() => {
   now = START
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
   segments = Array.from({ length: 16 }, () => synced)
   made = lastEnded(START / 1000)
   looks = { own: 0, theirs: 0 }
@@ -36,8 +36,8 @@ beforeEach(() => {
 /** A secondary whose tree is the primary's, as far as the hashes of pages tell. */
 const newFollower = (): Follower =>
   ({
-    life: LIFE,
-    handsOff: false,
+    treeId: TREE_ID,
+    roleChangePending: false,
     own: {
       clock: { now: () => now },
       journal: {
@@ -91,9 +91,12 @@ describe('nothing is compared', () => {
     ['while a sync has not ended', () => segments.splice(4, 1, { ...synced, phase: 'source' })],
     [
       'after a sync of a tree that is not there any more',
-      () => segments.splice(4, 1, { ...synced, life: 'x' }),
+      () => segments.splice(4, 1, { ...synced, treeId: 'x' }),
     ],
-    ['before the journal is replayed behind what was fetched', () => Object.assign(head, { dirty: 'all' })],
+    [
+      'before the journal is replayed behind what was fetched',
+      () => Object.assign(head, { unfinishedSync: 'all' }),
+    ],
     ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],
   ])('%s', async (_, set) => {
     set()
@@ -102,7 +105,7 @@ describe('nothing is compared', () => {
   })
 
   test('where this cluster follows nobody, or its role changes, or may: nobody has looked yet', async () => {
-    for (const change of [{ link: undefined }, { handsOff: true }, { handsOff: undefined }])
+    for (const change of [{ link: undefined }, { roleChangePending: true }, { roleChangePending: undefined }])
       await compared(Object.assign(newFollower(), change))
     expect(looks).toEqual({ own: 0, theirs: 0 })
   })

@@ -10,7 +10,7 @@ import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
 // What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
 // fetched where they still differ, and given up in the end.
 
-const LIFE = 'a life'
+const TREE_ID = 'a life'
 const NOW = 1_800_000_000_000
 const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${index}` })
 
@@ -22,7 +22,7 @@ let begun: object[]
 let comparison: Comparison
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
   counted = undefined
   asked = []
   begun = []
@@ -32,7 +32,7 @@ beforeEach(() => {
 const buckets = new Map<string, string[]>()
 for (let index = 0; index < MOST_COMPARED + 500; index++) {
   const { kind, pk, sk } = at(index)
-  const bucket = bucketText(bucketOf(LIFE, kind, pk, sk)).replace(`t#${LIFE}#`, '')
+  const bucket = bucketText(bucketOf(TREE_ID, kind, pk, sk)).replace(`t#${TREE_ID}#`, '')
   const line = JSON.stringify([kind, pk, sk, 'leaf', null])
   buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
 }
@@ -40,8 +40,14 @@ for (let index = 0; index < MOST_COMPARED + 500; index++) {
 /** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
 const newFollower = (): Follower =>
   ({
-    ...{ life: LIFE, linkName: 'a link', handsOff: false, comparison, told: { state: 'idle', synced: 0 } },
-    source: { epoch: head.epoch, line: head.line, seq: 12, frontier: 12 },
+    ...{
+      treeId: TREE_ID,
+      linkName: 'a link',
+      roleChangePending: false,
+      comparison,
+      reported: { state: 'idle', synced: 0 },
+    },
+    source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
     own: {
       clock: { now: () => NOW },
@@ -90,10 +96,10 @@ async function compared(follower: Follower): Promise<string> {
 test('keys are judged once all is applied that the primary had when it was asked, and not before', async () => {
   const follower = newFollower()
   expect(await compared(follower)).toBe('waiting')
-  Object.assign(head, { seq: 12, done: 11 })
+  Object.assign(head, { last: 12, applied: 11 })
   expect(await compared(follower)).toBe('waiting')
   expect([asked, counted]).toEqual([[1], undefined])
-  Object.assign(head, { done: 12 })
+  Object.assign(head, { applied: 12 })
   await compared(follower)
   expect(asked).toEqual([1, 1])
   expect(counted?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
@@ -101,7 +107,7 @@ test('keys are judged once all is applied that the primary had when it was asked
 
 test('at most ten thousand keys are asked for, a hundred at a time', async () => {
   Object.assign(comparison, { pages: [...allPages], suspects: [] })
-  Object.assign(head, { seq: 12, done: 12 })
+  Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
   // each of them twice: when it is looked at, and when it is judged
   expect(asked).toEqual(Array.from({ length: (2 * MOST_COMPARED) / 100 }, () => 100))
@@ -110,14 +116,14 @@ test('at most ten thousand keys are asked for, a hundred at a time', async () =>
 describe('keys that differ', () => {
   const known = (count: number, rounds: number): void => {
     const keys = Array.from({ length: count }, (_, index) => ({ ...at(index), rounds, at: NOW }))
-    counted = { life: LIFE, link: 'a link', keys }
+    counted = { treeId: TREE_ID, link: 'a link', keys }
   }
   const concluded = async (found: number) => {
     const follower = newFollower()
     comparison.suspects = []
     comparison.found = Array.from({ length: found }, (_, index) => at(index))
     const progress = await compared(follower)
-    return { progress, state: follower.comparison, fault: follower.told.fault }
+    return { progress, state: follower.comparison, fault: follower.reported.fault }
   }
 
   test('are fetched by another sync, and the comparison is over', async () => {

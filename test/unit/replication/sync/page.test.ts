@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { limbsOf, placed } from '../../../../shared/journal/tree.ts'
+import { limbsOf, placeInTree } from '../../../../shared/journal/tree.ts'
 import { pageElements } from '../../../../shared/replication/sync/page.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { LIFE, nameOf, type Place, policyAt, writer } from '../../../builders/journal.ts'
+import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders/journal.ts'
 
 const x = policyAt('x')
 
@@ -17,11 +17,11 @@ const states = (place: Place) => {
 }
 
 const elements = (item: StoredItem | undefined, own: StoredItem | undefined) =>
-  pageElements(LIFE, [{ place: x, item }], [own], 0)
+  pageElements(TREE_ID, [{ place: x, item }], [own], 0)
 
 describe('what a sync writes', () => {
   const { first, second } = states(x)
-  const mine = (item: StoredItem) => placed(item, LIFE)
+  const mine = (item: StoredItem) => placeInTree(item, TREE_ID)
 
   test('an item that is missing here is stored, in the own tree, and summed; no mark is touched', () => {
     const [item, bucket, ...more] = elements(second, undefined)
@@ -50,7 +50,7 @@ describe('what a sync writes', () => {
   })
 
   test('an item of another life is in no sum: it is taken over, and none leaves', () => {
-    const [item, bucket] = elements(second, placed(second, 'before'))
+    const [item, bucket] = elements(second, placeInTree(second, 'before'))
     expect(item).toEqual({ item: x, put: mine(second), if: { rev: second.rev } })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })
   })

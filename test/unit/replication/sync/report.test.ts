@@ -2,42 +2,44 @@ import { describe, expect, test } from 'vitest'
 import { keysIn, reportParts } from '../../../../shared/replication/sync/report.ts'
 import { policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 
-const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', cut: 3 }
+const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', forkPoint: 3 }
 const [x, y] = [policyAt('x'), tokenAt('y')]
 
 describe('a report of what a rewind takes away', () => {
-  test('names cells, keys and items as they were stored, and no empty cell', () => {
-    const { commit, cells } = writer()
+  test('names journal entries, keys and items as they were stored, and no empty journal entry', () => {
+    const { commit, entries } = writer()
     commit(5, [x, '1'], [y, '1', 99])
     commit(6, [x, null])
     const noop = { epoch: '000001.aaaaaaaaaaaa', seq: 3, id: '', at: 7, body: [], noop: true } as const
-    const [part, ...more] = reportParts(facts, [...cells, noop], [])
+    const [part, ...more] = reportParts(facts, [...entries, noop], [])
     expect(more).toEqual([])
     expect(part).toMatchObject({ ...facts, keys: [] })
-    expect(part?.cells.map(({ pos, at, changes }) => [pos, at, changes.map(one => 'item' in one)])).toEqual([
-      ['000001.aaaaaaaaaaaa/000000000001', 5, [true, true]],
-      ['000001.aaaaaaaaaaaa/000000000002', 6, [false]],
-    ])
-    expect(part?.cells[0]?.changes[0]?.item).toMatchObject({ data: { value: '1' } })
+    expect(part?.entries.map(({ pos, at, changes }) => [pos, at, changes.map(one => 'item' in one)])).toEqual(
+      [
+        ['000001.aaaaaaaaaaaa/000000000001', 5, [true, true]],
+        ['000001.aaaaaaaaaaaa/000000000002', 6, [false]],
+      ],
+    )
+    expect(part?.entries[0]?.changes[0]?.item).toMatchObject({ data: { value: '1' } })
   })
 
-  test('names each key once, those of cells and those that are dirty besides', () => {
-    const { commit, cells } = writer()
+  test('names each key once, those of journal entries and those that a sync may have touched besides', () => {
+    const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
-    expect(keysIn(reportParts(facts, cells, [y, x]))).toEqual([x, y])
+    expect(keysIn(reportParts(facts, entries, [y, x]))).toEqual([x, y])
   })
 
   test('is one part even when nothing is lost', () => {
-    expect(reportParts(facts, [], [])).toEqual([{ ...facts, cells: [], keys: [] }])
+    expect(reportParts(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
   })
 
   test('comes in parts that fit into items, and the whole names everything', () => {
-    const { commit, cells } = writer()
+    const { commit, entries } = writer()
     const places = Array.from({ length: 200 }, (_, index) => policyAt(`p${index}`))
     for (const place of places) commit(0, [place, 'v'.repeat(3000)])
     commit(0, [policyAt('huge'), 'v'.repeat(300_000)])
-    const parts = reportParts(facts, cells, places)
+    const parts = reportParts(facts, entries, places)
     expect(parts.length).toBeGreaterThan(5)
     for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(130_000)
     expect(keysIn(parts).length).toBe(201)
@@ -45,6 +47,6 @@ describe('a report of what a rewind takes away', () => {
 
   test('what is no kind of item is not fetched', () => {
     const keys = [{ kind: 'nonsense', pk: 'a', sk: 'b' }]
-    expect(keysIn([{ ...facts, cells: [], keys }])).toEqual([])
+    expect(keysIn([{ ...facts, entries: [], keys }])).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bucketUpdate } from '../../../../../shared/adapters/aws/storage/buckets.ts'
-import { forgotten } from '../../../../../shared/journal/generation.ts'
+import { isForgotten } from '../../../../../shared/journal/generation.ts'
 import { markText } from '../../../../../shared/journal/position.ts'
 import type { Limbs } from '../../../../../shared/journal/tree.ts'
 
@@ -20,7 +20,7 @@ test('an update of a bucket drops forgotten sums only where it adds to those of 
   expect(turns.map(names => names.length)).toEqual([9, 9, 9])
   const generations = new Set(turns.flat().map(name => Number(/^g(\d+)_/.exec(name)?.[1])))
   expect(generations.size).toBe(9)
-  expect([...generations].every(generation => forgotten(generation, NOW))).toBe(true)
+  expect([...generations].every(generation => isForgotten(generation, NOW))).toBe(true)
 })
 
 test('an update does not drop what it adds to, though it may have been forgotten since its sums were made', () => {

@@ -5,7 +5,7 @@ import { type Position, posText } from './position.ts'
 import type { Leaf } from './tree.ts'
 
 /** What a commit did to one item. */
-export interface CellChange {
+export interface EntryChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
@@ -18,20 +18,20 @@ export interface CellChange {
 }
 
 /** A place of the journal: all changes of one commit, or nothing. Written once. */
-export interface Cell extends Position {
+export interface JournalEntry extends Position {
   /** of the commit, random; empty where nothing was written */
   readonly id: string
   /** epoch milliseconds */
   readonly at: number
-  readonly body: readonly CellChange[]
+  readonly body: readonly EntryChange[]
   /** nothing was written at this position, and nothing ever will be */
   readonly noop?: true
   /** the Merkle root that the owner noted here */
   readonly root?: string
 }
 
-/** A cell that closes a hole. */
-export const noopCell = ({ epoch, seq }: Position, at: number): Cell => ({
+/** A journal entry that closes a hole. */
+export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry => ({
   epoch,
   seq,
   id: '',
@@ -40,8 +40,8 @@ export const noopCell = ({ epoch, seq }: Position, at: number): Cell => ({
   noop: true,
 })
 
-/** Whether two cells say the same: what was staged twice, or committed by one whose answer was lost. */
-export const sameCell = (a: Cell, b: Cell): boolean =>
+/** Whether two journal entries say the same: what was staged twice, or committed by one whose answer was lost. */
+export const sameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
   a.epoch === b.epoch && a.seq === b.seq && a.id === b.id && a.noop === b.noop
 
 type Packed = [kind: Kind, pk: string, sk: string, prev: PackedLeaf, next: PackedLeaf, item: object | null]
@@ -50,8 +50,8 @@ type PackedLeaf = [leaf: string, gen: number | null] | null
 const packLeaf = (leaf: Leaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
 const leafOf = (packed: PackedLeaf): Leaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
 
-/** The changes of a commit as a cell holds them: deflated JSON, without what follows from the rest. */
-export function encodeBody(body: readonly CellChange[]): Buffer {
+/** The changes of a commit as a journal entry holds them: deflated JSON, without what follows from the rest. */
+export function encodeBody(body: readonly EntryChange[]): Buffer {
   const packed = body.map(({ kind, pk, sk, prev, next, item }): Packed => {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
     return [kind, pk, sk, packLeaf(prev), packLeaf(next), item ? rest : null]
@@ -64,9 +64,9 @@ const LARGEST_BODY = 16 * 2 ** 20
 
 /**
  * The changes of a commit as they were made.
- * @throws Error for what no cell holds, and for what inflates beyond all measure
+ * @throws Error for what no journal entry holds, and for what inflates beyond all measure
  */
-export function decodeBody(body: Uint8Array, position: Position): CellChange[] {
+export function decodeBody(body: Uint8Array, position: Position): EntryChange[] {
   const text = inflateRawSync(body, { maxOutputLength: LARGEST_BODY }).toString('utf8')
   return (JSON.parse(text) as Packed[]).map(([kind, pk, sk, before, after, rest]) => {
     const [prev, next] = [leafOf(before), leafOf(after)]

@@ -3,8 +3,8 @@ import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
-import { storing } from '../../journal/storing.ts'
-import { claimMembership } from '../../link/admin/claim.ts'
+import { toElements } from '../../journal/to-elements.ts'
+import { renewMembership } from '../../link/admin/renew-membership.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
@@ -13,36 +13,42 @@ import { defined } from '../../values/defined.ts'
 import { endsDiffer, noSecondaryNow, syncBegan } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { newFollower } from '../secondary/new-follower.ts'
-import { readyHead } from './ready-head.ts'
+import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt } from './stand.ts'
 
 /**
  * Takes over: in one transaction the journal is this cluster's own, in an epoch of its own, the record says primary,
  * and the change of role is noted to be told. It comes about once, or not at all.
  */
-export const claim: OperationStep = async (run, id) => {
+export const takeOver: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'claim')
   if (!stand) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
   if (!follower) throw noSecondaryNow()
-  const ready = await readyHead(ports, follower, stand)
+  const ready = await prepareHead(ports, follower, stand)
   if (!ready) return AGAIN
   checkWhole(ready.head, stand.promotion)
-  return claimed(run, stand, ready.head, ready.warnings)
+  return commitTakeOver(run, stand, ready.head, ready.warnings)
 }
 
 /** Without force nothing may be missing. @throws OperationFailed */
 export function checkWhole(
-  { dirty, until, seq, epoch }: Pick<Head, 'dirty' | 'until' | 'seq' | 'epoch'>,
+  {
+    unfinishedSync,
+    replayUntil,
+    last,
+    epoch,
+  }: Pick<Head, 'unfinishedSync' | 'replayUntil' | 'last' | 'epoch'>,
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (dirty !== null || until > 0) throw syncBegan()
-  if (end && (end.seq !== seq || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq }))
+  if (unfinishedSync !== null || replayUntil > 0) throw syncBegan()
+  if (end && (end.seq !== last || end.epoch !== epoch))
+    throw endsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
-async function claimed(
+async function commitTakeOver(
   run: OperationRun,
   stand: PromotionStand,
   head: Head,
@@ -50,10 +56,10 @@ async function claimed(
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = stand
-  const { n, mode, hold, seq, done, epoch: last, dirty } = head
+  const { maxEpoch, mode, incarnation, last: seq, applied, epoch: last, unfinishedSync } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
-  const membership = await claimMembership(ports, record.data, epoch)
+  const membership = await renewMembership(ports, record.data, epoch)
   const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
@@ -79,8 +85,11 @@ async function claimed(
   const { force } = promotion
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
-    { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
-    ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
+    {
+      head: headAfterTakeOver(head, epoch),
+      expect: { mode, incarnation, last: seq, applied, epoch: last, maxEpoch, unfinishedSync },
+    },
+    ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]
   const result = await ports.journal.transact(elements)
@@ -90,27 +99,37 @@ async function claimed(
 }
 
 /**
- * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the heir of its own,
+ * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the successor of its own,
  * which may have taken over long ago without being heard of.
  */
 export function nextEpoch(
-  { n, mode, epoch, heir }: Pick<Head, 'n' | 'mode' | 'epoch' | 'heir'>,
+  { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
   seen: readonly (Epoch | undefined)[],
   cluster: string,
 ): Epoch {
-  const ofHeir = mode === 'closed' && heir !== '' ? epochNumber(epoch) + 1 : 0
-  return epochName(Math.max(n, ofHeir, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+  const ofSuccessor = mode === 'closed' && successor !== '' ? epochNumber(epoch) + 1 : 0
+  return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
 }
 
 /** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {
-  const known = line.filter(([, start]) => start <= seq)
+export function headAfterTakeOver(
+  { lineage, last, incarnation, unfinishedSync }: Head,
+  epoch: Epoch,
+): Partial<Head> {
+  const known = lineage.filter(([, start]) => start <= last)
   return {
-    ...{ mode: 'writing', epoch, own: epoch, n: epochNumber(epoch), hold: hold + 1, done: seq },
-    ...{ until: 0, dirty: null, dirtyFrom: '' },
-    ...(dirty === null
-      ? { line: withEpoch(known, epoch, seq + 1) }
-      : { line: [[epoch, seq + 1]], from: seq }),
+    ...{
+      mode: 'writing',
+      epoch,
+      own: epoch,
+      maxEpoch: epochNumber(epoch),
+      incarnation: incarnation + 1,
+      applied: last,
+    },
+    ...{ replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+    ...(unfinishedSync === null
+      ? { lineage: withEpoch(known, epoch, last + 1) }
+      : { lineage: [[epoch, last + 1]], retainedFrom: last }),
   }
 }
 

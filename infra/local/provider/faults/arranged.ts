@@ -6,7 +6,7 @@ import type { Limit } from './limits.ts'
 import type { LogGroups } from './log-groups.ts'
 
 /** What tests arrange and observe; never written to the state file. */
-export interface Drills {
+export interface Arranged {
   /** In the order they were arranged. */
   faults: Fault[]
   held: HeldCalls
@@ -21,7 +21,7 @@ export interface Drills {
 }
 
 /** Nothing arranged, nothing observed. */
-export const newDrills = (): Drills => ({
+export const nothingArranged = (): Arranged => ({
   faults: [],
   held: new Map(),
   limits: [],

@@ -1,7 +1,7 @@
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 
-const MINUTE = 60_000
+const MINUTE_MS = 60_000
 
 /**
  * How many executions an operation may have had by now. One that ended without ending its operation is followed by
@@ -9,7 +9,7 @@ const MINUTE = 60_000
  * @param age milliseconds since the operation began
  */
 export function executionsBy(age: number): number {
-  const minutes = Math.floor(age / MINUTE)
+  const minutes = Math.floor(age / MINUTE_MS)
   return minutes < 1 ? 1 : 2 + Math.floor(Math.log2(minutes))
 }
 
@@ -18,7 +18,7 @@ export function executionsBy(age: number): number {
  * start the workflow, and one whose workflow came to a bad end without saying so. While one of its executions runs,
  * nothing happens.
  */
-export async function tendOperation({
+export async function maintainOperation({
   store,
   clock,
   workflows,

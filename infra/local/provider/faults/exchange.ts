@@ -16,16 +16,16 @@ export interface Exchange extends FaultFacts {
 }
 
 /** Answers a request under the arranged faults and logs what came of it. */
-export async function answerUnderDrill(
+export async function answerUnderFault(
   aws: ImitatedAws,
   exchange: Exchange,
   perform: () => Promise<HttpAnswer>,
 ): Promise<WireOutcome> {
   const at = new Date(aws.now()).toISOString()
-  const fault = takeFault(aws.drills.faults, exchange)
+  const fault = takeFault(aws.arranged.faults, exchange)
   const outcome = fault === undefined ? await perform() : await strike(aws, fault, exchange, perform)
   const { service, action, account, region, principalArn, request } = exchange
-  recordCall(aws.drills.calls, {
+  recordCall(aws.arranged.calls, {
     at,
     service,
     action,
@@ -41,14 +41,14 @@ export async function answerUnderDrill(
 }
 
 async function strike(
-  { drills }: ImitatedAws,
+  { arranged }: ImitatedAws,
   fault: Fault,
   exchange: Exchange,
   perform: () => Promise<HttpAnswer>,
 ): Promise<WireOutcome> {
   const lost = fault.when === 'after' ? await perform() : undefined
   if (fault.delayMs > 0) await sleep(fault.delayMs)
-  if (fault.kind === 'hold') await hold(drills.held, fault)
+  if (fault.kind === 'hold') await hold(arranged.held, fault)
   if (fault.kind === 'delay' || fault.kind === 'hold') return lost ?? perform()
   if (fault.kind === 'reset') return 'reset'
   return fault.kind === 'answer' ? rawAnswer(fault) : exchange.refuse(errorOf(fault))

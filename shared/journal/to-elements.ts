@@ -7,7 +7,7 @@ import type { Element } from './journal.ts'
  * Changes that are made in one transaction with the head: a commit never holds that. All items get one revision.
  * @throws Error for a change that stores nothing, or whatever is there
  */
-export function storing<const C extends readonly Change[]>(
+export function toElements<const C extends readonly Change[]>(
   changes: C,
   entropy: Pick<Entropy, 'bytes'>,
 ): { [I in keyof C]: Element } {

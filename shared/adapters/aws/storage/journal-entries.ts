@@ -1,11 +1,11 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { type Cell, sameCell } from '../../../journal/cell.ts'
 import type { Transacted } from '../../../journal/journal.ts'
-import { epochAt, type Line, type Position } from '../../../journal/position.ts'
+import { type JournalEntry, sameEntry } from '../../../journal/journal-entry.ts'
+import { epochAt, type Lineage, type Position } from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { attempted } from './attempts.ts'
-import { cellFrom, cellItems, cellKey, type Part, partKeys, partsOf, writesOf } from './elements.ts'
+import { entryFrom, entryItems, entryKey, type Part, partKeys, partsOf, writesOf } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
 
@@ -15,35 +15,35 @@ const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }):
   sk,
 })
 
-/** The cells of all positions behind `after` up to `to`; undefined where there is none. */
-export async function readCells(
+/** The journal entries of all positions behind `after` up to `to`; undefined where there is none. */
+export async function readEntries(
   engine: Engine,
-  line: Line,
+  lineage: Lineage,
   after: number,
   to: number,
-): Promise<(Cell | undefined)[]> {
+): Promise<(JournalEntry | undefined)[]> {
   const { tables, get } = engine
   const positions = Array.from({ length: Math.max(0, to - after) }, (_, index) => {
     const seq = after + 1 + index
-    return { epoch: epochAt(line, seq), seq }
+    return { epoch: epochAt(lineage, seq), seq }
   })
-  const items = await get(positions.map(position => inCluster(tables, cellKey(position))))
+  const items = await get(positions.map(position => inCluster(tables, entryKey(position))))
   const found = positions.flatMap(position => {
-    const item = items.get(nameOf(inCluster(tables, cellKey(position))))
+    const item = items.get(nameOf(inCluster(tables, entryKey(position))))
     return item ? [{ position, item }] : []
   })
-  const bySeq = new Map((await withParts(engine, found)).map(cell => [cell.seq, cell]))
+  const bySeq = new Map((await withParts(engine, found)).map(entry => [entry.seq, entry]))
   return positions.map(({ seq }) => bySeq.get(seq))
 }
 
 /**
- * Cells of which the first items were read; those of several items get the others. The engine removes old items one
- * by one: a cell that has lost one of its own is no longer there.
+ * Journal entries of which the first items were read; those of several items get the others. The engine removes old items one
+ * by one: a journal entry that has lost one of its own is no longer there.
  */
 async function withParts(
   { tables, get }: Engine,
   found: readonly { position: Position; item: Raw }[],
-): Promise<Cell[]> {
+): Promise<JournalEntry[]> {
   const keysOf = (position: Position, item: Raw) =>
     partKeys(position, partsOf(item)).map(at => inCluster(tables, at))
   const keys = found.flatMap(({ position, item }) => keysOf(position, item))
@@ -51,23 +51,26 @@ async function withParts(
   return found.flatMap(({ position, item }) => {
     const rest = keysOf(position, item).map(at => parts.get(nameOf(at)))
     const there = rest.filter(part => part !== undefined)
-    return there.length === rest.length ? [cellFrom(position, item, there)] : []
+    return there.length === rest.length ? [entryFrom(position, item, there)] : []
   })
 }
 
-/** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
-export async function writeCell(engine: Engine, cell: Cell): Promise<'done' | 'conflict' | Cell> {
-  const result = await attemptCell(engine, cell)
+/** Stores a journal entry where there is none, or tells which one there is; the same one counts as stored. */
+export async function writeEntry(
+  engine: Engine,
+  entry: JournalEntry,
+): Promise<'done' | 'conflict' | JournalEntry> {
+  const result = await attemptEntry(engine, entry)
   if (result === 'again' || result === 'conflict') return 'conflict'
   if (result === 'done' || 'value' in result) return 'done'
-  const [there] = await readCells(engine, [[cell.epoch, 0]], cell.seq - 1, cell.seq)
+  const [there] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
   if (!there) return 'conflict'
-  return sameCell(there, cell) ? 'done' : there
+  return sameEntry(there, entry) ? 'done' : there
 }
 
-async function attemptCell(engine: Engine, cell: Cell) {
-  const items = cellItems(cell)
-  if (items.length > 1) return transactParts(engine, [{ cell }])
+async function attemptEntry(engine: Engine, entry: JournalEntry) {
+  const items = entryItems(entry)
+  if (items.length > 1) return transactParts(engine, [{ entry }])
   const put = new PutCommand({
     TableName: engine.tables.cluster,
     Item: items[0],

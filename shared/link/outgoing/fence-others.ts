@@ -7,15 +7,15 @@ import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import { type Known, knownOf } from '../admin/known.ts'
+import { type Known, readKnown } from '../admin/known.ts'
 import type { Carry, CarryTo } from '../carry.ts'
 import { signCall } from '../envelope.ts'
-import { vouched } from '../membership.ts'
+import { addVouchers } from '../membership.ts'
 import { forms } from '../messages.ts'
 import { keysOf, type LinkPair } from '../pair.ts'
 import { type FenceAnswer, judgeFence } from './fence-answer.ts'
 
-export type ChasePorts = Pick<
+export type FencingPorts = Pick<
   Ports,
   'store' | 'journal' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'
 >
@@ -23,7 +23,7 @@ export type ChasePorts = Pick<
 /** Milliseconds between two times at which others are told, behind a promotion. */
 const QUICK_MS = 2000
 /** Milliseconds that one cluster may take later: commits refuse a cluster record that was read 20 s before. */
-const PATIENCE_MS = 10_000
+const FENCE_TIMEOUT_MS = 10_000
 /** How often a cluster that has asked looks whether it was told to end. */
 const LOOK_MS = 50
 const NONCE = 16
@@ -36,7 +36,7 @@ const LONGEST_TEXT = 300
  * shown at once. Every two seconds for ten minutes behind a promotion, else once; nothing where this cluster is no primary.
  * @param deadline epoch milliseconds: until then
  */
-export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): Promise<void> {
+export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
   const { clock } = ports
   for (;;) {
     const began = clock.now()
@@ -51,7 +51,7 @@ export async function chase(ports: ChasePorts, to: CarryTo, deadline: number): P
  * What a primary does before it serves anybody when it has been away: it asks everybody it knows, at once, and waits for
  * as long as two seconds to be told that another one came after it. Then it goes on, for the others may be gone for good.
  */
-export async function askBeforeServing(ports: ChasePorts, to: CarryTo): Promise<void> {
+export async function askBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + QUICK_MS
   const { answered } = await askAround(ports, to, 'all')
@@ -73,13 +73,13 @@ interface Round {
 const NOTHING: Round = { again: false, learnt: false, answered: false }
 
 /** Asks once, all at once. @param whom `all`: whatever they said before, and although they are heard */
-async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
+async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
   const { store, clock, log } = ports
   const readAt = clock.now()
   const [record, fences, promoted] = await store.read([key('cluster'), key('fences'), key('promoted')])
   if (record?.data.mode !== 'primary') return NOTHING
   const quick = isNewlyPromoted(promoted?.data, readAt)
-  const known = await knownOf(record.data, ports, whom)
+  const known = await readKnown(record.data, ports, whom)
   const before = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
   const chain = known.self?.data.statements.length ?? 0
   const due = known.addresses.filter(one => whom === 'all' || isDue(before[one], chain))
@@ -87,7 +87,7 @@ async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): P
   if (due.length === 0 && kept.length === Object.keys(before).length) return NOTHING
   const claimant = await claimantOf(record.data, known, ports)
   if (!claimant) return NOTHING
-  const patience = quick || whom === 'all' ? QUICK_MS : PATIENCE_MS
+  const patience = quick || whom === 'all' ? QUICK_MS : FENCE_TIMEOUT_MS
   const answers = await Promise.all(
     due.map(async address => ({
       address,
@@ -98,7 +98,7 @@ async function askAround(ports: ChasePorts, to: CarryTo, whom: 'due' | 'all'): P
   const changed = Object.entries(asked).filter(([address, one]) => before[address] !== one)
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
   const next: Fences = { epoch: claimant.head.epoch, asked }
-  const mine = vouched(known.self?.data, {
+  const mine = addVouchers(known.self?.data, {
     vouchers: answers.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: answers.flatMap(({ addresses }) => addresses),
   })
@@ -158,7 +158,7 @@ interface Showing extends Known {
 async function claimantOf(
   { id, set, link, epoch }: ClusterRecord,
   known: Known,
-  { journal, cipher }: Pick<ChasePorts, 'journal' | 'cipher'>,
+  { journal, cipher }: Pick<FencingPorts, 'journal' | 'cipher'>,
 ): Promise<Showing | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
@@ -169,17 +169,17 @@ async function ask(
   { set, id, head, pair, self, home, addresses: others, keys }: Showing,
   carry: Carry,
   patience: number,
-  { clock, entropy, deployment }: Pick<ChasePorts, 'clock' | 'entropy' | 'deployment'>,
+  { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceAnswer & { heard: boolean }> {
-  const { epoch, line } = head
+  const { epoch, lineage } = head
   const chain = self?.data.statements ?? []
   const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster: id, key: own, epoch, line, chain, addresses })
+  const body = forms.Fence.question.write({ cluster: id, key: own, epoch, lineage, chain, addresses })
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {
-    const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), patience)
+    const answer = await carry('Fence', signCall('Fence', { set, from: id, lineage }, body, means), patience)
     const judged = judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
     return { ...judged, addresses: memberAddresses(judged.addresses, deployment), heard: true }
   } catch (error) {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { afterEach, expect, test, vi } from 'vitest'
-import { cellItems } from '../../../../../shared/adapters/aws/storage/elements.ts'
+import { entryItems } from '../../../../../shared/adapters/aws/storage/elements.ts'
 import type { Raw } from '../../../../../shared/adapters/aws/storage/expressions.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
-import type { Cell } from '../../../../../shared/journal/cell.ts'
+import type { JournalEntry } from '../../../../../shared/journal/journal-entry.ts'
 import { leafIn } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
@@ -28,8 +28,8 @@ function journalOver(items: readonly Raw[]) {
 }
 afterEach(() => vi.restoreAllMocks())
 
-/** A cell at a position; a long one takes three items. */
-const cellAt = (seq: number, long: boolean): Cell => {
+/** A journal entry at a position; a long one takes three items. */
+const entryAt = (seq: number, long: boolean): JournalEntry => {
   const item = {
     kind: 'policy',
     pk: 'policy',
@@ -48,18 +48,18 @@ const cellAt = (seq: number, long: boolean): Cell => {
     body: [{ kind: 'policy', pk: 'policy', sk: 'dev', prev: null, next: leafIn(item), item }],
   }
 }
-const cells = [cellAt(1, false), cellAt(2, true), cellAt(3, false)]
-const items = cells.flatMap(cellItems)
+const entries = [entryAt(1, false), entryAt(2, true), entryAt(3, false)]
+const items = entries.flatMap(entryItems)
 
-test('a cell of several items is read as it was written', async () => {
+test('a journal entry of several items is read as it was written', async () => {
   expect(items).toHaveLength(5)
-  expect(await journalOver(items).cells([['e', 0]], 0, 4)).toEqual([...cells, undefined])
+  expect(await journalOver(items).entries([['e', 0]], 0, 4)).toEqual([...entries, undefined])
 })
 
-test('a cell that the engine has begun to remove is not there, and its neighbours are', async () => {
+test('a journal entry that the engine has begun to remove is not there, and its neighbours are', async () => {
   for (const gone of items.slice(1, 4)) {
     const rest = items.filter(item => item !== gone)
-    const found = await journalOver(rest).cells([['e', 0]], 0, 3)
-    expect(found.map(cell => cell?.seq)).toEqual([1, undefined, 3])
+    const found = await journalOver(rest).entries([['e', 0]], 0, 3)
+    expect(found.map(entry => entry?.seq)).toEqual([1, undefined, 3])
   }
 })

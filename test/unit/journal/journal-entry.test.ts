@@ -1,20 +1,20 @@
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import {
-  type Cell,
-  type CellChange,
-  decodeBody,
-  encodeBody,
-  noopCell,
-  sameCell,
-} from '../../../shared/journal/cell.ts'
 import { firstHead } from '../../../shared/journal/head.ts'
+import {
+  decodeBody,
+  type EntryChange,
+  encodeBody,
+  type JournalEntry,
+  noopEntry,
+  sameEntry,
+} from '../../../shared/journal/journal-entry.ts'
 import { posText } from '../../../shared/journal/position.ts'
 
 const at = { epoch: '000001.aaaaaaaaaaaa', seq: 7 }
 const leaf = { leaf: 'A'.repeat(43), gen: 5000 }
 const key = { kind: 'token', pk: 'token#x', sk: 'token' } as const
-const body: CellChange[] = [
+const body: EntryChange[] = [
   {
     ...key,
     prev: null,
@@ -33,7 +33,7 @@ const body: CellChange[] = [
   { ...key, sk: 'wrapped', prev: { ...leaf, gen: null }, next: null, item: null },
 ]
 
-describe('the body of a cell', () => {
+describe('the body of a journal entry', () => {
   test('is read back as it was written, but for the bucket, which is each cluster’s own', () => {
     const [first] = body
     if (!first?.item) throw new Error('no item')
@@ -50,14 +50,14 @@ describe('the body of a cell', () => {
   ])('%s is refused', (_, bytes) => expect(() => decodeBody(bytes, at)).toThrow())
 })
 
-describe('a cell', () => {
-  const cell: Cell = { ...at, id: 'c', at: 1, body }
+describe('a journal entry', () => {
+  const entry: JournalEntry = { ...at, id: 'c', at: 1, body }
   test('is told by its commit', () => {
-    expect(sameCell(cell, { ...cell, at: 2 })).toBe(true)
-    expect(sameCell(cell, { ...cell, id: 'd' })).toBe(false)
-    expect(sameCell(cell, noopCell(at, 1))).toBe(false)
-    expect(sameCell(noopCell(at, 1), noopCell(at, 2))).toBe(true)
-    expect(sameCell(cell, { ...cell, seq: 8 })).toBe(false)
+    expect(sameEntry(entry, { ...entry, at: 2 })).toBe(true)
+    expect(sameEntry(entry, { ...entry, id: 'd' })).toBe(false)
+    expect(sameEntry(entry, noopEntry(at, 1))).toBe(false)
+    expect(sameEntry(noopEntry(at, 1), noopEntry(at, 2))).toBe(true)
+    expect(sameEntry(entry, { ...entry, seq: 8 })).toBe(false)
   })
 })
 
@@ -66,10 +66,10 @@ test('a journal begins before its first position, and nothing is to be made up f
     mode: 'writing',
     epoch: at.epoch,
     own: at.epoch,
-    seq: 0,
-    hold: 1,
-    line: [[at.epoch, 1]],
-    dirty: null,
-    n: 1,
+    last: 0,
+    incarnation: 1,
+    lineage: [[at.epoch, 1]],
+    unfinishedSync: null,
+    maxEpoch: 1,
   })
 })

@@ -3,7 +3,7 @@ import { isTermWorkDue } from './decide.ts'
 import { termFacts } from './facts.ts'
 
 /** Starts the job that encrypts anew, where there is something to do and nobody does it: once a minute. */
-export async function tendReencryption(
+export async function maintainReencryption(
   ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
 ): Promise<void> {
   const facts = await termFacts(ports)

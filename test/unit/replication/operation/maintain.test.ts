@@ -5,8 +5,8 @@ import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
 import { beginOperation, newOperation } from '../../../../shared/replication/manage/operate.ts'
+import { executionsBy, maintainOperation } from '../../../../shared/replication/operation/maintain.ts'
 import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
-import { executionsBy, tendOperation } from '../../../../shared/replication/operation/tend.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { memoryStore } from '../../support/memory-store.ts'
 
@@ -71,7 +71,7 @@ describe('an operation that holds the record', () => {
       beginOperation(operating, record, { name: 'activation', step: 'handshake' }, call),
     ).rejects.toThrow('the process died')
     const { started, workflows } = machines()
-    await tendOperation({ store, clock: at(BEGUN + 1000), workflows })
+    await maintainOperation({ store, clock: at(BEGUN + 1000), workflows })
     expect(started).toEqual([`activation ${ID} 0`])
   })
 
@@ -79,17 +79,17 @@ describe('an operation that holds the record', () => {
     const { store } = memoryStore([recordWith({ operation: ID }), operationWith()])
     const clock = at(BEGUN + 3 * MINUTE)
     const second = machines(['0'])
-    await tendOperation({ store, clock, workflows: second.workflows })
+    await maintainOperation({ store, clock, workflows: second.workflows })
     expect(second.started).toEqual([`activation ${ID} 0`, `activation ${ID} 1`])
     const none = machines(['0', '1', '2'])
-    await tendOperation({ store, clock, workflows: none.workflows })
+    await maintainOperation({ store, clock, workflows: none.workflows })
     expect(none.started).toHaveLength(3)
   })
 
   test('has nothing started where there is none', async () => {
     const { started, workflows } = machines()
-    await tendOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
-    await tendOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })
+    await maintainOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
+    await maintainOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })
     expect(started).toEqual([])
   })
 })
@@ -100,9 +100,9 @@ describe('the execution of an operation that has failed and holds the record sti
     ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled', failed: ID }],
     [
       'goes on with a wipe, from which there is no way back',
-      { mode: 'bootstrapping', life: ID },
+      { mode: 'bootstrapping', treeId: ID },
       'running',
-      { mode: 'bootstrapping', life: ID, operation: ID },
+      { mode: 'bootstrapping', treeId: ID, operation: ID },
     ],
   ] as const)('%s', async (_, more, status, expected) => {
     const { store, stored } = memoryStore([

@@ -6,11 +6,11 @@ import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
-export interface UnstampJob {
+export interface DetachJob {
   /** what stands below this position is of the journal that has ended */
   since: string
   /** of its tree; absent: unknown, and its sums stay */
-  life?: string | undefined
+  treeId?: string | undefined
   /** epoch milliseconds: until then somebody may still believe in the journal */
   notBefore: number
   at?: ScanPlace | undefined
@@ -23,22 +23,22 @@ export interface UnstampJob {
 const AT_ONCE = 16
 
 /** Gives plain items back after a journal has ended, then deletes the sums of its tree. */
-export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
-  const { since, life, dropped } = job
+export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult> {
+  const { since, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
-  const result = await unstamp(run, job)
-  if (result !== 'done') return { again: defined({ ...result.again, life }) }
-  return life === undefined ? 'done' : { again: { since, life, notBefore: 0, dropped: 0 } }
+  const result = await detach(run, job)
+  if (result !== 'done') return { again: defined({ ...result.again, treeId }) }
+  return treeId === undefined ? 'done' : { again: { since, treeId, notBefore: 0, dropped: 0 } }
 }
 
 /** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
-async function dropTree(run: JobRun, { life = '', dropped = 0, ...job }: UnstampJob): Promise<JobResult> {
+async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: DetachJob): Promise<JobResult> {
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
-  if (record?.data.life === life) return 'done'
-  const all = partitionsOf(life)
+  if (record?.data.treeId === treeId) return 'done'
+  const all = partitionsOf(treeId)
   for (let at = dropped; at < all.length; at += AT_ONCE) {
-    if (!hasTime(run)) return { again: { ...job, life, dropped: at } }
+    if (!hasTime(run)) return { again: { ...job, treeId, dropped: at } }
     await Promise.all(all.slice(at, at + AT_ONCE).map(pk => journal.dropPartition(pk)))
   }
   return 'done'
@@ -48,7 +48,7 @@ async function dropTree(run: JobRun, { life = '', dropped = 0, ...job }: Unstamp
  * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
  * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
  */
-async function unstamp(run: JobRun, job: UnstampJob): Promise<'done' | { again: Omit<UnstampJob, 'life'> }> {
+async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Omit<DetachJob, 'treeId'> }> {
   const { journal } = run.ports
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
@@ -57,18 +57,18 @@ async function unstamp(run: JobRun, job: UnstampJob): Promise<'done' | { again: 
     if (cluster?.record.mode !== 'disabled' || cluster.record.since !== job.since) return false
     const marked = items.filter(({ pos }) => pos !== undefined && pos < job.since)
     pass.found += marked.length
-    await journal.unstamp(marked)
+    await journal.detach(marked)
     return true
   })
   if (left === 'ended') return 'done'
   if (left) return { again: { ...job, at: left, pass } }
   if (pass.found > 0)
     return { again: { since: job.since, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
-  return forgotten(run, pass.seen)
+  return forgetTimes(run, pass.seen)
 }
 
 /** Entries of lists have lost their times for the engine: the hourly round is told that they follow no settings. */
-async function forgotten(run: JobRun, total: number): Promise<'done'> {
+async function forgetTimes(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])
   const lists = ['identity-accesslist', 'roletag-denylist'] as const
   const stamps = (mounts?.data.mounts ?? []).flatMap(({ accessor }) =>
@@ -76,7 +76,7 @@ async function forgotten(run: JobRun, total: number): Promise<'done'> {
   )
   const changes: Change[] = [
     ...stamps,
-    put(key('reindex'), { life: '', stage: 'done', done: total, total, late: 0 }),
+    put(key('reindex'), { treeId: '', stage: 'done', done: total, total, late: 0 }),
   ]
   for (const change of changes) {
     const cluster = await run.cluster()

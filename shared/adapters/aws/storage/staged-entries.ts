@@ -1,9 +1,9 @@
 import { BatchWriteCommand, type BatchWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
-import type { Cell } from '../../../journal/cell.ts'
-import { cellItems, cellKey } from './elements.ts'
-import { type Engine, nameOf, TRIES } from './engine.ts'
+import type { JournalEntry } from '../../../journal/journal-entry.ts'
+import { entryItems, entryKey } from './elements.ts'
+import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
 import type { Raw } from './expressions.ts'
-import { readCells, writeCell } from './journal-cells.ts'
+import { readEntries, writeEntry } from './journal-entries.ts'
 import { busy, sent } from './verdict.ts'
 
 /** Items that one call may store, and calls at once. */
@@ -11,40 +11,43 @@ const LARGEST_BATCH = 25
 const AT_ONCE = 8
 
 /**
- * Stores cells that another cluster has written, where there are none. Many go with one call, which costs what single
+ * Stores journal entries that another cluster has written, where there are none. Many go with one call, which costs what single
  * writes cost and knows no conditions: those that are there are looked for before.
  * @returns the first that stands there otherwise
  */
-export async function writeCells(engine: Engine, cells: readonly Cell[]): Promise<'done' | Cell> {
+export async function writeEntries(
+  engine: Engine,
+  entries: readonly JournalEntry[],
+): Promise<'done' | JournalEntry> {
   const { tables, get } = engine
-  const inCluster = (cell: Cell) => ({ table: tables.cluster, ...cellKey(cell) })
-  const found = await get(cells.map(inCluster))
-  const missing: Cell[] = []
-  for (const cell of cells) {
-    const there = found.get(nameOf(inCluster(cell)))
-    if (!there) missing.push(cell)
-    else if (there['id'] !== cell.id || there['noop'] !== cell.noop) {
-      const [other] = await readCells(engine, [[cell.epoch, 0]], cell.seq - 1, cell.seq)
+  const inCluster = (entry: JournalEntry) => ({ table: tables.cluster, ...entryKey(entry) })
+  const found = await get(entries.map(inCluster))
+  const missing: JournalEntry[] = []
+  for (const entry of entries) {
+    const there = found.get(nameOf(inCluster(entry)))
+    if (!there) missing.push(entry)
+    else if (there['id'] !== entry.id || there['noop'] !== entry.noop) {
+      const [other] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
       if (other) return other
     }
   }
-  const items = missing.map(cellItems)
+  const items = missing.map(entryItems)
   await putAll(
     engine,
     items.flatMap(([item, ...rest]) => (item && rest.length === 0 ? [item] : [])),
   )
-  // the parts of a cell come together or not at all
-  for (const cell of missing.filter((_, index) => (items[index]?.length ?? 0) > 1)) {
-    const stored = await storeWhole(engine, cell)
+  // the parts of a journal entry come together or not at all
+  for (const entry of missing.filter((_, index) => (items[index]?.length ?? 0) > 1)) {
+    const stored = await storeWhole(engine, entry)
     if (stored !== 'done') return stored
   }
   return 'done'
 }
 
-async function storeWhole(engine: Engine, cell: Cell): Promise<'done' | Cell> {
-  for (let tries = 0; tries < TRIES; tries++) {
+async function storeWhole(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
+  for (let tries = 0; tries < STORAGE_TRIES; tries++) {
     if (tries > 0) await engine.pause(tries)
-    const stored = await writeCell(engine, cell)
+    const stored = await writeEntry(engine, entry)
     if (stored !== 'conflict') return stored
   }
   throw busy()
@@ -65,7 +68,7 @@ async function putBatch({ tables, meter, documents, pause }: Engine, items: read
     [tables.cluster]: items.map(Item => ({ PutRequest: { Item } })),
   }
   for (let tries = 0; Object.keys(left).length > 0; tries++) {
-    if (tries === TRIES) throw busy()
+    if (tries === STORAGE_TRIES) throw busy()
     if (tries > 0) await pause(tries)
     meter.count('dynamodb')
     const answer: BatchWriteCommandOutput = await sent(

@@ -2,7 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
 import type { CarryTo } from '../../../../shared/link/carry.ts'
-import { askBeforeServing, type ChasePorts, chase, isDue } from '../../../../shared/link/outgoing/chase.ts'
+import {
+  askBeforeServing,
+  type FencingPorts,
+  fenceOthers,
+  isDue,
+} from '../../../../shared/link/outgoing/fence-others.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
@@ -33,8 +38,8 @@ beforeEach(async () => {
   down = false
   await west.write(key('cluster'), { ...west.record, epoch })
   west.memory.set({
-    ...{ epoch, own: epoch, n: 2 },
-    line: [
+    ...{ epoch, own: epoch, maxEpoch: 2 },
+    lineage: [
       [east.epoch, 1],
       [epoch, 1],
     ],
@@ -52,8 +57,8 @@ beforeEach(async () => {
 const meets = (of: Partial<Member>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
-/** What a chaser reaches, and the addresses it asks; time passes while it rests. */
-async function asking(work: (ports: ChasePorts, to: CarryTo) => Promise<void>): Promise<string[]> {
+/** What who fences others reaches, and the addresses it asks; time passes while it rests. */
+async function asking(work: (ports: FencingPorts, to: CarryTo) => Promise<void>): Promise<string[]> {
   const before = asked.length
   pass(1000)
   const clock = { now: () => west.clock.ms, sleep: async (ms: number) => pass(ms) }
@@ -72,7 +77,7 @@ const pass = (ms: number): void => {
 }
 
 /** A run that lasts so long. */
-const chased = (lasting = 0) => asking((ports, to) => chase(ports, to, west.clock.ms + lasting))
+const fencing = (lasting = 0) => asking((ports, to) => fenceOthers(ports, to, west.clock.ms + lasting))
 
 const promotedAt = (at: number) =>
   west.write(key('promoted'), { operation: 'o', request: 'r', warnings: [], at })
@@ -83,50 +88,50 @@ const self = async () => (await west.store.read([key('member', west.record.id)])
 describe('a primary', () => {
   test('asks where others have been met until they acknowledge, and keeps what they vouch for', async () => {
     down = true
-    expect(await chased()).toEqual([EAST])
+    expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
       epoch,
       asked: { [EAST]: { result: 'silent', text: 'nobody is there' } },
     })
     down = false
-    expect(await chased()).toEqual([EAST])
+    expect(await fencing()).toEqual([EAST])
     const text = `${east.record.id} has ended ${east.epoch} at 0`
     expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged', text } } })
-    expect(east.memory.head()).toMatchObject({ mode: 'closed', heir: west.record.id })
+    expect(east.memory.head()).toMatchObject({ mode: 'closed', successor: west.record.id })
     const [voucher] = (await self())?.statements ?? []
     expect(voucher).toMatchObject({ by: east.record.id, id: west.record.id, epoch })
     expect(voucher && isStatementOf(east.keys.signing, voucher)).toBe(true)
-    expect(await chased(), 'and nothing is asked any more').toEqual([])
+    expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
 
   test('leaves alone who denies it, until there is more to show', async () => {
     await east.revoke('west')
-    expect(await chased()).toEqual([EAST])
+    expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
       asked: { [EAST]: { result: 'denied', text: claimantRevoked(west.record.id).message, chain: 0 } },
     })
-    expect(await chased()).toEqual([])
+    expect(await fencing()).toEqual([])
     const more = { set: west.set, by: west.record.id, id: west.record.id, key: 'k', epoch }
     const known = await self()
     await west.write(key('member', west.record.id), {
       ...known,
       statements: [statementOf(west.pair.signing, more)],
     })
-    expect(await chased()).toEqual([EAST])
+    expect(await fencing()).toEqual([EAST])
   })
 
   test('asks again in every later epoch', async () => {
-    await chased()
+    await fencing()
     const next = epochName(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
-    west.memory.set({ epoch: next, own: next, line: [[next, 1]] })
-    expect(await chased()).toEqual([EAST])
+    west.memory.set({ epoch: next, own: next, lineage: [[next, 1]] })
+    expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
 
   test('believes no answer that is signed by nobody it knows', async () => {
     await meets({ addresses: [EAST] })
-    await chased()
+    await fencing()
     expect(await outcomes()).toMatchObject({
       asked: { [EAST]: { result: 'silent', text: 'the answer is signed by nobody who is known here' } },
     })
@@ -136,9 +141,9 @@ describe('a primary', () => {
   test('learns from every answer where others are, and asks there too; a refusal is one', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
-    expect(await chased(100), 'at once').toEqual([EAST, 'https://north.example'])
+    expect(await fencing(100), 'at once').toEqual([EAST, 'https://north.example'])
     expect((await self())?.addresses).toEqual([EAST, WEST, 'https://north.example'])
-    expect(await chased()).toEqual(['https://north.example'])
+    expect(await fencing()).toEqual(['https://north.example'])
   })
 
   test('asks neither itself nor those who follow it, unless they have not been heard for a minute', async () => {
@@ -148,9 +153,9 @@ describe('a primary', () => {
       ...(await east.secondary('west')),
       ...{ id: 'north', epoch, address: 'https://north.example', contact },
     })
-    expect(await chased()).toEqual([])
+    expect(await fencing()).toEqual([])
     pass(60_000)
-    expect(await chased()).toEqual(['https://north.example'])
+    expect(await fencing()).toEqual(['https://north.example'])
     expect(await outcomes()).toMatchObject({ asked: { 'https://north.example': { result: 'silent' } } })
     // what it did not say then is no news any more when it is heard again
     const again = { ...contact, at: west.clock.ms }
@@ -158,7 +163,7 @@ describe('a primary', () => {
       ...(await west.secondary('north')),
       contact: again,
     })
-    expect(await chased()).toEqual([])
+    expect(await fencing()).toEqual([])
     expect((await outcomes())?.asked).toEqual({})
   })
 })
@@ -167,12 +172,12 @@ describe('behind a promotion', () => {
   test('others are asked every two seconds for ten minutes, two seconds each; then once a run, and for longer', async () => {
     down = true
     await promotedAt(west.clock.ms)
-    expect((await chased(60_000)).length).toBe(30)
+    expect((await fencing(60_000)).length).toBe(30)
     pass(8 * 60_000)
     // the ten minutes end amid this run
-    expect((await chased(120_000)).length).toBe(30)
+    expect((await fencing(120_000)).length).toBe(30)
     expect([new Set(patiences.slice(0, -1)), patiences.at(-1)]).toEqual([new Set([2000]), 10_000])
-    expect(await chased(60_000)).toEqual([EAST])
+    expect(await fencing(60_000)).toEqual([EAST])
   })
 
   test('who is reached at last is asked no more, and the run ends', async () => {
@@ -180,7 +185,7 @@ describe('behind a promotion', () => {
     await promotedAt(west.clock.ms)
     const began = west.clock.ms
     reachedAt = began + 20_000
-    expect((await chased(60_000)).length).toBe(11)
+    expect((await fencing(60_000)).length).toBe(11)
     expect(west.clock.ms - began).toBeLessThan(25_000)
     expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged' } } })
   })
@@ -191,7 +196,7 @@ describe('a primary that has been away', () => {
   beforeEach(async () => {
     const later = epochName(3, east.record.id)
     await east.write(key('cluster'), { ...east.record, epoch: later })
-    east.memory.set({ epoch: later, own: later, n: 3 })
+    east.memory.set({ epoch: later, own: later, maxEpoch: 3 })
   })
 
   test('asks everybody, whatever was said before, and waits until it is told to end', async () => {
@@ -245,10 +250,10 @@ describe('a primary that has been away', () => {
 
 test('who is no primary, or does not write any more, asks nobody', async () => {
   west.memory.set({ mode: 'closed' })
-  expect(await chased()).toEqual([])
+  expect(await fencing()).toEqual([])
   west.memory.set({ mode: 'writing' })
   await west.write(key('cluster'), { ...west.record, epoch, mode: 'secondary' })
-  expect(await chased()).toEqual([])
+  expect(await fencing()).toEqual([])
 })
 
 test.each([

@@ -1,7 +1,7 @@
-import { noopCell } from '../../journal/cell.ts'
 import { denseUpTo } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
+import { noopEntry } from '../../journal/journal-entry.ts'
 import { epochAt, type Position } from '../../journal/position.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
@@ -11,7 +11,7 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
 import { type Question, questionIn, type Reply } from '../messages.ts'
-import { callsMeet, formatTooOld } from '../refusals.ts'
+import { concurrentCalls, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
@@ -20,7 +20,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
  * @throws LinkRefused
  */
-export async function echo(
+export async function serveHeartbeat(
   ports: LinkPorts,
   call: AdmittedCall & { secondary: Item<'secondary'> },
   head: Head,
@@ -37,13 +37,20 @@ export async function echo(
     asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
   ])
   const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
-  const heard = heardOf(call.secondary.data, told(asked, ports.deployment), call, canaryHeld)
+  const heard = heardOf(call.secondary.data, dropBadAddresses(asked, ports.deployment), call, canaryHeld)
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
-    throw callsMeet()
+    throw concurrentCalls()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
-    ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
+    ...{
+      seq: head.last,
+      epoch: head.epoch,
+      lineage: head.lineage,
+      frontier: dense,
+      canaryAt,
+      format: FORMAT,
+    },
     term: keyring?.data.active ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
@@ -52,7 +59,7 @@ export async function echo(
 }
 
 /** What is no address of a cluster is not kept; its heartbeat counts. */
-const told = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
+const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
   apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
@@ -75,28 +82,29 @@ const heardOf = (
   }),
 })
 
-/** Whether a position is of this journal: those of a journal that has parted from it say nothing about its cells. */
-const isOf = ({ line }: Head, { epoch, seq }: Position): boolean => seq > 0 && epochAt(line, seq) === epoch
+/** Whether a position is of this journal: those of a journal that has diverged from it say nothing about its journal entries. */
+const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
+  seq > 0 && epochAt(lineage, seq) === epoch
 
-/** When the cell of a position was written, epoch milliseconds; undefined where none is kept. */
+/** When the journal entry of a position was written, epoch milliseconds; undefined where none is kept. */
 async function timeOf(
-  journal: Pick<Journal, 'cells'>,
-  { line }: Head,
+  journal: Pick<Journal, 'entries'>,
+  { lineage }: Head,
   seq: number,
 ): Promise<number | undefined> {
-  const [cell] = seq > 0 ? await journal.cells(line, seq - 1, seq) : []
-  return cell?.at
+  const [entry] = seq > 0 ? await journal.entries(lineage, seq - 1, seq) : []
+  return entry?.at
 }
 
 /**
- * Writes a cell that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
+ * Writes a journal entry that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
  * still. Whether it succeeds, the next heartbeat shows.
  */
 async function writeCanary(
-  journal: Pick<Journal, 'allocate' | 'putCell'>,
+  journal: Pick<Journal, 'allocate' | 'putEntry'>,
   { epoch, mode }: Head,
   now: number,
 ): Promise<void> {
   const place = mode === 'writing' ? await journal.allocate(epoch) : 'refused'
-  if (place !== 'refused') await journal.putCell(noopCell({ epoch, seq: place.seq }, now))
+  if (place !== 'refused') await journal.putEntry(noopEntry({ epoch, seq: place.seq }, now))
 }

@@ -4,9 +4,9 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { posText } from '../../../../shared/journal/position.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { closeHoles, pacedRefresh, tendJournal } from '../../../../shared/replication/primary/tend.ts'
+import { closeHoles, maintainJournal, pacedRefresh } from '../../../../shared/replication/primary/maintain.ts'
 
-// On which cluster its journal and its hashes are tended, and how often. What is done then: `tree.alone.test.ts`.
+// On which cluster its journal and its hashes are maintained, and how often. What is done then: `tree.alone.test.ts`.
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const START = 1_800_000_000_000
@@ -25,8 +25,8 @@ beforeEach(() => {
   slept = []
   calls = []
   takes = 0
-  record = { mode: 'secondary', life: 'a life' }
-  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  record = { mode: 'secondary', treeId: 'a life' }
+  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 9, applied: 9 }
 })
 
 const ports = () => {
@@ -42,7 +42,7 @@ const ports = () => {
       now += takes
       return new Map(['replicated', 'local'].map(of => [of, roots()]))
     },
-    cells: async (_, after, to) =>
+    entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, at) => ({
         epoch: EPOCH,
         seq: after + 1 + at,
@@ -70,7 +70,7 @@ const ports = () => {
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
 const primary = (mode: Head['mode'] = 'writing') => {
-  record = { mode: 'primary', life: 'a life' }
+  record = { mode: 'primary', treeId: 'a life' }
   head = { ...head, mode, own: EPOCH }
 }
 
@@ -83,7 +83,7 @@ describe('holes are closed', () => {
 
   test.each<[what: string, change: Partial<ClusterRecord>]>([
     ['a secondary', { mode: 'secondary' }],
-    ['a cluster without a tree', { life: undefined as never }],
+    ['a cluster without a tree', { treeId: undefined as never }],
     ['a restored copy', { home: 'other tables' }],
     ['a cluster without replication', { mode: 'disabled' }],
     ['a cluster that is emptied', { mode: 'bootstrapping' }],
@@ -91,7 +91,7 @@ describe('holes are closed', () => {
     primary()
     record = { ...record, ...change }
     await closeHoles(ports())
-    await (change.mode === 'secondary' ? undefined : tendJournal(ports(), 'all'))
+    await (change.mode === 'secondary' ? undefined : maintainJournal(ports(), 'all'))
     expect(calls).toEqual([])
   })
 })
@@ -108,21 +108,21 @@ describe('hashes are refreshed', () => {
   ])('by a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
-    await tendJournal(ports(), 'below')
+    await maintainJournal(ports(), 'below')
     expect(looked() > 0).toBe(refreshed)
   })
 })
 
-test('the journal is trimmed where all is tended, once a minute, and not at every write', async () => {
+test('the journal is trimmed where all is maintained, once a minute, and not at every write', async () => {
   const reads = () => calls.filter(name => name === 'head').length
-  await tendJournal(ports(), 'below')
+  await maintainJournal(ports(), 'below')
   expect(reads(), 'on a secondary no hole is looked for').toBe(1)
   calls = []
-  await tendJournal(ports(), 'all')
+  await maintainJournal(ports(), 'all')
   expect(reads()).toBe(2)
 })
 
-describe('where cells are written all the time', () => {
+describe('where journal entries are written all the time', () => {
   test.each([
     [0, 1000],
     [400, 1000],

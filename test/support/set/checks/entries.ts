@@ -1,0 +1,61 @@
+import { entryFrom } from '../../../../shared/adapters/aws/storage/elements.ts'
+import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
+import type { Changed, Entry, Moment } from '../history.ts'
+import type { RawItem } from '../mirror.ts'
+
+const CELL = /^j#(\d{6}\.[0-9a-f]{12})#/
+
+/** The journal entry that a change puts, or takes away. */
+export function entryIn({
+  table,
+  pk,
+  sk,
+  before,
+  after,
+}: Changed): { entry: JournalEntry; gone: boolean } | undefined {
+  const [, epoch] = CELL.exec(pk) ?? []
+  const item: RawItem | undefined = after ?? before
+  // further parts of large journal entries say nothing more
+  if (table !== 'cluster' || epoch === undefined || !item || sk.includes('.')) return undefined
+  const entry = read.get(item) ?? entryFrom({ epoch, seq: Number(sk) }, item)
+  read.set(item, entry)
+  return { entry, gone: after === undefined }
+}
+
+/** Journal entries by the items that they stand in: each is inflated once. */
+const read = new WeakMap<RawItem, JournalEntry>()
+
+/** Whether a cluster has the journal entry of a position. */
+export const hasEntry = ({ own }: Pick<Moment['now'], 'own'>, lineage: Lineage, seq: number): boolean => {
+  const epoch = epochAt(lineage, seq)
+  return own.has(`j#${epoch}#${seq % 32}\n${String(seq).padStart(12, '0')}`)
+}
+
+/** Journal entries that an entry puts. */
+export const entriesIn = (entry: Entry): JournalEntry[] =>
+  'changes' in entry
+    ? entry.changes.flatMap(change => {
+        const found = entryIn(change)
+        return found && !found.gone ? [found.entry] : []
+      })
+    : []
+
+/** All journal entries as they were first written. */
+export function witness() {
+  const all = new Map<string, JournalEntry>()
+  return {
+    all,
+    /** takes note of an entry. @returns the journal entries that nobody had before */
+    see: (entry: Entry): JournalEntry[] => {
+      const fresh = entriesIn(entry).filter(entry => !all.has(posText(entry)))
+      for (const entry of fresh) all.set(posText(entry), entry)
+      return fresh
+    },
+    at: (lineage: Lineage, seq: number): JournalEntry | undefined =>
+      all.get(posText({ epoch: epochAt(lineage, seq), seq })),
+  }
+}
+
+/** The 12 digits of a cluster that stand in the names of its epochs. */
+export const ownerOf = (epoch: string): string => epoch.slice(7)

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import {
+  checkWhole,
+  headAfterTakeOver,
+  nextEpoch,
+} from '../../../../shared/replication/promotion/take-over.ts'
+
+const FIRST = '000001.aaaaaaaaaaaa'
+const SECOND = '000002.bbbbbbbbbbbb'
+const head: Head = {
+  ...firstHead(FIRST, 1),
+  ...{ mode: 'draining', own: '', last: 40, applied: 40, incarnation: 7, retainedFrom: 5 },
+}
+const MINE = {
+  mode: 'writing',
+  epoch: SECOND,
+  own: SECOND,
+  maxEpoch: 2,
+  incarnation: 8,
+  applied: 40,
+  replayUntil: 0,
+  unfinishedSync: null,
+}
+
+test('who takes over writes in an epoch of its own, behind what it has, in a higher incarnation', () => {
+  expect(headAfterTakeOver(head, SECOND)).toEqual({
+    ...MINE,
+    unfinishedSyncEpoch: '',
+    lineage: [
+      [FIRST, 1],
+      [SECOND, 41],
+    ],
+  })
+})
+
+test('an epoch that nothing of has arrived is no part of the lineage', () => {
+  const lineage: Head['lineage'] = [
+    [FIRST, 1],
+    ['000002.cccccccccccc', 41],
+  ]
+  expect(headAfterTakeOver({ ...head, lineage }, SECOND).lineage).toEqual([
+    [FIRST, 1],
+    [SECOND, 41],
+  ])
+})
+
+test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the journal entries', () => {
+  for (const unfinishedSync of ['all', 'report'] as const)
+    expect(headAfterTakeOver({ ...head, unfinishedSync, unfinishedSyncEpoch: FIRST }, SECOND)).toEqual({
+      ...MINE,
+      unfinishedSyncEpoch: '',
+      lineage: [[SECOND, 41]],
+      retainedFrom: 40,
+    })
+})
+
+test.each([
+  ['the highest number that it knows', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],
+  ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
+  [
+    'the epoch of the successor of its own, heard of or not',
+    { ...head, mode: 'closed' as const, own: FIRST, successor: 'some cluster' },
+    [],
+    '000003.bbbbbbbbbbbb',
+  ],
+  [
+    'nothing more where its own was closed without a successor',
+    { ...head, mode: 'closed' as const, own: FIRST },
+    [],
+    SECOND,
+  ],
+  ['nothing more once it has followed since', { ...head, successor: 'some cluster' }, [], SECOND],
+])('a new epoch lies above %s', (_, before, seen, next) => {
+  expect(nextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
+})
+
+describe('without force nothing may be missing', () => {
+  const end = { epoch: FIRST, seq: 40, of: FIRST }
+
+  test('exactly what the primary acknowledged is here', () => {
+    expect(() => checkWhole(head, { force: false, end })).not.toThrow()
+  })
+
+  test.each<[string, Partial<Head>]>([
+    ['the same position, in another epoch,', { epoch: SECOND }],
+    ['one position less', { last: 39 }],
+    ['one position more', { last: 41 }],
+    ['a sync that has begun', { unfinishedSync: 'all' }],
+    ['a replay that has not ended', { replayUntil: 50 }],
+  ])('%s is refused, but by force', (_, change) => {
+    expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
+    expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
+  })
+})
