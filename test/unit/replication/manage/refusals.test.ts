@@ -42,7 +42,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
   ],
-  changing: [
+  recordChanging: [
     role.recordChanging({}),
     'busy',
     'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
