@@ -154,7 +154,11 @@ const again =
   history => {
     const { entry } = last(history, isCommit)
     const { after, ...journalEntry } = entry.changes.find(({ pk }) => pk.startsWith('j#')) as Changed
-    history.push({ ...entry, cluster: who[of], changes: [{ ...journalEntry, before: after, after: { ...after } }] })
+    history.push({
+      ...entry,
+      cluster: who[of],
+      changes: [{ ...journalEntry, before: after, after: { ...after } }],
+    })
   }
 
 describe('a check finds a history in which its rule is broken', () => {

@@ -243,5 +243,7 @@ test('who has handed over, and is promoted by force before its successor was hea
   await areEqual()
   expect((await set.at(first).request('GET', '/sys/policies/acl/after-the-disaster')).status).toBe(200)
   const { lost } = (await set.at(successor).request('GET', `${R}/divergence`)).body.data as { lost: Lost[] }
-  expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain('of-the-successor')
+  expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain(
+    'of-the-successor',
+  )
 })

@@ -91,8 +91,8 @@ export const staged = (): Check => {
 }
 
 /**
- * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes, and nothing is
- * changed on a cluster that writes a journal without one.
+ * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes,
+ * and nothing is changed on a cluster that writes a journal without one.
  */
 export const named = (): Check => {
   const seen = witness()
@@ -106,7 +106,8 @@ export const named = (): Check => {
     // what the engine deletes by itself changes no sum
     if (items.length === 0 || items.every(({ before: old, after }) => !after && hasDied(old, entry.at)))
       return undefined
-    if (!journalEntry) return `${items.map(({ pk, sk }) => `${pk}/${sk}`).join()} changed without a journal entry`
+    if (!journalEntry)
+      return `${items.map(({ pk, sk }) => `${pk}/${sk}`).join()} changed without a journal entry`
     const body = new Map(journalEntry.body.map(change => [placeName(change), change]))
     for (const { pk, sk, before: old, after } of items) {
       const said = body.get(placeName({ pk, sk }))
