@@ -183,7 +183,10 @@ async function copyPackage(library: string, target: string): Promise<void> {
   }
 }
 
-/** What the bundler's heap may grow by before it is swept, percent: it lives for seconds, and sweeping takes a third of them. */
+/**
+ * What the bundler's heap may grow by before it is swept, percent: it lives for seconds, and sweeping takes a third of
+ * them.
+ */
 const GROWTH = '400'
 
 /** Bundles every function into a directory; beside them, `metafiles.json` says what went into each. */

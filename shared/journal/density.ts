@@ -24,7 +24,10 @@ export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
   return head.last
 }
 
-/** The last position below which no journal entry is missing, those without a journal entry behind it, and whether a later one has one. */
+/**
+ * The last position below which no journal entry is missing, those without a journal entry behind it, and whether a
+ * later one has one.
+ */
 async function holes(
   { journal }: Dependencies,
   head: Head,

@@ -32,9 +32,15 @@ export interface Head {
   maxEpoch: number
   /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing */
   successor: string
-  /** when the last staged journal entry was written, epoch milliseconds by the clock of its writer; 0 or absent: nobody knows */
+  /**
+   * when the last staged journal entry was written, epoch milliseconds by the clock of its writer; 0 or absent: nobody
+   * knows
+   */
   stagedAt?: number
-  /** name of the link by which this cluster follows: what comes by another one is not taken any more. Empty: it never followed */
+  /**
+   * name of the link by which this cluster follows: what comes by another one is not taken any more. Empty: it never
+   * followed
+   */
   link: string
 }
 

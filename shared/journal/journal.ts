@@ -117,8 +117,8 @@ export interface Journal {
   /** Stores a journal entry where there is none, or tells which one there is; the same one counts as stored. */
   putEntry(entry: JournalEntry): Promise<'done' | 'conflict' | JournalEntry>
   /**
-   * Stores journal entries that another cluster has written, where there are none yet, each for itself. They are written once by
-   * their owner, so whoever else stores one stores the same.
+   * Stores journal entries that another cluster has written, where there are none yet, each for itself. They are
+   * written once by their owner, so whoever else stores one stores the same.
    * @returns the first that stands there otherwise: nothing was stored then
    */
   putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>

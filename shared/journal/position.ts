@@ -72,8 +72,8 @@ export function positionOf(text: string): Position {
 }
 
 /**
- * `<incarnation, 9 digits>/<position>`: the order in which one cluster applied things. The incarnation grows with every take-over and
- * every sync, so that a replay after a rewind stands above what it replaces.
+ * `<incarnation, 9 digits>/<position>`: the order in which one cluster applied things. The incarnation grows with every
+ * take-over and every sync, so that a replay after a rewind stands above what it replaces.
  */
 export const markText = (incarnation: number, pos: string): string =>
   `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`

@@ -116,7 +116,10 @@ async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: stri
   return { hash: rootHash(pageNames.map(page => hashes.get(page)?.hash ?? '')), pages: wanted.length }
 }
 
-/** Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended since. */
+/**
+ * Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended
+ * since.
+ */
 export function refreshedUpTo(
   root: StoredPage | undefined,
   { lineage }: Pick<Head, 'lineage'>,

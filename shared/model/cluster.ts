@@ -41,7 +41,10 @@ export interface ClusterRecord {
   operation?: string
   /** the role change that was given up, if the last one was */
   failed?: string
-  /** name of the table in which this cluster became primary, or was admitted by one: in another one this record is a restored copy */
+  /**
+   * name of the table in which this cluster became primary, or was admitted by one: in another one this record is a
+   * restored copy
+   */
   home?: string
 }
 

@@ -95,8 +95,8 @@ export interface PrimaryContact {
 }
 
 /**
- * When the newest journal entry was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody knows. The
- * head is moved by each of them; a heartbeat comes every ten seconds.
+ * When the newest journal entry was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody
+ * knows. The head is moved by each of them; a heartbeat comes every ten seconds.
  */
 export const newestEntryAt = (
   { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,

@@ -30,7 +30,10 @@ export interface LostChange {
   item?: unknown
 }
 
-/** Journal entries that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are left out. */
+/**
+ * Journal entries that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are
+ * left out.
+ */
 export interface Report {
   /** epoch milliseconds */
   at: number

@@ -19,7 +19,10 @@ export interface Worker {
 /** Changes of a table that a worker is told of at once, at most. */
 export const STREAM_BATCH = 100
 
-/** The event by which an embedded host has `on-pull` ask the others of the set before it serves: it was not there for a while. */
+/**
+ * The event by which an embedded host has `on-pull` ask the others of the set before it serves: it was not there for a
+ * while.
+ */
 export const HOST_RETURNS = { source: 'cloud-auth.host' } as const
 
 /** One line per worker, named after its folder in functions/. */

@@ -84,7 +84,8 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
 
 /**
  * Lets a secondary with tables of its own catch up with so many logins.
- * @param takesFor milliseconds for which a transaction keeps its items at least, refusing others, as on AWS; absent: it does not
+ * @param takesFor milliseconds for which a transaction keeps its items at least, refusing others, as on AWS; absent: it
+ * does not
  */
 export async function appliedRate(
   { engine, model }: { engine: string; model: Model },

@@ -5,7 +5,10 @@ import { type Change, create, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { secondariesOf } from './secondaries.ts'
 
-/** Who is admitted may fetch every term from now on. It is written whatever stood there, so that a rotation meanwhile notices. */
+/**
+ * Who is admitted may fetch every term from now on. It is written whatever stood there, so that a rotation meanwhile
+ * notices.
+ */
 export const admitHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,

@@ -82,7 +82,10 @@ const heardOf = (
   }),
 })
 
-/** Whether a position is of this journal: those of a journal that has diverged from it say nothing about its journal entries. */
+/**
+ * Whether a position is of this journal: those of a journal that has diverged from it say nothing about its journal
+ * entries.
+ */
 const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 

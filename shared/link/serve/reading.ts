@@ -32,8 +32,8 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
 const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
- * reach is written down first: what status shows as dense is never below what somebody has been given.
+ * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How
+ * far they reach is written down first: what status shows as dense is never below what somebody has been given.
  */
 export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,

@@ -140,7 +140,10 @@ async function seeAdmitted(
   })
 }
 
-/** What the record takes of a primary that has admitted this cluster, besides its keyring. @param name of the link: the operation */
+/**
+ * What the record takes of a primary that has admitted this cluster, besides its keyring.
+ * @param name of the link: the operation
+ */
 export const linkFields = (
   { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
   name: string,

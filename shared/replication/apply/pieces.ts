@@ -7,8 +7,8 @@ import { type Bucket, bucketOf, bucketText } from '../../journal/tree.ts'
 export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are applied together or
- * not at all: the mark of their bucket says of all of them at once whether they have been.
+ * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are
+ * applied together or not at all: the mark of their bucket says of all of them at once whether they have been.
  */
 export interface Piece {
   /** text of the position of the journal entry, the last one of several */

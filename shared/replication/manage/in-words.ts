@@ -17,7 +17,10 @@ interface Thing<K extends Kind> {
   data?: Partial<Stored[K]> | undefined
 }
 
-/** What a thing of each kind is called. Nothing of it is a secret: accessors and names, never a text that is encrypted or signed. */
+/**
+ * What a thing of each kind is called. Nothing of it is a secret: accessors and names, never a text that is encrypted
+ * or signed.
+ */
 const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
   mounts: () => 'the list of mounts',
   'mounts-revision': () => 'revision of the list of mounts',

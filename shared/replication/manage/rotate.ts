@@ -101,7 +101,10 @@ const untilHeard = ({ id, contact }: Secondary, now: number): string => {
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 
-/** GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted anew. */
+/**
+ * GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted
+ * anew.
+ */
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await termFacts(call.ports, { all: true })

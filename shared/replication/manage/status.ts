@@ -113,7 +113,10 @@ const ROOT_DIGITS = 40
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
   contact !== undefined && !contact.refused && now - contact.at < bounds.PEER_LOST_MS
 
-/** The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret. @see docs/spec/replication.md#status */
+/**
+ * The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret.
+ * @see docs/spec/replication.md#status
+ */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
   const { record } = facts
   if (!record || record.mode === 'disabled') return { mode: 'disabled', ...underWay(facts) }
@@ -215,8 +218,8 @@ const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryF
 })
 
 /**
- * While a secondary is connected it gets what is written, and how old its newest journal entry is shows by its last heartbeat: that
- * it has told nothing since does not make it older.
+ * While a secondary is connected it gets what is written, and how old its newest journal entry is shows by its last
+ * heartbeat: that it has told nothing since does not make it older.
  */
 const asOfThen = (contact: ShownContact, now: number): ShownContact =>
   contact.canaryAt === undefined || !isHeard(contact, now)
@@ -274,7 +277,10 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
   }
 }
 
-/** How far the primary was when it was heard last: what lies between that and the own position is missing if it never comes back. */
+/**
+ * How far the primary was when it was heard last: what lies between that and the own position is missing if it never
+ * comes back.
+ */
 const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | undefined) =>
   contact?.seq === undefined
     ? {}

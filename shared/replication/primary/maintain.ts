@@ -46,8 +46,8 @@ export async function maintainJournal(ports: Dependencies, which: 'below' | 'all
 const REFRESH_PAUSE_MS = { least: 1000, most: 4000 }
 
 /**
- * Refreshes hashes where journal entries are written all the time: each refresh reads every page that has changed, so that without a
- * pause the tables would do nothing else. A pause is twice as long as the refresh took.
+ * Refreshes hashes where journal entries are written all the time: each refresh reads every page that has changed, so
+ * that without a pause the tables would do nothing else. A pause is twice as long as the refresh took.
  * @returns a function that does it, for one environment. `more`: others will ask soon, and it may be left to them
  */
 export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<void> {

@@ -4,7 +4,10 @@ import { haveFetched } from '../sync/have-fetched.ts'
 import { divergingOf, placesOf } from './diverging.ts'
 import type { Follower } from './follower.ts'
 
-/** What has stopped a link is forgotten; what was given up is fetched once more, and then has to be as journal entries say again. */
+/**
+ * What has stopped a link is forgotten; what was given up is fetched once more, and then has to be as journal entries
+ * say again.
+ */
 export async function beginAnew(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   recovery: Item<'recovery'>,

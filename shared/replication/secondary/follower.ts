@@ -12,7 +12,10 @@ import type { Looked } from '../sync/compare.ts'
 export interface Prefetched {
   readonly seq: number
   readonly incarnation: number
-  /** undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says so yet */
+  /**
+   * undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says
+   * so yet
+   */
   readonly come: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
@@ -52,7 +55,10 @@ export interface Follower {
   held?: TermNeeds
   /** the source's last answer */
   source?: HeartbeatAnswer
-  /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
+  /**
+   * the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing
+   * was asked
+   */
   epochAtHeartbeat?: string
   /** the last journal entry that was staged in this run: its position, and when it was written, epoch milliseconds */
   lastStaged?: { seq: number; at: number }

@@ -125,7 +125,10 @@ async function hasLeft(set: ClusterSet): Promise<void> {
 const updated = (given: (set: ClusterSet) => object | Promise<object>) => async (set: ClusterSet) =>
   void (await operate(set, 'west', 'update-primary', await given(set)))
 
-/** West is told to take over by force, while east is cut off and goes on; whatever becomes of it, both hear each other again. */
+/**
+ * West is told to take over by force, while east is cut off and goes on; whatever becomes of it, both hear each other
+ * again.
+ */
 async function forcedSomehow(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')

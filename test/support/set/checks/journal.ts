@@ -91,8 +91,8 @@ export const staged = (): Check => {
 }
 
 /**
- * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes, and nothing is
- * changed on a cluster that writes a journal without one.
+ * A commit and its journal entry are one: the journal entry names every item that changes, as it was and as it becomes,
+ * and nothing is changed on a cluster that writes a journal without one.
  */
 export const named = (): Check => {
   const seen = witness()
