@@ -30,9 +30,10 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   const { store, stored } = memoryStore(items)
   const memory: Memory = {}
   const reads: string[][] = []
-  const clock = { ms: 0 }
+  const clock = { ms: 0, readTakes: 0 }
   const read = (keys: readonly Key[]) => {
     reads.push(keys.map(one => one.kind))
+    clock.ms += clock.readTakes
     return store.read(keys)
   }
   const ports = {
@@ -73,6 +74,17 @@ const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', policy('
 const missed = (open: boolean) =>
   ({ found: { miss: 'path', open, params: {}, path: 'x' } }) as Partial<Intake>
 const token = new Secret('hvs.x')
+
+test.each<[string, Intake]>([
+  ['a login', login()],
+  ['a request that cannot succeed', guarded()],
+])('the cluster record is as old as the question, however long its read waited: %s', async (_, given) => {
+  const { base, clock, memory } = environment()
+  clock.ms = 100 * SECOND
+  clock.readTakes = 19 * SECOND
+  await base(given)
+  expect(memory.cluster?.readAt).toBe(100 * SECOND)
+})
 
 describe('what cannot succeed costs one small item', () => {
   test.each<[string, Intake]>([

@@ -66,7 +66,7 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   const seconds = () => Math.floor(clock.now() / 1000)
 
   /** One call, for at most a hundred keys. */
-  const getOnce = async (keys: readonly TableKey[], numbers: 'rounded' | 'exact' = 'rounded') =>
+  const batchOnce = async (keys: readonly TableKey[], numbers: 'rounded' | 'exact' = 'rounded') =>
     broughtBy(
       await sent(
         (numbers === 'exact' ? exact() : documents).send(
@@ -84,7 +84,7 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
       if (tries === STORAGE_TRIES) throw busy()
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
-      const { found, left } = await getOnce(wanted, numbers)
+      const { found, left } = await batchOnce(wanted, numbers)
       all.push(...found)
       wanted = left
     }
@@ -108,5 +108,5 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
     return new Map(found)
   }
 
-  return { ...dependencies, documents, exact, pause, seconds, get, getOnce }
+  return { ...dependencies, documents, exact, pause, seconds, get, batchOnce }
 }

@@ -86,13 +86,15 @@ export function readsTogether<K, V>({ send, now, soon, later }: Means<K, V>): As
   async function sendBatch(batch: readonly Asked<K, V>[]): Promise<void> {
     const call = { since: now() }
     underWay.push(call)
-    const [only, ...others] = batch
-    if (others.length === 0) only?.goesAlone()
+    const [first, ...others] = batch
+    const only = others.length === 0 ? first : undefined
+    only?.goesAlone()
     try {
-      const brought = await send(new Map(batch.flatMap(({ keys }) => [...keys])))
+      const brought = await send(only?.keys ?? new Map(batch.flatMap(({ keys }) => [...keys])))
       for (const { end } of batch) end(brought)
     } catch (error) {
-      for (const { end, fail } of batch) others.length === 0 ? fail(error) : end('alone')
+      if (only) only.fail(error)
+      else for (const { end } of batch) end('alone')
     }
     underWay = underWay.filter(one => one !== call)
     // what those ask next who were waited for goes with what waits already
