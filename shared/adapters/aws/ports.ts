@@ -1,4 +1,3 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Use } from '../../api/endpoint.ts'
 import type { CarryTo } from '../../link/carry.ts'
 import type { Clock, Ports } from '../../ports.ts'
@@ -16,11 +15,12 @@ import { provider } from './provider.ts'
 import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoTables } from './table.ts'
+import type { Send } from './wire/tables.ts'
 import { stepFunctions } from './workflows.ts'
 
 /**
  * The ports of a Lambda, behind the guard.
- * @param tablesClient makes a client of the tables' engine, unless it is to be the usual one
+ * @param tables sends calls to the tables, unless they go the usual way
  */
 export function awsPorts(
   service: string,
@@ -28,12 +28,12 @@ export function awsPorts(
   environment: Environment = readEnvironment(),
   clock: Clock = systemClock,
   carryTo: CarryTo = nobodyCarries,
-  tablesClient?: () => DynamoDBClient,
+  tables?: Send,
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const { tables } = environment
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient)
+  const around = { tables: environment.tables, clock, entropy, meter }
+  const { store, journal, journalView } = dynamoTables(around, tables)
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {

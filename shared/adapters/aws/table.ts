@@ -1,26 +1,26 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
-import { ownService } from './client.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { Journaling } from './storage/journaling.ts'
 import { plainWriter } from './storage/plain.ts'
 import { reads } from './storage/reads.ts'
+import { type Send, tableSend } from './wire/tables.ts'
+import { tablesOverHttp } from './wire/tables-over-http.ts'
 
 /**
- * The tables behind the SDK. Most clusters keep no journal: the code for it is loaded when it is first needed.
- * @param connect makes a client of the engine
+ * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
+ * @param send sends calls to the engine
  */
 export function dynamoTables(
   dependencies: Dependencies,
-  connect = () => new DynamoDBClient(ownService()),
+  send: Send = tableSend(tablesOverHttp()),
 ): {
   store: Store
   journal: Journal
   journalView: JournalView
 } {
-  const engine = storageEngine(connect, dependencies)
+  const engine = storageEngine(send, dependencies)
   let loaded: Promise<Journaling> | undefined
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => {

@@ -18,7 +18,7 @@ export interface PortSettings {
   tables: Tables
   clock: Clock
   entropy: Entropy
-  transport: Pick<ReturnType<typeof tableTransport>, 'connect'>
+  transport: Pick<ReturnType<typeof tableTransport>, 'send'>
   kms: ReturnType<typeof ownKms>
   carryTo: CarryTo
 }
@@ -58,7 +58,7 @@ export function portsOf(
   const meter = callMeter()
   const note = (level: string) => (message: string, fields: unknown) =>
     void told.push({ level, message, fields })
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.connect)
+  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.send)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
   const judgedKms = judged(kms)
   const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))

@@ -6,7 +6,13 @@ import {
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
-import { bareClient, type TableAnswer, type TableCall, type TableEngine } from '../bare-client.ts'
+import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import {
+  type TableAnswer,
+  type TableCall,
+  type TableEngine,
+  tableSend,
+} from '../../../shared/adapters/aws/wire/tables.ts'
 import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
@@ -31,8 +37,8 @@ export interface Stall {
   takesEffect: 'first' | 'last' | 'never'
 }
 
-/** Milliseconds that an attempt is waited for, as the adapter does. */
-const ATTEMPT_MS = 3000
+/** What fails is left to the storage. */
+const ATTEMPTS = 1
 
 export interface TransportOptions {
   engine: TableEngine
@@ -45,7 +51,7 @@ export interface TransportOptions {
 }
 
 /**
- * Makes clients of the engine whose calls are steps of a simulation. On AWS a transaction takes its items before it is
+ * Sends calls to the engine as steps of a simulation. On AWS a transaction takes its items before it is
  * decided: what comes to one of them in between is refused.
  */
 export function tableTransport(
@@ -61,7 +67,7 @@ export function tableTransport(
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
   async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<TableAnswer> {
-    const answer = await simulation.during(() => engine(call))
+    const answer = await simulation.during(() => engine(call, ATTEMPT_MS))
     if (answer.statusCode === 200 && writes.length > 0) onWrite?.({ ...call, writes })
     return answer
   }
@@ -109,8 +115,10 @@ export function tableTransport(
     /** for so many milliseconds a cluster can read, and write nothing */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
-    connect: () =>
-      bareClient(call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call))),
+    send: tableSend(
+      call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call)),
+      ATTEMPTS,
+    ),
   }
 }
 
@@ -130,7 +138,7 @@ export function realEngine(url: string): { engine: TableEngine; close: () => voi
   const engine = engineOver(wire, 'test')
   const salt = randomUUID().slice(0, 8)
   return {
-    engine: ({ operation, input }) => engine({ operation, input: salted(input, salt) }),
+    engine: ({ input, ...call }, ms) => engine({ ...call, input: salted(input, salt) }, ms),
     close: wire.close,
   }
 }

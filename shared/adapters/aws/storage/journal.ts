@@ -6,7 +6,7 @@ import { dynamoItems } from './journal-items.ts'
 import { writeCells } from './staged-cells.ts'
 import { dynamoTree } from './tree.ts'
 
-/** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
+/** The journal in its table, but for what writes by the cluster record (`journaled.ts`). */
 export const dynamoJournal = (engine: Engine): Omit<Journal, 'stamp'> => ({
   ...dynamoHead(engine),
   cells: (line, after, to) => readCells(engine, line, after, to),
