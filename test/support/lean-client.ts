@@ -5,9 +5,9 @@ import {
   engineWire,
 } from '../../infra/local/engine-wire.ts'
 import type { StorageTap } from '../../infra/local/storage-tap.ts'
+import type { JsonAnswer } from '../../shared/adapters/aws/wire/json.ts'
 import {
   type Send,
-  type TableAnswer,
   type TableCall,
   type TableEngine,
   tableSend,
@@ -29,7 +29,7 @@ function requestsAs(accessKeyId: string): (call: Pick<TableCall, 'operation' | '
   })
 }
 
-const answerOf = ({ statusCode, body }: EngineResponse): TableAnswer => ({
+const answerOf = ({ statusCode, body }: EngineResponse): JsonAnswer => ({
   statusCode,
   body: JSON.parse(body.toString('utf8')) as object,
 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { kmsGenesis } from '../../shared/adapters/aws/cipher.ts'
+import type { kmsGenesis } from '../../shared/adapters/aws/genesis.ts'
 import { ApiError } from '../../shared/api/errors.ts'
 
 type Kms = Parameters<typeof kmsGenesis>[0]['kms']

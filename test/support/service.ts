@@ -126,12 +126,12 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  const send = !tap
-    ? leanSend(engine, key.accessKeyId)
-    : options.tap === 'connections'
-      ? sendTo(tap.url, key)
-      : tappedSend(tap.tap, key.accessKeyId)
-  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, send })
+  // each function has a client of its own
+  const newSend = (): Send => {
+    if (!tap) return leanSend(engine, key.accessKeyId)
+    return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
+  }
+  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, newSend })
   const service = await startLambdaService(lambdas)
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
   const environment = readEnvironment({
@@ -157,7 +157,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     provider_url: provider.url,
     engine_url: engineUrl,
     ...(tap ? { tap_url: tap.url, tap } : {}),
-    send,
+    send: newSend(),
     root_token: body.root_token,
     recovery_keys: body.recovery_keys,
     directory,
@@ -201,13 +201,13 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
 function functionsOf(
   model: Model,
   environment: () => Environment,
-  { clock = systemClock, timeouts = {}, send }: ServiceOptions & { send: Send },
+  { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => Send },
 ): { lambdas: Omit<Lambdas, 'complain'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
     const folder = folders[name] ?? name
-    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, send)
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, newSend())
     handlers.set(folder, handler)
     return asFunction(folder, () => handler(event as never, contextOf(name, timeouts[folder])))
   }

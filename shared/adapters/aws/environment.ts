@@ -143,6 +143,13 @@ export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   return defined({ accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined })
 }
 
+/** The same. @throws Error when there are none */
+export function ownCredentials() {
+  const credentials = runtimeCredentials()
+  if (!credentials) throw new Error('this process has no credentials')
+  return credentials
+}
+
 /** What says where AWS is reached, by variables that the SDK knows, too. */
 export interface WireSettings {
   region: string

@@ -1,5 +1,6 @@
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
+import { loadedLater } from './loaded-later.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { Journaling } from './storage/journaling.ts'
@@ -56,13 +57,3 @@ const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], t
   view: { look: true },
   writer: { commit: true },
 }
-
-/** An object that has only asynchronous methods, before it is there. */
-const loadedLater = <T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T =>
-  Object.fromEntries(
-    Object.keys(names).map(name => [
-      name,
-      async (...given: unknown[]) =>
-        ((await load()) as Record<string, (...given: unknown[]) => unknown>)[name]?.(...given),
-    ]),
-  ) as T

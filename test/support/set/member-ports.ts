@@ -1,6 +1,7 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { newLicence } from '../../../infra/local/licence.ts'
-import { kmsCipher, kmsGenesis } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsGenesis } from '../../../shared/adapters/aws/genesis.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'

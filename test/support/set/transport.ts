@@ -6,13 +6,9 @@ import {
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
+import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
 import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
-import {
-  type TableAnswer,
-  type TableCall,
-  type TableEngine,
-  tableSend,
-} from '../../../shared/adapters/aws/wire/tables.ts'
+import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
@@ -66,13 +62,13 @@ export function tableTransport(
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
-  async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<TableAnswer> {
+  async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<JsonAnswer> {
     const answer = await simulation.during(() => engine(call, ATTEMPT_MS))
     if (answer.statusCode === 200 && writes.length > 0) onWrite?.({ ...call, writes })
     return answer
   }
 
-  async function done(call: TableCall): Promise<TableAnswer> {
+  async function done(call: TableCall): Promise<JsonAnswer> {
     const { operation, input } = call
     onCall?.(call, simulation.self())
     const writes = itemWritesOf(operation, input)
@@ -123,7 +119,7 @@ export function tableTransport(
 }
 
 /** What an engine answers that cannot write. */
-const NO_ROOM: TableAnswer = {
+const NO_ROOM: JsonAnswer = {
   statusCode: 500,
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }

@@ -36,12 +36,11 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
-  /** One batch read of keys that it takes at once. @returns `left`: keys that were not processed */
-  async function batchOnce(
+  /** One call, for at most a hundred keys. @returns `left`: those that were not processed */
+  async function getOnce(
     keys: readonly TableKey[],
-    numbers: Numbers,
+    numbers: Numbers = 'rounded',
   ): Promise<{ found: [string, Raw][]; left: TableKey[] }> {
-    meter.count('dynamodb')
     const { Responses, UnprocessedKeys } = await sent(
       send('BatchGetItem', { RequestItems: batchRead(keys) }, { numbers }),
     )
@@ -56,7 +55,8 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     for (let [wanted, tries] = [keys, 0]; wanted.length > 0; tries++) {
       if (tries === TRIES) throw busy()
       if (tries > 0) await pause(tries)
-      const { found, left } = await batchOnce(wanted, numbers)
+      meter.count('dynamodb')
+      const { found, left } = await getOnce(wanted, numbers)
       all.push(...found)
       wanted = left
     }
@@ -77,5 +77,5 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     return new Map(found)
   }
 
-  return { ...dependencies, send, pause, seconds, get, batchOnce }
+  return { ...dependencies, send, pause, seconds, get, getOnce }
 }

@@ -61,13 +61,15 @@ export interface Repeating {
   most: number
   /** milliseconds: the longest pause before the first repetition */
   pauseMs: number
+  /** absent: true; whether work is repeated that was refused because there is too much of it */
+  repeatsThrottled?: boolean
 }
 
 /** Work that is repeated while it fails with what may pass. */
 export type Insist = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
 /** @returns a function whose `ms` is what all attempts together may take, pauses among them */
-export function insisting({ most, pauseMs }: Repeating): Insist {
+export function insisting({ most, pauseMs, repeatsThrottled = true }: Repeating): Insist {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {
     const until = performance.now() + ms
@@ -80,6 +82,7 @@ export function insisting({ most, pauseMs }: Repeating): Insist {
       } catch (error) {
         const why = repeatable(error)
         if (!why || tries >= most || budget < COST[why]) throw error
+        if (why === 'throttled' && !repeatsThrottled) throw error
         const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_MS : pauseMs, error)
         if (performance.now() + pause >= until) throw error
         spent = COST[why]

@@ -9,9 +9,10 @@ import type {
   TransactWriteCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
+import { type JsonAnswer, resultIn } from './json.ts'
 import { ATTEMPT_MS, MOST_ATTEMPTS } from './limits.ts'
 import { insisting } from './retry.ts'
-import { ServiceError, unreadable } from './service-error.ts'
+import { unreadable } from './service-error.ts'
 import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
 
 /** A call to the tables' engine, in its terms. */
@@ -22,16 +23,8 @@ export interface TableCall {
   invocation: string
 }
 
-/** What the engine answers: a result, or an error (`__type`). */
-export interface TableAnswer {
-  statusCode: number
-  body: object
-  /** when the engine wants to be asked again */
-  retryAfterMs?: number
-}
-
 /** One attempt at a call. @param ms after which it is given up @throws Error when there is no answer */
-export type TableEngine = (call: TableCall, ms: number) => Promise<TableAnswer>
+export type TableEngine = (call: TableCall, ms: number) => Promise<JsonAnswer>
 
 /** What each operation is given, in plain values. */
 interface Inputs {
@@ -92,8 +85,7 @@ export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
     const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
     return insist(async left => {
       const answer = await engine(call, Math.min(ATTEMPT_MS, Math.max(1, left)))
-      if (answer.statusCode !== 200) throw errorIn(answer)
-      return outputs[operation](objectIn(answer.body), numbers)
+      return outputs[operation](resultIn(answer), numbers)
     }, ms)
   }
 }
@@ -179,15 +171,4 @@ const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers
   TransactWriteItems: nothing,
   UpdateItem: ({ Attributes }, numbers) =>
     Attributes === undefined ? {} : { Attributes: fromWire(Attributes, numbers) },
-}
-
-/** What the engine says of a call that it did not do. */
-function errorIn({ statusCode: status, body, retryAfterMs }: TableAnswer): ServiceError {
-  const { __type, message, Message, ...said } = objectIn(body)
-  const name = typeof __type === 'string' ? (__type.split('#').at(-1) ?? '') : 'Unknown'
-  const text = message ?? Message
-  return new ServiceError(name, typeof text === 'string' ? text : '', {
-    ...{ status, said },
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  })
 }

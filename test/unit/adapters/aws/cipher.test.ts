@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { kmsCipher, kmsGenesis } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsGenesis } from '../../../../shared/adapters/aws/genesis.ts'
 import type { Keyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'

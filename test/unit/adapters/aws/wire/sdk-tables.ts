@@ -10,8 +10,8 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
+import type { JsonAnswer } from '../../../../../shared/adapters/aws/wire/json.ts'
 import {
-  type TableAnswer,
   type TableCall,
   type TableOperation,
   tableSend,
@@ -81,7 +81,7 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
 
 /** The wire, over the same engine. */
 export function wireCalls(engine: Engine, maxAttempts = 1): Calling {
-  const send = tableSend(async (call): Promise<TableAnswer> => {
+  const send = tableSend(async (call): Promise<JsonAnswer> => {
     const { status: statusCode, text } = engine(call, {}, '')
     return { statusCode, body: JSON.parse(text) as object }
   }, maxAttempts)
