@@ -360,3 +360,14 @@ test('an instance of another account, or one that was not asked for, is none', a
   state.text = answer(item(target.account, 'i-1').repeat(2))
   await expect(describeByIds(calls, target, ['i-1'], 0)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
 })
+
+test.each([
+  ['twice', '<ownerId>111122223333</ownerId><ownerId>111122223333</ownerId>'],
+  ['in another namespace', '<ownerId xmlns="http://other">111122223333</ownerId>'],
+  ['no text', '<ownerId><id>111122223333</id></ownerId>'],
+])('what is looked at and is there %s is refused, not guessed', async (_, owner) => {
+  const inner = '<instancesSet><item><instanceId>i-1</instanceId></item></instancesSet>'
+  state.status = 200
+  state.text = `<DescribeInstancesResponse xmlns="http://ec2"><reservationSet><item>${owner}${inner}</item></reservationSet></DescribeInstancesResponse>`
+  await expect(describeByIds(calls, target, ['i-1'], 0)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
+})

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { TableOperation } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { type TableOperation, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { sized } from '../../../../support/size.ts'
 import { type Calling, type Engine, operations, sdkCalls, seen, wireCalls } from './sdk-tables.ts'
 import { answers, inputs, mutated } from './table-values.ts'
@@ -88,4 +88,49 @@ describe.each(operations)('%s, answers that are no such', operation => {
     expect(met.refused).toBeGreaterThan(MUTATED / 10)
     expect(met.same).toBeGreaterThan(0)
   })
+})
+
+test.each([
+  { N: '' },
+  { N: '0x10' },
+  { N: ' 1' },
+  { N: 'Infinity' },
+  { N: 1 },
+  { S: 1 },
+  { B: 'a' },
+  { BOOL: 'true' },
+  { NULL: false },
+  { L: {} },
+  { M: [] },
+  { SS: ['a'] },
+  { S: 'a', N: '1' },
+  {},
+  null,
+])('a value that does not fit its type is refused: %j', async value => {
+  const { got } = await bothAnswer('Scan', JSON.stringify({ Items: [{ a: value }] }), 'rounded')
+  expect(got).toMatchObject({ error: { name: 'UnreadableAnswer' } })
+})
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, new Set(['a']), new Map(), () => 1])(
+  'what cannot be stored as it is, is not sent: %s',
+  async value => {
+    wire.state.operation = ''
+    await expect(
+      (async () => wire.call('PutItem', { TableName: 'data', Item: { pk: 'a', value } }))(),
+    ).rejects.toThrow('cannot be stored')
+    expect(wire.state.operation).toBe('')
+  },
+)
+
+test('an attempt is given what is left of the time of its call, and three seconds at most', async () => {
+  const given: number[] = []
+  const send = tableSend(async (_, ms) => {
+    given.push(ms)
+    return { statusCode: 200, body: {} }
+  })
+  await send('Scan', { TableName: 'data' })
+  await send('Scan', { TableName: 'data' }, { ms: 60_000 })
+  await send('Scan', { TableName: 'data' }, { ms: 80 })
+  expect(given.slice(0, 2)).toEqual([3000, 3000])
+  expect(given[2]).toBeLessThanOrEqual(80)
 })
