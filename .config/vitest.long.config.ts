@@ -13,6 +13,8 @@ export default defineConfig({
     include: [
       'test/long/**/*.test.ts',
       'test/e2e/roles.test.ts',
+      'test/unit/adapters/aws/wire/calls.test.ts',
+      'test/unit/adapters/aws/wire/tables.test.ts',
       'test/unit/link/serve/chaos.test.ts',
       'test/integration/replication/conflicts.alone.test.ts',
       'test/integration/replication/deaths.alone.test.ts',

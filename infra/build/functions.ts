@@ -19,14 +19,12 @@ export const functionNames = (): string[] =>
     .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
     .sort()
 
-/** SDK clients that are left out of a bundle unless one of the uses needs them. */
+/** Clients of the SDK, and what they connect by, that are left out of a bundle unless one of the uses needs them. */
 const clients: Record<string, readonly Use[]> = {
-  '@aws-sdk/client-ec2': ['instances'],
-  '@aws-sdk/client-iam': ['principals', 'access-keys'],
-  '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
-  '@aws-sdk/client-kms': ['read', 'key-factory'],
+  '@aws-sdk/client-iam': ['access-keys'],
   '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
+  '@smithy/node-http-handler': ['access-keys', 'background', 'pull', 'workflow', 'audit-log'],
 }
 
 // In ESM an import of node:http, static or not, builds a namespace of all its members, among them getters that load
@@ -113,7 +111,7 @@ const functionOf = (wanted: Wanted): Plugin => ({
     onResolve({ filter: new RegExp(`^${ENTRY}$`) }, () => ({
       path: `${root}functions/${wanted.name}/index.ts`,
     }))
-    onResolve({ filter: /^@aws-sdk\/client-[^/]+$/ }, ({ path }) =>
+    onResolve({ filter: /^@(aws-sdk\/client-[^/]+|smithy\/node-http-handler)$/ }, ({ path }) =>
       clients[path]?.some(use => wanted.uses.includes(use)) === false ? { path, external: true } : undefined,
     )
   },

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import { type EngineRequest, type EngineResponse, engineWire } from './engine-wire.ts'
 import {
   type Conflicts,
@@ -192,7 +193,8 @@ async function partly(tap: State, { headers, body }: PassingCall): Promise<Engin
   const { asked, left } = withheld(body)
   const answer = await tap.forward({ headers, body: asked })
   const content = JSON.parse(answer.body.toString('utf8')) as object
-  return { ...answer, body: Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left })) }
+  const whole = Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left }))
+  return { ...answer, headers: { ...answer.headers, 'x-amz-crc32': String(crc32(whole)) }, body: whole }
 }
 
 function take(tap: State, { ms, ...place }: Taken): void {

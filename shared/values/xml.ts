@@ -7,8 +7,8 @@ export interface XmlElement {
   text: string
 }
 
-const LONGEST = 65_536
-const DEEPEST = 8
+/** Characters of a text, and levels of its elements. */
+const LIMITS = { longest: 65_536, deepest: 8 }
 const entities = new Map([
   ['amp', '&'],
   ['lt', '<'],
@@ -31,14 +31,15 @@ const TEXT = /[^<]+/y
  * five predefined ones and character references, text beside elements, illegal characters, anything but white
  * space before or after the one root.
  *
+ * @param limits of a text that may be larger than most
  * @returns the root, or undefined
  * @see docs/spec/login-iam.md#answer-of-sts
  */
-export function readXml(text: string): XmlElement | undefined {
-  if (text.length > LONGEST || !LEGAL.test(text)) return undefined
+export function readXml(text: string, limits = LIMITS): XmlElement | undefined {
+  if (text.length > limits.longest || !LEGAL.test(text)) return undefined
   const prolog = PROLOG.exec(text)
   const body = text.slice(prolog?.[0].length ?? 0)
-  const reader = { text: body, at: 0 }
+  const reader = { text: body, at: 0, deepest: limits.deepest }
   skipSpace(reader)
   const root = readElement(reader, 1, '')
   if (!root) return undefined
@@ -54,12 +55,13 @@ export function only(parent: XmlElement, name: string): XmlElement | undefined {
 
 interface Reader {
   text: string
+  deepest: number
   at: number
 }
 
 function readElement(reader: Reader, depth: number, around: string): XmlElement | undefined {
   const open = take(reader, OPEN)
-  if (!open || depth > DEEPEST) return undefined
+  if (!open || depth > reader.deepest) return undefined
   const [, name = '', namespace = around, empty] = open
   const element: XmlElement = { name, namespace, children: [], text: '' }
   if (empty) return element
@@ -99,7 +101,7 @@ const skipSpace = (reader: Reader): void => {
   while (SPACE.includes(reader.text[reader.at] ?? 'x')) reader.at += 1
 }
 
-const isSpace = (text: string): boolean => [...text].every(char => SPACE.includes(char))
+const isSpace = (text: string): boolean => !/[^ \t\n\r]/.test(text)
 
 function unescapeText(raw: string): string | undefined {
   let valid = !raw.includes(']]>')

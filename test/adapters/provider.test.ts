@@ -1,6 +1,6 @@
-import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
+import { describeByIds } from '../../shared/adapters/aws/describe-instances.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { provider } from '../../shared/adapters/aws/provider.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
@@ -58,17 +58,10 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
   })
   const answers: string[] = []
   for (let turn = 0; turn < times; turn++) {
-    const answer = calls.call(
-      'ec2',
-      target,
-      Date.now() + 5000,
-      settings => new EC2Client(settings),
-      (ec2: EC2Client, options) =>
-        ec2.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }), options),
-    )
+    const answer = describeByIds(calls, target, [instanceId], Date.now() + 5000)
     answers.push(
       await answer.then(
-        ({ Reservations }) => Reservations?.[0]?.Instances?.[0]?.State?.Name ?? 'none',
+        found => found.get(instanceId)?.state ?? 'none',
         (error: Error) => error.message,
       ),
     )

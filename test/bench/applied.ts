@@ -17,6 +17,7 @@ import { followOn } from '../../shared/replication/secondary/follow.ts'
 import type { Follower } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
+import { sendTo } from '../support/store.ts'
 
 /** How fast a secondary takes what its primary has: journal entries of ec2 logins, of a token and an access-list entry each. */
 export interface AppliedRate {
@@ -101,7 +102,7 @@ export async function appliedRate(
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const { store, journal } = dynamoTables(
     { tables: { data: nameOf('data'), cluster: nameOf('cluster') }, clock, entropy, meter: callMeter() },
-    () => clientOf(tap?.url ?? engine, HOME.region, credentials),
+    sendTo(tap?.url ?? engine, credentials),
   )
   await journal.moveHead('none', { ...firstHead(EPOCH, 1), mode: 'applying', own: '' })
   const entries = loginEntries(count, instances)

@@ -4,7 +4,6 @@ import { setTimeout } from 'node:timers/promises'
 import { readAssembly } from '../../infra/local/assembly.ts'
 import { awsAt } from '../../infra/local/aws-process.ts'
 import { askReplication, drStatusOf, until } from '../../infra/local/dr-client.ts'
-import { clientOf } from '../../infra/local/engine.ts'
 import { HOME } from '../../infra/local/home.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
 import { join } from '../../infra/local/pair.ts'
@@ -13,7 +12,7 @@ import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { entry } from '../support/lists.ts'
-import { seed, tableStore } from '../support/store.ts'
+import { seed, sendTo, tableStore } from '../support/store.ts'
 import { appliedRate } from './applied.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { writeUnits } from './units.ts'
@@ -156,8 +155,7 @@ function journalOf(host: Host): Journal {
   const { environment } = host.runtimeOf('login')
   const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
   const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter() }
-  const region = environment['AWS_REGION'] ?? ''
-  return dynamoTables(given, () => clientOf(endpointOf(host), region, credentialsOf(host))).journal
+  return dynamoTables(given, sendTo(endpointOf(host), credentialsOf(host))).journal
 }
 
 /** Write units of a login on AWS, by what one has left in the journal. */

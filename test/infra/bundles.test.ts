@@ -22,8 +22,8 @@ const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?
 const holds = (name: string, library: string): boolean =>
   inputsOf(name).some(path => path.includes(`node_modules/${library}/`))
 
-/** Bytes that are read before the first event can be served. */
-function eagerBytes(name: string): number {
+/** What is read before the first event can be served. */
+function eagerly(name: string): { bytes: number; modules: string[] } {
   const { outputs } = bundles[name] as Metafile
   const seen = new Set<string>()
   const visit = (path: string): void => {
@@ -32,18 +32,24 @@ function eagerBytes(name: string): number {
     for (const one of outputs[path].imports) if (one.kind === 'import-statement') visit(one.path)
   }
   visit(Object.keys(outputs).find(path => path.endsWith('/index.mjs')) ?? '')
-  return [...seen].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0)
+  const read = [...seen].map(path => outputs[path])
+  return {
+    bytes: read.reduce((sum, one) => sum + (one?.bytes ?? 0), 0),
+    modules: read.flatMap(one => Object.keys(one?.inputs ?? {})),
+  }
 }
 
 /** Clients of AWS, and the uses without which a bundle must not hold them. */
 const clients = {
-  '@aws-sdk/client-ec2': ['instances'],
-  '@aws-sdk/client-iam': ['principals', 'access-keys'],
-  '@aws-sdk/client-sts': ['instances', 'principals', 'access-keys'],
+  '@aws-sdk/client-iam': ['access-keys'],
   '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
+
+/** Clients of services that are called over the wire alone. */
+const inClients = (path: string): boolean =>
+  /@aws-sdk\/(client-(dynamodb|ec2|kms|sts)|lib-dynamodb)\//.test(path)
 
 /** Functions that answer other clusters, or ask them. */
 const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
@@ -64,38 +70,36 @@ describe('what is in the bundles, and what is not', () => {
     }
   })
 
-  test('what a login loads before its first event is at most 400 KB', () => {
-    expect(eagerBytes('login')).toBeLessThan(400_000)
+  test('what a login loads before its first event is at most 200 KB of 170 modules, and nothing of the SDK', () => {
+    const { bytes, modules } = eagerly('login')
+    expect(bytes).toBeLessThanOrEqual(200_000)
+    expect(modules.length).toBeLessThanOrEqual(170)
+    expect(modules.filter(path => /node_modules\/@(aws-sdk|smithy)\//.test(path))).toEqual([])
+  })
+
+  test('no login, renewal or revocation needs the SDK: it stays for keys of mounts, workers and workflows', () => {
+    for (const name of functionNames()) {
+      const needed = Object.values(clients).flat()
+      if (usesOfFunction(name).some(use => needed.includes(use))) continue
+      expect(
+        inputsOf(name).filter(path => /@(aws-sdk|smithy)\//.test(path)),
+        name,
+      ).toEqual([])
+    }
+    expect(
+      Object.values(bundles)
+        .flatMap(one => Object.keys(one.inputs))
+        .filter(inClients),
+    ).toEqual([])
   })
 
   test('Connect is where the link is, and nowhere else', () => {
     const linked = functionNames().filter(name => holds(name, '@connectrpc/connect'))
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
     expect(linked).toContain('link')
-    expect(eagerBytes('link')).toBeLessThan(600_000)
+    expect(eagerly('link').bytes).toBeLessThan(400_000)
     // what hardly any request needs is not loaded before one does
-    expect(eagerBytes('replication')).toBeLessThan(600_000)
-  })
-
-  test.each(['client-ec2', 'client-iam', 'client-sts', 'client-kms'])(
-    '%s waits until a login needs it',
-    client => {
-      const { outputs } = bundles['login'] as Metafile
-      const entry = Object.entries(outputs).find(([path]) => path.endsWith('/index.mjs'))?.[1]
-      expect(Object.keys(entry?.inputs ?? {}).filter(path => path.includes(`@aws-sdk/${client}/`))).toEqual(
-        [],
-      )
-      expect(holds('login', `@aws-sdk/${client}`)).toBe(true)
-    },
-  )
-
-  test('of EC2 a login holds what describing an instance needs, not the whole megabyte', () => {
-    const { outputs } = bundles['login'] as Metafile
-    const bytes = Object.values(outputs)
-      .flatMap(({ inputs }) => Object.entries(inputs))
-      .filter(([path]) => path.includes('@aws-sdk/client-ec2/'))
-      .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0)
-    expect(bytes).toBeLessThan(600_000)
+    expect(eagerly('replication').bytes).toBeLessThan(400_000)
   })
 
   test('the fallback knows what all endpoints are called, and nothing of what they do', () => {

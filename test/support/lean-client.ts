@@ -1,4 +1,3 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   type EngineRequest,
   type EngineResponse,
@@ -6,8 +5,13 @@ import {
   engineWire,
 } from '../../infra/local/engine-wire.ts'
 import type { StorageTap } from '../../infra/local/storage-tap.ts'
-import { ATTEMPT_MS, MOST_ATTEMPTS } from '../../shared/adapters/aws/client.ts'
-import { bareClient, type TableAnswer, type TableCall, type TableEngine } from './bare-client.ts'
+import type { JsonAnswer } from '../../shared/adapters/aws/wire/json.ts'
+import {
+  type Send,
+  type TableCall,
+  type TableEngine,
+  tableSend,
+} from '../../shared/adapters/aws/wire/tables.ts'
 import { refusedCall } from './iam/judge.ts'
 
 /** An engine keeps tables by the access key and looks no further: signatures are a third of what a call costs. */
@@ -17,7 +21,7 @@ export const unsigned = (accessKeyId: string) => ({
 })
 
 /** Makes requests of calls. */
-function requestsAs(accessKeyId: string): (call: TableCall) => EngineRequest {
+function requestsAs(accessKeyId: string): (call: Pick<TableCall, 'operation' | 'input'>) => EngineRequest {
   const common = { 'content-type': 'application/x-amz-json-1.0', ...unsigned(accessKeyId) }
   return ({ operation, input }) => ({
     headers: { ...common, 'x-amz-target': `DynamoDB_20120810.${operation}` },
@@ -25,7 +29,7 @@ function requestsAs(accessKeyId: string): (call: TableCall) => EngineRequest {
   })
 }
 
-const answerOf = ({ statusCode, body }: EngineResponse): TableAnswer => ({
+const answerOf = ({ statusCode, body }: EngineResponse): JsonAnswer => ({
   statusCode,
   body: JSON.parse(body.toString('utf8')) as object,
 })
@@ -38,28 +42,28 @@ export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: stri
 
 const wires = new Map<string, EngineWire>()
 
-/** Makes the adapters' client of the tables, on the shortest way to the engine; files of a worker share connections. */
-export function leanClient(url: string, accessKeyId: string): () => DynamoDBClient {
+/** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
+export function leanSend(url: string, accessKeyId: string): Send {
   const wire = wires.get(url) ?? engineWire(url)
   wires.set(url, wire)
   const engine = engineOver(wire, accessKeyId)
-  return () => bareClient(async call => refusedCall(call) ?? engine(call), MOST_ATTEMPTS)
+  return tableSend(async (call, ms) => refusedCall(call) ?? engine(call, ms))
 }
 
-/** Makes the same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
-export function tappedClient({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): () => DynamoDBClient {
+/** The same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
+export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): Send {
   const requestOf = requestsAs(accessKeyId)
   const sent = overKeptConnections()
-  const engine: TableEngine = async call => {
+  const engine: TableEngine = async (call, ms) => {
     const refused = refusedCall(call)
     if (refused) return refused
-    const { operation, input, invocation = '' } = call
+    const { operation, input, invocation } = call
     const passing = { ...requestOf(call), operation, input, invocation }
-    const answer = await sent(() => inTime(pass(passing)))
+    const answer = await sent(() => inTime(pass(passing), ms))
     if (!answer) throw unanswered('the connection broke', 'ECONNRESET')
     return answerOf(answer)
   }
-  return () => bareClient(engine, MOST_ATTEMPTS)
+  return tableSend(engine)
 }
 
 /** What breaks on a connection that was kept is sent again at once, which is no attempt (`connections.ts`). */
@@ -77,15 +81,14 @@ function overKeptConnections() {
   }
 }
 
-/** What the SDK calls whatever ends without an answer. */
-const unanswered = (message: string, code: string): Error =>
-  Object.assign(new Error(message), { name: 'TimeoutError', code })
+/** What ends without an answer. */
+const unanswered = (message: string, code: string): Error => Object.assign(new Error(message), { code })
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const end = () => reject(unanswered(`there was no answer within ${ATTEMPT_MS} ms`, 'ETIMEDOUT'))
-    timer = setTimeout(end, ATTEMPT_MS)
+    const end = () => reject(unanswered(`there was no answer within ${ms} ms`, 'ETIMEDOUT'))
+    timer = setTimeout(end, ms)
   })
   try {
     return await Promise.race([work, late])

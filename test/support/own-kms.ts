@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { kmsKeyFactory } from '../../shared/adapters/aws/cipher.ts'
+import type { kmsKeyFactory } from '../../shared/adapters/aws/key-factory.ts'
 import { ApiError } from '../../shared/api/errors.ts'
 
 type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']

@@ -3,10 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { clientOf, createTables } from '../../infra/local/engine.ts'
-import { kmsCipher, kmsKeyFactory } from '../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../shared/adapters/aws/cipher.ts'
+import { kmsKeyFactory } from '../../shared/adapters/aws/key-factory.ts'
 import { guardedPorts } from '../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import { tableSend } from '../../shared/adapters/aws/wire/tables.ts'
 import { endEpoch } from '../../shared/journal/density.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../shared/journal/head.ts'
@@ -26,10 +28,9 @@ import { create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
-import { bareClient } from './bare-client.ts'
 import { everythingIn } from './everything.ts'
 import { asFunction, refusedCall } from './iam/judge.ts'
-import { leanClient } from './lean-client.ts'
+import { leanSend } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
 import { having } from './set/member-ports.ts'
 import { memoryEngine } from './set/memory-engine.ts'
@@ -45,7 +46,7 @@ const isReal = process.env['ENGINE'] === 'real' || process.env['LONG'] !== undef
 export type Member = Awaited<ReturnType<typeof member>>
 
 export async function member(clock = { ms: Date.now() }) {
-  const { tables, connect } = isReal ? await engineTables() : memoryTables()
+  const { tables, send } = isReal ? await engineTables() : memoryTables()
   const [id, treeId] = [randomUUID(), randomUUID().slice(0, 8)]
   const around = {
     tables,
@@ -60,7 +61,7 @@ export async function member(clock = { ms: Date.now() }) {
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
   }
-  const { store, journal } = dynamoTables(around, connect)
+  const { store, journal } = dynamoTables(around, send)
   const as = async (): Promise<ClusterRead> => ({
     record: {} as ClusterRead['record'],
     readAt: clock.ms,
@@ -100,20 +101,19 @@ async function engineTables() {
   const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   return {
     tables: { data: nameOf('data'), cluster: nameOf('cluster') },
-    connect: leanClient(engine, credentials.accessKeyId),
+    send: leanSend(engine, credentials.accessKeyId),
   }
 }
 
 /** Tables in memory, which do the same (`memory-engine.test.ts`). */
 function memoryTables() {
   const engine = engineOf(memoryEngine())
-  const connect = () =>
-    bareClient(async call => {
-      // others go on meanwhile
-      await setImmediate()
-      return refusedCall(call) ?? engine(call)
-    })
-  return { tables: { data: 'data', cluster: 'cluster' }, connect }
+  const send = tableSend(async (call, ms) => {
+    // others go on meanwhile
+    await setImmediate()
+    return refusedCall(call) ?? engine(call, ms)
+  }, 1)
+  return { tables: { data: 'data', cluster: 'cluster' }, send }
 }
 
 /** Initialises a member: a cluster that is in no set, with a keyring of its own. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Context } from 'aws-lambda'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import type { Model } from '../../infra/local/assembly.ts'
@@ -14,10 +13,10 @@ import type { Authority } from '../../infra/local/provider/documents/authority.t
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { type StorageTapPort, startStorageTap } from '../../infra/local/storage-tap-port.ts'
 import { unrouted } from '../../infra/local/unrouted.ts'
-import { ownService } from '../../shared/adapters/aws/client.ts'
 import { type Environment, readEnvironment } from '../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../shared/adapters/aws/system.ts'
+import type { Send } from '../../shared/adapters/aws/wire/tables.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../shared/http/events.ts'
@@ -33,7 +32,8 @@ import { frontEvent, replyOf } from './front.ts'
 import { judgeAwsCalls } from './iam/aws-calls.ts'
 import { asFunction } from './iam/judge.ts'
 import type { Policies } from './iam/policies.ts'
-import { leanClient, tappedClient } from './lean-client.ts'
+import { leanSend, tappedSend } from './lean-client.ts'
+import { sendTo } from './store.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
@@ -49,8 +49,8 @@ export interface Service {
   /** a tap in front of the engine, where one was asked for */
   tap_url?: string
   tap?: Pick<StorageTapPort, 'tap' | 'drop'>
-  /** makes a client of the tables like those of the functions */
-  connect: () => DynamoDBClient
+  /** sends calls to the tables like those of the functions */
+  send: Send
   root_token: string
   recovery_keys: string[]
   /** holds `audit.log` and `functions.log` */
@@ -68,7 +68,6 @@ export interface Service {
 }
 
 type Tables = Environment['tables']
-type TablesClient = Parameters<typeof awsPorts>[5]
 type Handler = (event: never, context: Context) => Promise<unknown>
 
 /** Where the engine is, and what the template says. */
@@ -127,12 +126,12 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
-  const client = !tap
-    ? leanClient(engine, key.accessKeyId)
-    : options.tap === 'connections'
-      ? connectedClient(tap.url, key)
-      : tappedClient(tap.tap, key.accessKeyId)
-  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, client })
+  // each function has a client of its own
+  const newSend = (): Send => {
+    if (!tap) return leanSend(engine, key.accessKeyId)
+    return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
+  }
+  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, newSend })
   const service = await startLambdaService(lambdas)
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
   const environment = readEnvironment({
@@ -158,7 +157,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     provider_url: provider.url,
     engine_url: engineUrl,
     ...(tap ? { tap_url: tap.url, tap } : {}),
-    connect: client,
+    send: newSend(),
     root_token: body.root_token,
     recovery_keys: body.recovery_keys,
     directory,
@@ -173,13 +172,6 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     settled,
   }
 }
-
-/**
- * The adapters' own client, since what a tap does to connections is theirs to bear. It is told where its tap is: what
- * a service of an earlier file still does asks the environment late, and would find the tap of another.
- */
-const connectedClient = (endpoint: string, credentials: EngineCredentials) => () =>
-  new DynamoDBClient({ ...ownService(), endpoint, region: HOME.region, credentials })
 
 /** Tells the SDK in this process where AWS is. */
 function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
@@ -209,13 +201,13 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
 function functionsOf(
   model: Model,
   environment: () => Environment,
-  { clock = systemClock, timeouts = {}, client }: ServiceOptions & { client: TablesClient },
+  { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => Send },
 ): { lambdas: Omit<Lambdas, 'complain' | 'activity'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
     const folder = folders[name] ?? name
-    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, client)
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, newSend())
     handlers.set(folder, handler)
     return asFunction(folder, () => handler(event as never, contextOf(name, timeouts[folder])))
   }
@@ -237,9 +229,9 @@ function functionsOf(
 }
 
 /** What a function does when it is first asked, as its `index.ts` does. */
-function handlerOf(folder: string, environment: Environment, clock: Clock, client: TablesClient): Handler {
+function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {
   const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
-  const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, client)
+  const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return jobHandler(ports)
   if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
   if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))

@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import type { EngineCredentials } from '../../infra/local/engine.ts'
+import { wireSettings } from '../../shared/adapters/aws/environment.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import { type Send, tableSend } from '../../shared/adapters/aws/wire/tables.ts'
+import { tablesOverHttp } from '../../shared/adapters/aws/wire/tables-over-http.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import type { Change } from '../../shared/storage/changes.ts'
 import type { Key } from '../../shared/storage/kinds.ts'
@@ -14,28 +16,21 @@ export interface Where {
   engine_url: string
   tables: Tables
   credentials: EngineCredentials
-  /** makes a client of the tables; absent: the SDK's */
-  connect?: (() => DynamoDBClient) | undefined
+  /** sends calls to the tables; absent: over HTTP */
+  send?: Send | undefined
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
-export function tableStore(
-  { engine_url: url, tables, credentials, connect }: Where,
-  { sleep = () => undefined }: { sleep?: (ms: number) => void } = {},
-) {
-  process.env['AWS_REGION'] ??= 'us-east-1'
-  process.env['AWS_ACCESS_KEY_ID'] ??= credentials.accessKeyId
-  process.env['AWS_SECRET_ACCESS_KEY'] ??= credentials.secretAccessKey
-  process.env['AWS_ENDPOINT_URL_DYNAMODB'] = url
+export function tableStore(where: Where, { sleep = () => undefined }: { sleep?: (ms: number) => void } = {}) {
   const clock = { ms: Date.now() }
   const { store, journal } = dynamoTables(
     {
-      tables,
+      tables: where.tables,
       clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
     },
-    connect,
+    sendAt(where),
   )
   const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
   return { store, journal, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
@@ -86,23 +81,28 @@ export async function everything(where: Where): Promise<string[]> {
   return found
 }
 
-const known = new WeakMap<Where, DynamoDBDocumentClient>()
+/**
+ * Calls to an engine as the adapters make them, over their connections. It is told where the engine is: what a service
+ * of an earlier file still does would ask the environment late, and find another.
+ */
+export function sendTo(url: string, credentials: EngineCredentials): Send {
+  const settings = wireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
+  return tableSend(tablesOverHttp({ settings, credentials: () => credentials }))
+}
 
-/** A client of the tables, as documents; one for each place. */
-export function documentsAt(where: Where): DynamoDBDocumentClient {
-  const found = known.get(where) ?? DynamoDBDocumentClient.from(where.connect?.() ?? engineAt(where))
+const known = new WeakMap<Where, Send>()
+
+/** Sends calls to the tables; one for each place. */
+export function sendAt(where: Where): Send {
+  const found = where.send ?? known.get(where) ?? sendTo(where.engine_url, where.credentials)
   known.set(where, found)
   return found
 }
 
 /** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
-  const { Item } = await documentsAt(where).send(
-    new GetCommand({
-      TableName: tableOf(where.tables, at),
-      Key: { pk: at.pk, sk: at.sk },
-      ConsistentRead: true,
-    }),
-  )
-  return Item
+  const table = tableOf(where.tables, at)
+  const RequestItems = { [table]: { Keys: [{ pk: at.pk, sk: at.sk }], ConsistentRead: true } }
+  const { Responses } = await sendAt(where)('BatchGetItem', { RequestItems })
+  return Responses[table]?.[0]
 }

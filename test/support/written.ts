@@ -1,7 +1,6 @@
-import { BatchGetCommand } from '@aws-sdk/lib-dynamodb'
 import type { ItemWrite } from '../../infra/local/storage-conflicts.ts'
 import type { StorageCall } from '../../infra/local/storage-tap.ts'
-import { documentsAt, type Where } from './store.ts'
+import { sendAt, type Where } from './store.ts'
 
 /**
  * What calls to the tables have changed, read at the places that they name: the kinds of items, `gone` for
@@ -29,7 +28,7 @@ const AT_ONCE = 100
 /** Items by place, as they stand now. */
 async function itemsAt(where: Where, places: readonly Place[]): Promise<Map<string, Item>> {
   const unique = [...new Map(places.map(one => [nameOf(one), one])).values()]
-  const client = documentsAt(where)
+  const send = sendAt(where)
   const found = new Map<string, Item>()
   for (let at = 0; at < unique.length; at += AT_ONCE) {
     const byTable = Map.groupBy(unique.slice(at, at + AT_ONCE), ({ table }) => table)
@@ -39,7 +38,7 @@ async function itemsAt(where: Where, places: readonly Place[]): Promise<Map<stri
         { ConsistentRead: true, Keys: some.map(({ pk, sk }) => ({ pk, sk })) },
       ]),
     )
-    const { Responses = {} } = await client.send(new BatchGetCommand({ RequestItems }))
+    const { Responses } = await send('BatchGetItem', { RequestItems })
     for (const [table, items] of Object.entries(Responses))
       for (const item of items as Item[])
         found.set(nameOf({ table, pk: item['pk'] ?? '', sk: item['sk'] ?? '' }), item)

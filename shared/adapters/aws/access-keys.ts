@@ -1,7 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
-import { onceHandler } from './client.ts'
 import type { Provider } from './provider.ts'
 
 /** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
@@ -18,12 +17,15 @@ interface Dependencies {
  * have died unnoticed. @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export function iamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
-  async function iam(settings: ProviderSettings, deadline: number, connections = {}) {
-    const sdk = await import('@aws-sdk/client-iam')
+  async function iam(settings: ProviderSettings, deadline: number, isOnce = false) {
+    const [sdk, { onceHandler, requestHandler }] = await Promise.all([
+      import('@aws-sdk/client-iam'),
+      import('./client.ts'),
+    ])
     const client = new sdk.IAMClient({
       ...provider.staticSettings(settings, 'credentials', region),
       maxAttempts: 1,
-      ...connections,
+      requestHandler: isOnce ? onceHandler() : requestHandler(),
     })
     meter.count('iam')
     return { sdk, client, options: { abortSignal: AbortSignal.timeout(Math.max(1, deadline - clock.now())) } }
@@ -50,7 +52,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
       }))
     },
     create: async (settings, userName, deadline) => {
-      const { sdk, client, options } = await iam(settings, deadline, { requestHandler: onceHandler() })
+      const { sdk, client, options } = await iam(settings, deadline, true)
       const { AccessKey } = await known(
         client.send(new sdk.CreateAccessKeyCommand({ UserName: userName }), options),
       )

@@ -1,12 +1,14 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Background, Meter, Waker } from '../../ports.ts'
 import { byStoredNames } from '../../storage/stored-names.ts'
-import { ownService } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
 export const lambdaBackground = (functionName: string, meter: Meter): Background => ({
   start: async job => {
-    const { LambdaClient, InvokeCommand } = await import('@aws-sdk/client-lambda')
+    const [{ LambdaClient, InvokeCommand }, { ownService }] = await Promise.all([
+      import('@aws-sdk/client-lambda'),
+      import('./client.ts'),
+    ])
     meter.count('lambda')
     const command = new InvokeCommand({
       FunctionName: functionName,

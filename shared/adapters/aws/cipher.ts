@@ -1,8 +1,6 @@
-import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
-import type { Keyring } from '../../model/cluster.ts'
-import type { Clock, Entropy, FieldCipher, KeyFactory, NewKeyring, SealedToken, Store } from '../../ports.ts'
-import { openBox, sealTo } from '../../storage/box.ts'
+import type { Clock, Entropy, FieldCipher, SealedToken, Store } from '../../ports.ts'
+import { sealTo } from '../../storage/box.ts'
 import {
   auditHmac,
   decryptBatch,
@@ -11,32 +9,13 @@ import {
   encryptField,
   NONCE_LENGTH,
   openField,
-  type TermKeys,
   versionIn,
 } from '../../storage/encryption.ts'
-import {
-  activeTerm,
-  closeEnvelope,
-  firstKeys,
-  heldIds,
-  highestTerm,
-  idOf,
-  type Keys,
-  newestTerm,
-  openEnvelope,
-  united,
-  withNextTerm,
-  without,
-  withoutSigner,
-  withSigner,
-} from '../../storage/keyring.ts'
-import { key } from '../../storage/kinds.ts'
+import { highestTerm, withoutSigner } from '../../storage/keyring.ts'
 import { signBatch, splitBatch } from '../../storage/signed-batch.ts'
-import { defined } from '../../values/defined.ts'
-import { rawPublic } from '../../values/raw-keys.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
-import { type HeldKeyring, hasTerm, heldKeyring, keyringHolder, storedKeyring } from './held-keyring.ts'
+import { type HeldKeyring, hasTerm, keyringHolder, storedKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
 
 interface Dependencies {
@@ -115,63 +94,5 @@ function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | und
   return parts && { ...parts, term: id }
 }
 
-const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const
-
-/** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
-export function kmsKeyFactory({
-  keyArn,
-  entropy,
-  kms,
-}: Pick<Dependencies, 'entropy' | 'kms'> & { keyArn: string }): KeyFactory {
-  async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
-    const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
-    const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
-    const { gone } = keys
-    const active = idOf(activeTerm(keys))
-    return defined({
-      ...{ id, term: newestTerm(keys), highest: highestTerm(keys), active, held: heldIds(keys), gone },
-      ...{ since: now, wrapped, keys: encrypted },
-    })
-  }
-
-  async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
-    const { active, terms, signer } = heldKeyring({ id, keys, edition: 0 }, now)
-    const own = signer && rawPublic(signer).toString('base64')
-    const encryptBy = (term: TermKeys, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
-      encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
-    return {
-      keyring: await enclosed(id, keys, now),
-      cipher: { encrypt: async (...given) => encryptBy(active, ...given) },
-      terms: terms.map(term =>
-        defined({
-          ...{ id: term.id, number: term.version },
-          probe: encryptBy(term, key('term', term.id), 'probe', 'probe'),
-          signer: term === active ? own : undefined,
-        }),
-      ),
-    }
-  }
-
-  const opened = async (keyring: Keyring): Promise<Keys> =>
-    openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
-
-  return {
-    newKeyring: now => atWork(entropy.uuid(), firstKeys(entropy.bytes), now),
-    importFrom: async (exported: string, own: KeyObject, set, now) => {
-      const text = openBox(own, boxOf(set), exported)
-      if (text === undefined) throw new Error('the keyring was not sealed to this key, for this set')
-      const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
-      return atWork(id, keys, now)
-    },
-    unite: async (leading, other, now, lost) =>
-      atWork(leading.id, united(await opened(leading), await opened(other), lost), now),
-    without: async (keyring, ids, now) => ({
-      ...(await enclosed(keyring.id, without(await opened(keyring), ids), now)),
-      since: keyring.since,
-    }),
-    withSigner: async (keyring, now) =>
-      atWork(keyring.id, withSigner(await opened(keyring), entropy.bytes), now),
-    withNextTerm: async (keyring, now, id = keyring.id) =>
-      atWork(id, withNextTerm(await opened(keyring), entropy.bytes), now),
-  }
-}
+/** What a keyring that is handed over is sealed for. */
+export const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const

@@ -1,14 +1,10 @@
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { agents, overLivingConnection } from './connections.ts'
-
-/** Longest a single attempt at our own tables and keys may take, milliseconds. */
-export const ATTEMPT_MS = 3000
-const CONNECT_MS = 1000
-export const MOST_ATTEMPTS = 3
+import { ATTEMPT_MS, CONNECT_MS, MOST_ATTEMPTS } from './wire/limits.ts'
 
 const limits = { connectionTimeout: CONNECT_MS, requestTimeout: ATTEMPT_MS, throwOnRequestTimeout: true }
 
-/** Settings shared by the clients of our own tables, keys and functions. */
+/** Settings shared by the SDK's clients of our own services. */
 export const ownService = () => ({
   maxAttempts: MOST_ATTEMPTS,
   requestHandler: requestHandler(),

@@ -1,7 +1,10 @@
-import { DescribeInstancesCommand, EC2Client, type Instance } from '@aws-sdk/client-ec2'
-import type { AwsTarget } from '../../ports.ts'
+import type { AwsTarget, Instance } from '../../ports.ts'
+import { defined } from '../../values/defined.ts'
+import type { XmlElement } from '../../values/xml.ts'
 import type { Provider } from './provider.ts'
-import type { SdkSettings } from './provider-settings.ts'
+import type { CallSettings } from './provider-settings.ts'
+import { listAt, type QueryCalls, queryCalls, textAt } from './wire/query.ts'
+import { unreadable } from './wire/service-error.ts'
 
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
 
@@ -15,40 +18,53 @@ export async function describeByIds(
   ids: readonly string[],
   deadline: number,
 ): Promise<ReadonlyMap<string, Instance>> {
-  const [one = '', ...others] = ids
-  const named =
-    others.length === 0 ? { InstanceIds: [one] } : { Filters: [{ Name: 'instance-id', Values: [...ids] }] }
-  const found = await provider.call('ec2', target, deadline, makeClient, (client, options) =>
-    client.send(new DescribeInstancesCommand(named), options).catch(absent),
-  )
-  const all = (found?.Reservations ?? [])
-    .filter(reservation => reservation.OwnerId === target.account)
-    .flatMap(reservation => reservation.Instances ?? [])
-  const wanted = new Map<string, Instance>()
-  for (const instance of all) {
-    const id = instance.InstanceId ?? ''
-    if (ids.includes(id)) wanted.set(id, instance)
-  }
-  return wanted
+  return provider.call('ec2', target, deadline, clientOf, async (call, ms) => {
+    const found = await described(call, ids, ms).catch(absent)
+    const own = found.filter(({ account, id }) => account === target.account && ids.includes(id))
+    if (new Set(own.map(({ id }) => id)).size < own.length) throw unreadable('an instance is there twice')
+    return new Map(own.map(({ account: _, ...instance }) => [instance.id, instance]))
+  })
 }
 
 /** Throttling is left to those who share a call: each of them knows how long it may wait. */
-function makeClient(settings: SdkSettings): EC2Client {
-  const client = new EC2Client(settings)
-  const { retryStrategy } = client.config
-  client.config.retryStrategy = async () => {
-    const usual = await retryStrategy()
-    if (!('refreshRetryTokenForRetry' in usual)) return usual
-    const refreshRetryTokenForRetry: (typeof usual)['refreshRetryTokenForRetry'] = async (token, info) => {
-      if (info.errorType === 'THROTTLING') throw new Error('not tried again')
-      return usual.refreshRetryTokenForRetry(token, info)
-    }
-    return Object.assign(Object.create(usual) as typeof usual, { refreshRetryTokenForRetry })
-  }
-  return client
+const clientOf = (settings: CallSettings): QueryCalls =>
+  queryCalls('ec2', { ...settings, repeatsThrottled: false })
+
+/** An instance, with the account that owns it. */
+type Described = Instance & { account: string }
+
+/** One call. @param ids one, or several that need not all be there */
+async function described(call: QueryCalls, ids: readonly string[], ms: number): Promise<Described[]> {
+  const params: [string, string][] =
+    ids.length === 1
+      ? ids.map(id => ['InstanceId.1', id])
+      : [
+          ['Filter.1.Name', 'instance-id'],
+          ...ids.map((id, index): [string, string] => [`Filter.1.Value.${index + 1}`, id]),
+        ]
+  const answer = await call('DescribeInstances', params, ms)
+  return listAt(answer, 'reservationSet', 'item').flatMap(reservation =>
+    listAt(reservation, 'instancesSet', 'item').map(one => ({
+      account: textAt(reservation, 'ownerId') ?? '',
+      ...instanceIn(one),
+    })),
+  )
 }
 
-function absent(error: unknown): undefined {
-  if (error instanceof Error && UNKNOWN.includes(error.name)) return undefined
+const instanceIn = (one: XmlElement): Instance =>
+  defined({
+    id: textAt(one, 'instanceId') ?? '',
+    state: textAt(one, 'instanceState', 'name') ?? '',
+    amiId: textAt(one, 'imageId') || undefined,
+    vpcId: textAt(one, 'vpcId') || undefined,
+    subnetId: textAt(one, 'subnetId') || undefined,
+    profileArn: textAt(one, 'iamInstanceProfile', 'arn') || undefined,
+    tags: Object.fromEntries(
+      listAt(one, 'tagSet', 'item').map(tag => [textAt(tag, 'key') ?? '', textAt(tag, 'value') ?? '']),
+    ),
+  })
+
+function absent(error: unknown): Described[] {
+  if (error instanceof Error && UNKNOWN.includes(error.name)) return []
   throw error
 }

@@ -142,3 +142,50 @@ export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   if (!accessKeyId || !secretAccessKey) return undefined
   return defined({ accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined })
 }
+
+/** The same. @throws Error when there are none */
+export function ownCredentials() {
+  const credentials = runtimeCredentials()
+  if (!credentials) throw new Error('this process has no credentials')
+  return credentials
+}
+
+/** What says where AWS is reached, by variables that the SDK knows, too. */
+export interface WireSettings {
+  region: string
+  fips: boolean
+  dualStack: boolean
+  /** of the credentials; empty: not known */
+  accountId: string
+  /** whether DynamoDB is asked at the endpoint of the account */
+  accountMode: 'preferred' | 'disabled' | 'required'
+  /** the endpoint that is given for a service */
+  endpointOf(service: string): string | undefined
+}
+
+const wireSchema = v.object({
+  AWS_REGION: v.pipe(v.string(), v.nonEmpty()),
+  AWS_USE_FIPS_ENDPOINT: flag,
+  AWS_USE_DUALSTACK_ENDPOINT: flag,
+  AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: flag,
+  AWS_ACCOUNT_ID: v.optional(v.pipe(v.string(), v.regex(/^\d{12}$|^$/)), ''),
+  AWS_ACCOUNT_ID_ENDPOINT_MODE: v.optional(v.picklist(['preferred', 'disabled', 'required']), 'preferred'),
+})
+
+/** Reads where AWS is reached. @throws when a variable has a value that means nothing */
+export function wireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {
+  const e = v.parse(wireSchema, variables)
+  return {
+    region: e.AWS_REGION,
+    fips: e.AWS_USE_FIPS_ENDPOINT,
+    dualStack: e.AWS_USE_DUALSTACK_ENDPOINT,
+    accountId: e.AWS_ACCOUNT_ID,
+    accountMode: e.AWS_ACCOUNT_ID_ENDPOINT_MODE,
+    endpointOf: service =>
+      e.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS
+        ? undefined
+        : variables[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ||
+          variables['AWS_ENDPOINT_URL'] ||
+          undefined,
+  }
+}

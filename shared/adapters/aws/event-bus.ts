@@ -1,13 +1,14 @@
 import { ApiError } from '../../api/errors.ts'
 import type { BusEvent, Clock, EventBus, Meter } from '../../ports.ts'
 import { serviceHost } from '../../values/region.ts'
-import { type Environment, runtimeCredentials } from './environment.ts'
-import { signedHeaders } from './signature.ts'
+import { type Environment, ownCredentials } from './environment.ts'
+import { ATTEMPT_MS } from './wire/limits.ts'
+import { wire, wireAddress } from './wire/post.ts'
+import { signerOf } from './wire/sign.ts'
 
 /** Entries that one request takes. */
 const MOST_ENTRIES = 10
 const PUT_EVENTS_TRIES = 3
-const ATTEMPT_MS = 3000
 
 /** Where all events of this product come from. */
 const SOURCE = 'cloud-auth'
@@ -24,22 +25,16 @@ interface Dependencies {
  */
 export function eventBridge({ environment, clock, meter }: Dependencies): EventBus {
   const { ownRegion: region, eventsEndpoint } = environment
-  const url = new URL(eventsEndpoint || `https://${serviceHost('events', region)}/`)
+  const address = wireAddress(new URL(eventsEndpoint || `https://${serviceHost('events', region)}/`))
+  const sign = signerOf('events', region)
 
   async function once(body: string): Promise<void> {
-    const credentials = runtimeCredentials()
-    if (!credentials) throw new Error('this process has no credentials')
     meter.count('events')
     const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' }
-    const signed = signedHeaders({ url, headers, body, service: 'events', region }, credentials, clock.now())
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: signed,
-      body,
-      signal: AbortSignal.timeout(ATTEMPT_MS),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`EventBridge answered ${answer.status}: ${text.slice(0, 200)}`)
+    const signed = sign({ ...address, headers, body }, ownCredentials(), clock.now())
+    const answer = await wire.post(address, signed, body, ATTEMPT_MS)
+    const text = answer.body.toString('utf8')
+    if (answer.status !== 200) throw new Error(`EventBridge answered ${answer.status}: ${text.slice(0, 200)}`)
     const { FailedEntryCount = 0 } = JSON.parse(text) as { FailedEntryCount?: number }
     if (FailedEntryCount > 0) throw new Error(`EventBridge refused ${FailedEntryCount} events`)
   }

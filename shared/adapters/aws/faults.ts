@@ -10,7 +10,7 @@ const UNKNOWN_KEY = [
   'SignatureDoesNotMatch',
 ]
 const TIMEOUTS = ['AbortError', 'TimeoutError']
-/** The SDK calls a connection that broke a timeout, too. */
+/** The SDK, by which keys are managed, calls a connection that broke a timeout, too. */
 const BROKEN = ['ECONNRESET', 'EPIPE']
 
 const SESSION_GONE = [...UNKNOWN_KEY, 'ExpiredToken', 'RequestExpired']

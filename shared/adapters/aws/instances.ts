@@ -1,7 +1,6 @@
-import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2'
 import { ApiError } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Instance, Instances, Meter } from '../../ports.ts'
-import { defined } from '../../values/defined.ts'
+import { describeByIds } from './describe-instances.ts'
 import { lookUpsTogether, type SharedLookUps } from './look-ups/together.ts'
 import { nameOfTarget, type Provider } from './provider.ts'
 import { attemptsOf } from './provider-settings.ts'
@@ -15,12 +14,11 @@ interface Dependencies {
 const MOST_TARGETS = 500
 
 /**
- * EC2 behind the SDK, which is loaded when it is first needed: by a module that names what it takes of it. Of what is
- * imported dynamically a bundle holds all, and EC2 has a megabyte of calls. Logins that wait at the same time share calls.
+ * EC2, as far as logins look at it. Logins that wait at the same time share calls.
  */
 export function ec2Instances(provider: Provider, dependencies: Dependencies): Instances {
-  const targets = new Map<string, SharedLookUps<Ec2Instance>>()
-  function lookUpsOf(target: AwsTarget): SharedLookUps<Ec2Instance> {
+  const targets = new Map<string, SharedLookUps<Instance>>()
+  function lookUpsOf(target: AwsTarget): SharedLookUps<Instance> {
     const name = nameOfTarget(target)
     const known = targets.get(name)
     if (known) return known
@@ -30,22 +28,13 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
     return made
   }
   return {
-    describe: async (target, instanceId, deadline) => {
-      const found = await lookUpsOf(target).find(instanceId, deadline)
-      return found && instanceOf(found, instanceId)
-    },
+    describe: (target, instanceId, deadline) => lookUpsOf(target).find(instanceId, deadline),
   }
 }
 
-let loaded: Promise<typeof import('./describe-instances.ts')> | undefined
-
 const together = (provider: Provider, target: AwsTarget, { clock, meter }: Dependencies) =>
-  lookUpsTogether<Ec2Instance>({
-    send: async (ids, deadline) => {
-      loaded ??= import('./describe-instances.ts')
-      const { describeByIds } = await loaded
-      return describeByIds(provider, target, ids, deadline)
-    },
+  lookUpsTogether<Instance>({
+    send: (ids, deadline) => describeByIds(provider, target, ids, deadline),
     count: () => meter.count('ec2'),
     attempts: attemptsOf(target.client),
     isRefusal: error => error instanceof ApiError && isThrottledBy('ec2', error),
@@ -55,14 +44,3 @@ const together = (provider: Provider, target: AwsTarget, { clock, meter }: Depen
 
 const isThrottledBy = (service: string, { reason }: ApiError): boolean =>
   reason?.['why'] === 'throttled' && reason['service'] === service
-
-const instanceOf = (found: Ec2Instance, id: string): Instance =>
-  defined({
-    id,
-    state: found.State?.Name ?? '',
-    amiId: found.ImageId || undefined,
-    vpcId: found.VpcId || undefined,
-    subnetId: found.SubnetId || undefined,
-    profileArn: found.IamInstanceProfile?.Arn || undefined,
-    tags: Object.fromEntries((found.Tags ?? []).map(tag => [tag.Key ?? '', tag.Value ?? ''])),
-  })

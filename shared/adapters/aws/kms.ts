@@ -1,9 +1,15 @@
-import type { KMSClient } from '@aws-sdk/client-kms'
 import { alarming } from '../../api/alarming.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
-import { ownService } from './client.ts'
+import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
+import { jsonAnswer, resultIn } from './wire/json.ts'
+import { ATTEMPT_MS, MOST_ATTEMPTS } from './wire/limits.ts'
+import { insisting } from './wire/retry.ts'
+import { type SignedPost, signedPosts } from './wire/signed-posts.ts'
+
+/** Milliseconds before the first repetition, at most. */
+const PAUSE_MS = 50
 
 /** What a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
@@ -20,35 +26,47 @@ export interface Kms {
   newDataKey(keyring: string, keyArn: string): Promise<{ wrapped: string; dataKey: Uint8Array }>
 }
 
-/** KMS, whose client is loaded when it is first needed. */
+/** KMS; where it is, is looked for when it is first asked. */
 export function lazyKms(meter: Meter): Kms {
-  let client: KMSClient | undefined
-  const loaded = async () => {
-    const sdk = await import('@aws-sdk/client-kms')
-    client ??= new sdk.KMSClient(ownService())
+  let posts: SignedPost | undefined
+  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: PAUSE_MS })
+
+  async function call(action: string, input: object): Promise<Record<string, unknown>> {
     meter.count('kms')
-    return { sdk, client }
+    posts ??= postsTo(wireSettings())
+    const send = posts
+    const headers = {
+      'content-type': 'application/x-amz-json-1.1',
+      'x-amz-target': `TrentService.${action}`,
+    }
+    return insist(async () => resultIn(jsonAnswer(await send(headers, JSON.stringify(input), ATTEMPT_MS))))
   }
+
   return {
     unwrap: async ({ id, wrapped }) => {
-      const { sdk, client } = await loaded()
-      const command = new sdk.DecryptCommand({
-        CiphertextBlob: Buffer.from(wrapped, 'base64'),
+      const { Plaintext } = await call('Decrypt', {
+        CiphertextBlob: wrapped,
         EncryptionContext: contextOf(id),
-      })
-      const { Plaintext } = await client.send(command).catch(away)
-      return Plaintext ?? away(new Error('KMS gave no key'))
+      }).catch(away)
+      return bytesIn(Plaintext) ?? away(new Error('KMS gave no key'))
     },
     newDataKey: async (id, KeyId) => {
-      const { sdk, client } = await loaded()
-      const command = new sdk.GenerateDataKeyCommand({
-        KeyId,
-        KeySpec: 'AES_256',
+      const { CiphertextBlob, Plaintext } = await call('GenerateDataKey', {
+        ...{ KeyId, KeySpec: 'AES_256' },
         EncryptionContext: contextOf(id),
-      })
-      const { CiphertextBlob, Plaintext } = await client.send(command).catch(away)
-      if (!CiphertextBlob || !Plaintext) return away(new Error('KMS gave no key'))
-      return { wrapped: Buffer.from(CiphertextBlob).toString('base64'), dataKey: Plaintext }
+      }).catch(away)
+      const [wrapped, dataKey] = [bytesIn(CiphertextBlob), bytesIn(Plaintext)]
+      if (!wrapped || !dataKey) return away(new Error('KMS gave no key'))
+      return { wrapped: wrapped.toString('base64'), dataKey }
     },
   }
 }
+
+const postsTo = (settings: WireSettings): SignedPost =>
+  signedPosts({ service: 'kms', region: settings.region, settings, credentials: ownCredentials })
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Bytes of an answer; undefined where there are none. */
+const bytesIn = (text: unknown): Buffer | undefined =>
+  typeof text === 'string' && text !== '' && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined

@@ -1,5 +1,3 @@
-import { ownService } from './client.ts'
-
 export interface LogEvent {
   /** epoch milliseconds */
   timestamp: number
@@ -17,7 +15,10 @@ const OVERHEAD = 26
  * @returns how many of them the provider did not take, because they are too old or too new; the others are written
  */
 export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
-  const sdk = await import('@aws-sdk/client-cloudwatch-logs')
+  const [sdk, { ownService }] = await Promise.all([
+    import('@aws-sdk/client-cloudwatch-logs'),
+    import('./client.ts'),
+  ])
   const client = new sdk.CloudWatchLogsClient(ownService())
   const name = { logGroupName: group, logStreamName: stream }
   let rejected = 0

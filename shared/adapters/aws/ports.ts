@@ -1,26 +1,23 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Use } from '../../api/endpoint.ts'
 import type { CarryTo } from '../../link/carry.ts'
-import type { Clock, Ports } from '../../ports.ts'
-import { iamAccessKeys } from './access-keys.ts'
+import type { AccessKeys, Clock, KeyFactory, Ports } from '../../ports.ts'
 import { auditLog } from './audit.ts'
 import { lambdaBackground, lambdaPuller } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
-import { kmsCipher, kmsKeyFactory } from './cipher.ts'
+import { kmsCipher } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { guardedPorts } from './guard.ts'
-import { ec2Instances } from './instances.ts'
 import { lazyKms } from './kms.ts'
-import { iamPrincipals } from './principals.ts'
-import { provider } from './provider.ts'
+import { loadedLater } from './loaded-later.ts'
 import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoTables } from './table.ts'
+import type { Send } from './wire/tables.ts'
 import { stepFunctions } from './workflows.ts'
 
 /**
  * The ports of a Lambda, behind the guard.
- * @param tablesClient makes a client of the tables' engine, unless it is to be the usual one
+ * @param tables sends calls to the tables, unless they go the usual way
  */
 export function awsPorts(
   service: string,
@@ -28,23 +25,26 @@ export function awsPorts(
   environment: Environment = readEnvironment(),
   clock: Clock = systemClock,
   carryTo: CarryTo = nobodyCarries,
-  tablesClient?: () => DynamoDBClient,
+  tables?: Send,
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const { tables } = environment
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient, true)
+  const around = { tables: environment.tables, clock, entropy, meter }
+  const { store, journal, journalView } = dynamoTables(around, tables, true)
   const kms = lazyKms(meter)
-  const calls = provider({ environment, clock, meter })
+  const inAccounts = once(async () => {
+    const { accounts } = await import('./accounts.ts')
+    return accounts({ environment, clock, meter })
+  })
   const ports: Ports = {
     store,
     journal,
     journalView,
     cipher: kmsCipher({ store, clock, entropy, kms }),
-    instances: ec2Instances(calls, { clock, meter }),
-    principals: iamPrincipals(calls),
+    instances: loadedLater({ describe: true }, async () => (await inAccounts()).instances),
+    principals: loadedLater({ find: true, profile: true }, async () => (await inAccounts()).principals),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
-    accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
+    accessKeys: loadedLater(keyMethods, async () => (await inAccounts()).accessKeys),
     background: lambdaBackground(environment.workerFunction, meter),
     puller: lambdaPuller(environment.pullFunction, meter),
     carryTo,
@@ -56,7 +56,10 @@ export function awsPorts(
       },
     },
     authorities: shippedAuthorities(environment.authoritiesFile),
-    keyFactory: kmsKeyFactory({ keyArn: environment.keyArn, entropy, kms }),
+    keyFactory: loadedLater(keyFactoryMethods, async () => {
+      const { kmsKeyFactory } = await import('./key-factory.ts')
+      return kmsKeyFactory({ keyArn: environment.keyArn, entropy, kms })
+    }),
     clock,
     entropy,
     audit: auditLog(environment),
@@ -67,6 +70,32 @@ export function awsPorts(
     memory: {},
   }
   return guardedPorts(ports, uses)
+}
+
+const keyMethods: Record<keyof AccessKeys, true> = {
+  owner: true,
+  list: true,
+  create: true,
+  delete: true,
+  works: true,
+}
+
+const keyFactoryMethods: Record<keyof KeyFactory, true> = {
+  newKeyring: true,
+  importFrom: true,
+  unite: true,
+  without: true,
+  withSigner: true,
+  withNextTerm: true,
+}
+
+/** Work that is done once, when it is first asked for. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
 }
 
 /** Most functions ask no other cluster, and load nothing for it. */

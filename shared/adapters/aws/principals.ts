@@ -1,10 +1,8 @@
-import type { IAMClient } from '@aws-sdk/client-iam'
 import type { AwsTarget, Principal, Principals } from '../../ports.ts'
+import type { XmlElement } from '../../values/xml.ts'
 import type { Provider } from './provider.ts'
-
-type Sdk = typeof import('@aws-sdk/client-iam')
-
-let loaded: Promise<Sdk> | undefined
+import type { CallSettings } from './provider-settings.ts'
+import { elementAt, listAt, queryCalls, textAt } from './wire/query.ts'
 
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
@@ -13,56 +11,46 @@ function absent(error: unknown): undefined {
   throw error
 }
 
+/** How each type of entity is looked up: what it is called in IAM. */
+const lookups = { user: 'User', role: 'Role', 'instance-profile': 'InstanceProfile' } as const
+
+type Entity = (typeof lookups)[keyof typeof lookups]
+
 /** @throws Error when the answer holds no entity: for one that does not exist, IAM answers with an error */
-function principal(arn: string | undefined, uniqueId: string | undefined): Principal {
+function principalIn(found: XmlElement, type: Entity): Principal {
+  const entity = elementAt(found, type)
+  const arn = entity && textAt(entity, 'Arn')
+  const uniqueId = entity && textAt(entity, `${type}Id`)
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
 
-/** How each type of entity is looked up. */
-const lookups = {
-  user: async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
-    const found = await client.send(new sdk.GetUserCommand({ UserName: name }), options)
-    return principal(found.User?.Arn, found.User?.UserId)
-  },
-  role: async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
-    const found = await client.send(new sdk.GetRoleCommand({ RoleName: name }), options)
-    return principal(found.Role?.Arn, found.Role?.RoleId)
-  },
-  'instance-profile': async (sdk: Sdk, client: IAMClient, name: string, options: object) => {
-    const found = await client.send(new sdk.GetInstanceProfileCommand({ InstanceProfileName: name }), options)
-    return principal(found.InstanceProfile?.Arn, found.InstanceProfile?.InstanceProfileId)
-  },
-} as const
+const clientOf = (settings: CallSettings) => queryCalls('iam', settings)
 
-/** IAM behind the SDK, which is loaded when it is first needed. */
+/** IAM, as far as principals are looked up there. */
 export function iamPrincipals(provider: Provider): Principals {
-  async function ask<T>(
+  /** What an answer of IAM says of an entity; undefined when there is none of that name. */
+  const ask = <T>(
     target: AwsTarget,
     deadline: number,
-    send: (sdk: Sdk, client: IAMClient, options: object) => Promise<T>,
-  ): Promise<T | undefined> {
-    loaded ??= import('@aws-sdk/client-iam')
-    const sdk = await loaded
-    return provider.call(
-      'iam',
-      target,
-      deadline,
-      settings => new sdk.IAMClient(settings),
-      (client: IAMClient, options) => send(sdk, client, options).catch(absent),
+    [type, name]: [Entity, string],
+    read: (found: XmlElement) => T,
+  ): Promise<T | undefined> =>
+    provider.call('iam', target, deadline, clientOf, (call, ms) =>
+      call(`Get${type}`, [[`${type}Name`, name]], ms).then(read, absent),
     )
-  }
   return {
     find: async (target, { type, name }, deadline) =>
       type === 'assumed-role'
         ? undefined
-        : ask(target, deadline, (sdk, client, options) => lookups[type](sdk, client, name, options)),
-    profile: (target, name, deadline) =>
-      ask(target, deadline, async (sdk, client, options) => {
-        const command = new sdk.GetInstanceProfileCommand({ InstanceProfileName: name })
-        const { InstanceProfile: profile } = await client.send(command, options)
-        const roleArns = (profile?.Roles ?? []).map(role => role.Arn ?? '')
-        return { ...principal(profile?.Arn, profile?.InstanceProfileId), roleArns }
-      }),
+        : ask(target, deadline, [lookups[type], name], found => principalIn(found, lookups[type])),
+    profile: (target, name, deadline) => {
+      const type = lookups['instance-profile']
+      return ask(target, deadline, [type, name], found => {
+        const principal = principalIn(found, type)
+        const roles = listAt(elementAt(found, type) ?? found, 'Roles', 'member')
+        return { ...principal, roleArns: roles.map(role => textAt(role, 'Arn') ?? '') }
+      })
+    },
   }
 }

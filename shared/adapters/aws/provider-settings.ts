@@ -1,5 +1,4 @@
 import type { AwsTarget, ProviderSettings } from '../../ports.ts'
-import { requestHandler } from './client.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
 
@@ -11,12 +10,11 @@ export type Pair = 'credentials' | 'previous'
 export type CredentialSource = () => Promise<Credentials>
 
 /** Settings of a client of EC2, IAM or STS. */
-export interface SdkSettings {
+export interface CallSettings {
   region: string
   endpoint?: string
   maxAttempts: number
   credentials: CredentialSource
-  requestHandler: ReturnType<typeof requestHandler>
 }
 
 const DEFAULT_ATTEMPTS = 3
@@ -31,13 +29,35 @@ export const settingsOf = (
   settings: ProviderSettings,
   region: string,
   credentials: CredentialSource,
-): SdkSettings => ({
+): CallSettings => ({
   region,
   ...endpointOf(service, settings),
   maxAttempts: attemptsOf(settings),
-  credentials,
-  requestHandler: requestHandler(),
+  credentials: remembered(credentials),
 })
+
+/** Credentials that end are asked for again this long before, milliseconds. */
+const REFRESH_MS = 300_000
+
+/** Credentials that end are remembered until shortly before; others are asked for each time, which costs nothing. */
+function remembered(source: CredentialSource): CredentialSource {
+  let held: Promise<Credentials> | undefined
+  let until = 0
+  return async () => {
+    if (held && Date.now() < until) return held
+    const asked = source()
+    held = asked
+    until = Number.POSITIVE_INFINITY
+    try {
+      const { expiration } = await asked
+      until = expiration ? expiration.getTime() - REFRESH_MS : 0
+      return asked
+    } catch (error) {
+      until = 0
+      throw error
+    }
+  }
+}
 
 function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: string } {
   const endpoint = { ec2: settings.endpoint, iam: settings.iamEndpoint, sts: settings.stsEndpoint }[service]
@@ -45,7 +65,7 @@ function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: 
 }
 
 /** STS is asked in the configured region, otherwise in the one that is looked at. */
-export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): SdkSettings =>
+export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): CallSettings =>
   settingsOf('sts', client, client.stsRegion || region, credentials)
 
 /** The credentials of a configuration, before any role is assumed. */

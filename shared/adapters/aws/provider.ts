@@ -3,7 +3,7 @@ import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import type { Environment } from './environment.ts'
 import { isLostSession, isUnknownKey, providerFault } from './faults.ts'
 import { promiseCache } from './promise-cache.ts'
-import { credentialsOf, type Pair, type SdkSettings, type Service, settingsOf } from './provider-settings.ts'
+import { type CallSettings, credentialsOf, type Pair, type Service, settingsOf } from './provider-settings.ts'
 import { accountOf, sessionOf } from './sessions.ts'
 
 export interface ProviderDependencies {
@@ -15,18 +15,19 @@ export interface ProviderDependencies {
 /** Calls to AWS on behalf of mounts. */
 export interface Provider {
   /**
-   * Sends something with the client for this target; clients are made once per configuration and account.
+   * Sends something with the client for this target, within so many milliseconds; clients are made once per
+   * configuration and account.
    * @throws ApiError: `busy` when throttled or out of time, `provider_failed` otherwise
    */
   call<C, T>(
     service: Service,
     target: AwsTarget,
     deadline: number,
-    make: (settings: SdkSettings) => C | Promise<C>,
-    send: (client: C, options: { abortSignal: AbortSignal }) => Promise<T>,
+    make: (settings: CallSettings) => C | Promise<C>,
+    send: (client: C, ms: number) => Promise<T>,
   ): Promise<T>
   /** Settings of a client that works with one static key pair, for managing target keys. */
-  staticSettings(settings: ProviderSettings, pair: Pair, region: string): SdkSettings
+  staticSettings(settings: ProviderSettings, pair: Pair, region: string): CallSettings
   /** The verdict on a failed call. */
   fault: typeof providerFault
 }
@@ -46,8 +47,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
         make(targetSettings(service, target, pair, dependencies)),
       )
       meter.count(service)
-      const abortSignal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
-      return send(client as Awaited<ReturnType<typeof make>>, { abortSignal })
+      return send(client as Awaited<ReturnType<typeof make>>, Math.max(1, deadline - clock.now()))
     }
     const insisted = () =>
       attempt('credentials').catch((error: unknown) => {
@@ -83,7 +83,7 @@ function targetSettings(
   target: AwsTarget,
   pair: Pair,
   dependencies: ProviderDependencies,
-): SdkSettings {
+): CallSettings {
   const { client, region, assume } = target
   const own = credentialsOf(client, pair, dependencies.environment)
   return settingsOf(service, client, region, assume ? sessionOf(target, assume, own, dependencies) : own)
@@ -109,7 +109,7 @@ function accountCheck({
   }
 }
 
-/** Work that must be done in time: the SDK does not end the fetching of credentials by itself. */
+/** Work that must be done in time, the fetching of credentials too. */
 function before<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,8 +1,9 @@
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
-import { defined } from '../../values/defined.ts'
+import type { XmlElement } from '../../values/xml.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
+import { elementAt, queryCalls, textAt } from './wire/query.ts'
 
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
@@ -33,39 +34,49 @@ export function sessionOf(
 
 async function assume(
   target: AwsTarget,
-  role: Role,
+  { role, externalId }: Role,
   base: CredentialSource,
   meter: Meter,
 ): Promise<Credentials> {
-  const { STSClient, AssumeRoleCommand } = await import('@aws-sdk/client-sts')
-  const sts = new STSClient(stsSettings(target, base))
+  const sts = queryCalls('sts', stsSettings(target, base))
   meter.count('sts')
-  const { Credentials: made } = await sts
-    .send(
-      new AssumeRoleCommand(
-        defined({
-          RoleArn: role.role,
-          RoleSessionName: SESSION.name,
-          DurationSeconds: SESSION.seconds,
-          ExternalId: role.externalId || undefined,
-        }),
-      ),
-    )
+  return sts('AssumeRole', [
+    ['RoleArn', role],
+    ['RoleSessionName', SESSION.name],
+    ['DurationSeconds', String(SESSION.seconds)],
+    ...(externalId ? [['ExternalId', externalId] as const] : []),
+  ])
+    .then(credentialsIn)
     .catch(throwStsFault)
-  if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken)
+}
+
+/** @throws Error when there are none */
+function credentialsIn(found: XmlElement): Credentials {
+  const made = elementAt(found, 'Credentials') ?? found
+  const names = ['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration']
+  const [accessKeyId, secretAccessKey, sessionToken, ends] = names.map(name => textAt(made, name))
+  const expiration = timeIn(ends)
+  if (!accessKeyId || !secretAccessKey || !sessionToken || !expiration)
     throw new Error('STS gave no credentials')
-  return defined({
-    accessKeyId: made.AccessKeyId,
-    secretAccessKey: made.SecretAccessKey,
-    sessionToken: made.SessionToken,
-    expiration: made.Expiration,
-  })
+  return { accessKeyId, secretAccessKey, sessionToken, expiration }
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
+
+/** A time as AWS writes it; undefined for another text, and for a day that there is not. */
+function timeIn(text = ''): Date | undefined {
+  const [, day] = TIME.exec(text) ?? []
+  const time = new Date(text)
+  return day !== undefined && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)
+    ? time
+    : undefined
 }
 
 /** The account that credentials belong to. */
 export async function accountOf(target: AwsTarget, base: CredentialSource, meter: Meter): Promise<string> {
-  const { STSClient, GetCallerIdentityCommand } = await import('@aws-sdk/client-sts')
-  const sts = new STSClient(stsSettings(target, base))
+  const sts = queryCalls('sts', stsSettings(target, base))
   meter.count('sts')
-  return (await sts.send(new GetCallerIdentityCommand({})).catch(throwStsFault)).Account ?? ''
+  return sts('GetCallerIdentity', [])
+    .then(found => textAt(found, 'Account') ?? '')
+    .catch(throwStsFault)
 }

@@ -1,29 +1,30 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
-import { ownService } from './client.ts'
+import { loadedLater } from './loaded-later.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { Journaling } from './storage/journaling.ts'
 import { plainWriter } from './storage/plain.ts'
 import { reads } from './storage/reads.ts'
 import { sharedReads } from './storage/shared-reads.ts'
+import { type Send, tableSend } from './wire/tables.ts'
+import { tablesOverHttp } from './wire/tables-over-http.ts'
 
 /**
- * The tables behind the SDK. Most clusters keep no journal: the code for it is loaded when it is first needed.
- * @param connect makes a client of the engine
+ * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
+ * @param send sends calls to the engine
  * @param together whether reads that wait at the same time go out together: for all that one environment does
  */
 export function dynamoTables(
   dependencies: Dependencies,
-  connect = () => new DynamoDBClient(ownService()),
+  send: Send = tableSend(tablesOverHttp()),
   together = false,
 ): {
   store: Store
   journal: Journal
   journalView: JournalView
 } {
-  const engine = storageEngine(connect, dependencies)
+  const engine = storageEngine(send, dependencies)
   let loaded: Promise<Journaling> | undefined
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => {
@@ -60,13 +61,3 @@ const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], t
   view: { look: true },
   writer: { commit: true },
 }
-
-/** An object that has only asynchronous methods, before it is there. */
-const loadedLater = <T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T =>
-  Object.fromEntries(
-    Object.keys(names).map(name => [
-      name,
-      async (...given: unknown[]) =>
-        ((await load()) as Record<string, (...given: unknown[]) => unknown>)[name]?.(...given),
-    ]),
-  ) as T

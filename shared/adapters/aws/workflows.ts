@@ -1,7 +1,6 @@
 import type { SFNClient } from '@aws-sdk/client-sfn'
 import { ApiError } from '../../api/errors.ts'
 import type { Meter, Workflows } from '../../ports.ts'
-import { ownService } from './client.ts'
 
 /** Errors by which Step Functions says that nobody waits with a task token any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
@@ -14,7 +13,7 @@ const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
 export function stepFunctions(arns: string, meter: Meter): Workflows {
   let client: SFNClient | undefined
   const loaded = async () => {
-    const sdk = await import('@aws-sdk/client-sfn')
+    const [sdk, { ownService }] = await Promise.all([import('@aws-sdk/client-sfn'), import('./client.ts')])
     client ??= new sdk.SFNClient(ownService())
     meter.count('states')
     return { sdk, client }

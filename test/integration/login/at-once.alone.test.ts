@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { MOST_ATTEMPTS } from '../../../shared/adapters/aws/client.ts'
+import { MOST_ATTEMPTS } from '../../../shared/adapters/aws/wire/limits.ts'
 import type { Reply } from '../../support/api.ts'
 import { auditText } from '../../support/audit.ts'
 import { api, cluster, done, fresh, freshMount, storage } from '../../support/cluster.ts'

@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { ownService } from '../../../shared/adapters/aws/client.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { create, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
@@ -12,7 +11,7 @@ import { cluster, done, fresh, freshMount, localCertificate, storage } from '../
 import { begun, differences, replayed, wrongSums } from '../../support/journal.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { sized } from '../../support/size.ts'
-import { tableStore } from '../../support/store.ts'
+import { sendTo, tableStore } from '../../support/store.ts'
 import { workerOn } from '../../support/workers.ts'
 
 // On DynamoDB overlapping transactions on one item cancel each other. What every login writes would stop all of them.
@@ -92,25 +91,18 @@ test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly on
 /** Commits as a login does: a token, and the entry of an instance. @param inside whether all of them write one item too */
 function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   const { tap_url: endpoint = '', credentials } = cluster
-  const client = new DynamoDBClient({ ...ownService(), endpoint, region: 'us-east-1', credentials })
+  const send = sendTo(endpoint, credentials)
   const counter = {
     TableName: cluster.tables.cluster,
     Key: { pk: 'journal', sk: 'head' },
     UpdateExpression: 'ADD inside :one',
     ExpressionAttributeValues: { ':one': 1 },
   }
-  if (inside)
-    client.middlewareStack.add(
-      next => args => {
-        const { TransactItems } = args.input as { TransactItems?: object[] }
-        return next(
-          TransactItems
-            ? { ...args, input: { TransactItems: [...TransactItems, { Update: counter }] } }
-            : args,
-        )
-      },
-      { step: 'initialize' },
-    )
+  const counting: Send = (operation, input, options) => {
+    const { TransactItems } = input as { TransactItems?: object[] }
+    const counted = TransactItems && { TransactItems: [...TransactItems, { Update: counter }] }
+    return send(operation, counted ? { ...input, ...counted } : input, options)
+  }
   const own = dynamoTables(
     {
       tables: cluster.tables,
@@ -118,7 +110,7 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
     },
-    () => client,
+    inside ? counting : send,
   ).store
   const owner = fresh()
   return async index => {

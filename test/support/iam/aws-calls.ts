@@ -1,10 +1,11 @@
 import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { wire } from '../../../shared/adapters/aws/wire/post.ts'
 import type { WireItem } from '../wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 import { refusal, refusedCall } from './judge.ts'
 import { eventsRequest, invokeRequest, keyRequest, workflowRequest } from './requests.ts'
 
-/** What the SDK is about to send. */
+/** What is about to be sent. */
 interface Sent {
   path: string
   headers: Record<string, string>
@@ -64,18 +65,24 @@ function refusedRequest({ path, headers, body }: Sent): string | undefined {
 const worker = globalThis as { judgesAwsCalls?: true }
 
 /**
- * From now on what the SDK sends in this worker by the credentials of functions is judged, wherever it goes to.
+ * From now on what the wire and the SDK send in this worker by the credentials of functions is judged, wherever it goes to.
  * @param accessKeyId of the functions; calls by other keys are made in the name of somebody else
  */
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return
   worker.judgesAwsCalls = true
-  const { handle } = NodeHttpHandler.prototype
-  NodeHttpHandler.prototype.handle = function judged(request, ...rest) {
+  const judged = <T>(request: Sent, send: () => Promise<T>): Promise<T> => {
     const own = request.headers['authorization']?.includes(`Credential=${accessKeyId()}/`)
     const why = own ? refusedRequest(request) : undefined
-    if (why !== undefined)
-      return Promise.reject(Object.assign(new Error(why), { name: 'AccessDeniedException' }))
-    return handle.call(this, request, ...rest)
+    return why === undefined
+      ? send()
+      : Promise.reject(Object.assign(new Error(why), { name: 'AccessDeniedException' }))
   }
+  const { handle } = NodeHttpHandler.prototype
+  NodeHttpHandler.prototype.handle = function judging(request, ...rest) {
+    return judged(request, () => handle.call(this, request, ...rest))
+  }
+  const { post } = wire
+  wire.post = (address, headers, body, ms) =>
+    judged({ path: address.path, headers, body }, () => post(address, headers, body, ms))
 }

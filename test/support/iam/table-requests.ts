@@ -1,4 +1,4 @@
-import type { TableCall } from '../bare-client.ts'
+import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { WireItem } from '../wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 
@@ -84,7 +84,7 @@ function batchRequest(operation: string, table: string, keys: readonly WireItem[
 
 /** What IAM is asked about a call to the tables. @param arnOf of a table, by its name */
 export function tableRequests(
-  { operation, input }: TableCall,
+  { operation, input }: Pick<TableCall, 'operation' | 'input'>,
   arnOf: (table: string) => string,
 ): IamRequest[] {
   if (operation === 'TransactWriteItems')

@@ -1,4 +1,4 @@
-import type { TableCall } from '../bare-client.ts'
+import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import { type ClusterSet, clusterSet } from '../set.ts'
 import { besideRequests } from './beside.ts'
 import type { SetSnapshot } from './snapshot.ts'

@@ -1,6 +1,7 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { newLicence } from '../../../infra/local/licence.ts'
-import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
@@ -18,7 +19,7 @@ export interface PortSettings {
   tables: Tables
   clock: Clock
   entropy: Entropy
-  transport: Pick<ReturnType<typeof tableTransport>, 'connect'>
+  transport: Pick<ReturnType<typeof tableTransport>, 'send'>
   kms: ReturnType<typeof ownKms>
   carryTo: CarryTo
 }
@@ -58,7 +59,7 @@ export function portsOf(
   const meter = callMeter()
   const note = (level: string) => (message: string, fields: unknown) =>
     void told.push({ level, message, fields })
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.connect)
+  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.send)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
   const judgedKms = judged(kms)
   const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))

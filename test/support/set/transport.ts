@@ -6,7 +6,9 @@ import {
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/storage-conflicts.ts'
-import { bareClient, type TableAnswer, type TableCall, type TableEngine } from '../bare-client.ts'
+import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../lean-client.ts'
 import type { memoryEngine } from './memory-engine.ts'
@@ -31,8 +33,8 @@ export interface Stall {
   takesEffect: 'first' | 'last' | 'never'
 }
 
-/** Milliseconds that an attempt is waited for, as the adapter does. */
-const ATTEMPT_MS = 3000
+/** What fails is left to the storage. */
+const ATTEMPTS = 1
 
 export interface TransportOptions {
   engine: TableEngine
@@ -45,7 +47,7 @@ export interface TransportOptions {
 }
 
 /**
- * Makes clients of the engine whose calls are steps of a simulation. On AWS a transaction takes its items before it is
+ * Sends calls to the engine as steps of a simulation. On AWS a transaction takes its items before it is
  * decided: what comes to one of them in between is refused.
  */
 export function tableTransport(
@@ -60,13 +62,13 @@ export function tableTransport(
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
-  async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<TableAnswer> {
-    const answer = await simulation.during(() => engine(call))
+  async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<JsonAnswer> {
+    const answer = await simulation.during(() => engine(call, ATTEMPT_MS))
     if (answer.statusCode === 200 && writes.length > 0) onWrite?.({ ...call, writes })
     return answer
   }
 
-  async function done(call: TableCall): Promise<TableAnswer> {
+  async function done(call: TableCall): Promise<JsonAnswer> {
     const { operation, input } = call
     onCall?.(call, simulation.self())
     const writes = itemWritesOf(operation, input)
@@ -109,13 +111,15 @@ export function tableTransport(
     /** for so many milliseconds a cluster can read, and write nothing */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
-    connect: () =>
-      bareClient(call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call))),
+    send: tableSend(
+      call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call)),
+      ATTEMPTS,
+    ),
   }
 }
 
 /** What an engine answers that cannot write. */
-const NO_ROOM: TableAnswer = {
+const NO_ROOM: JsonAnswer = {
   statusCode: 500,
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }
@@ -130,7 +134,7 @@ export function realEngine(url: string): { engine: TableEngine; close: () => voi
   const engine = engineOver(wire, 'test')
   const salt = randomUUID().slice(0, 8)
   return {
-    engine: ({ operation, input }) => engine({ operation, input: salted(input, salt) }),
+    engine: ({ input, ...call }, ms) => engine({ ...call, input: salted(input, salt) }, ms),
     close: wire.close,
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { newLicence } from '../../../infra/local/licence.ts'
-import { kmsCipher, kmsKeyFactory } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
 import { type Division, divide } from '../../../shared/cluster/shares.ts'

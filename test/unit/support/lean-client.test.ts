@@ -1,7 +1,6 @@
-import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, test } from 'vitest'
 import type { EngineResponse } from '../../../infra/local/engine-wire.ts'
-import { tappedClient } from '../../support/lean-client.ts'
+import { tappedSend } from '../../support/lean-client.ts'
 
 const answered: EngineResponse = { statusCode: 200, headers: {}, body: Buffer.from('{}') }
 
@@ -12,24 +11,24 @@ async function scans(...outcomes: ('answers' | 'breaks')[]) {
     ids.push(invocation)
     return outcomes.shift() === 'breaks' ? undefined : answered
   }
-  const client = DynamoDBDocumentClient.from(tappedClient({ pass }, 'test')())
+  const send = tappedSend({ pass }, 'test')
   const ends: string[] = []
   do {
-    const scan = client.send(new ScanCommand({ TableName: 'data' }))
+    const scan = send('Scan', { TableName: 'data' })
     ends.push(
       await scan.then(
-        ({ $metadata }) => `attempt ${$metadata.attempts}`,
-        error => `${error.name} ${error.code}`,
+        () => 'answered',
+        error => String(error.code),
       ),
     )
   } while (outcomes.length > 0)
   return { ends, calls: ids.length, different: new Set(ids).size }
 }
 
-test('what breaks is tried again as the same call: three times, as by the SDK', async () => {
-  expect(await scans('breaks')).toEqual({ ends: ['attempt 2'], calls: 2, different: 1 })
+test('what breaks is tried again as the same call: three times', async () => {
+  expect(await scans('breaks')).toEqual({ ends: ['answered'], calls: 2, different: 1 })
   expect(await scans('breaks', 'breaks', 'breaks')).toEqual({
-    ends: ['TimeoutError ECONNRESET'],
+    ends: ['ECONNRESET'],
     calls: 3,
     different: 1,
   })
@@ -37,13 +36,13 @@ test('what breaks is tried again as the same call: three times, as by the SDK', 
 
 test('what breaks on a connection that was kept is sent again at once, which is no attempt', async () => {
   expect(await scans('answers', 'breaks')).toEqual({
-    ends: ['attempt 1', 'attempt 1'],
+    ends: ['answered', 'answered'],
     calls: 3,
     different: 2,
   })
   const whole = await scans('answers', 'breaks', 'breaks', 'breaks', 'breaks', 'answers')
   expect(whole).toEqual({
-    ends: ['attempt 1', 'TimeoutError ECONNRESET', 'attempt 1'],
+    ends: ['answered', 'ECONNRESET', 'answered'],
     calls: 6,
     different: 3,
   })

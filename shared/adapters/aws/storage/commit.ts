@@ -22,9 +22,9 @@ export function timeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRe
   return left
 }
 
-/** Ends an attempt that writes by a cluster record, before anybody relies on its having ended. */
-export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): AbortSignal =>
-  AbortSignal.timeout(timeLeft(engine, cluster) + bounds.LAST_WRITE_MS)
+/** Milliseconds after which a write by a cluster record has ended, before anybody relies on that. */
+export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): number =>
+  timeLeft(engine, cluster) + bounds.LAST_WRITE_MS
 
 /** How a cluster writes, by what its record says. */
 type Strategy = 'plain' | 'journaled' | 'refusing'

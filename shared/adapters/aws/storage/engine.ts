@@ -1,8 +1,9 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { BatchGetCommand, type BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Clock, Entropy, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
+import type { Send } from '../wire/tables.ts'
+import type { Numbers } from '../wire/values.ts'
+import type { Raw } from './expressions.ts'
 import { busy, sent } from './verdict.ts'
 
 /** What the adapter of the tables works with. */
@@ -13,7 +14,7 @@ export interface Dependencies {
   meter: Meter
 }
 
-/** Attempts of ours while the engine cannot take something; each is several of the SDK's. */
+/** Attempts of ours while the engine cannot take something; each is several of the wire's. */
 export const STORAGE_TRIES = 5
 const LARGEST_BATCH = 100
 /** Batches of one read that are asked for at once: each may be megabytes, and has to come within an attempt's time. */
@@ -21,70 +22,41 @@ const BATCHES_AT_ONCE = 10
 
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
+/** Items or keys by table, each with its place. */
+const placesIn = (tables: Record<string, Raw[]>): [TableKey, Raw][] =>
+  Object.entries(tables).flatMap(([table, items]) =>
+    items.map(item => [{ table, ...(item as { pk: string; sk: string }) }, item] as [TableKey, Raw]),
+  )
+
 export type Engine = ReturnType<typeof storageEngine>
 
-/** What the SDK prepares for a logger, although there is none, takes a tenth of its time. */
-function quiet(client: DynamoDBClient): DynamoDBClient {
-  client.middlewareStack.remove('loggerMiddleware')
-  return client
-}
-
-/** What one call has found, by `nameOf`, and the keys that the engine left for another one. */
-function broughtBy({ Responses = {}, UnprocessedKeys = {} }: BatchGetCommandOutput) {
-  const inTable = (table: string, { pk, sk }: Record<string, unknown>): TableKey => ({
-    table,
-    pk: String(pk),
-    sk: String(sk),
-  })
-  return {
-    found: Object.entries(Responses).flatMap(([table, items]) =>
-      items.map((item): [string, Record<string, unknown>] => [nameOf(inTable(table, item)), item]),
-    ),
-    left: Object.entries(UnprocessedKeys).flatMap(([table, { Keys = [] }]) =>
-      Keys.map(key => inTable(table, key)),
-    ),
-  }
-}
-
-/** The tables' engine behind the SDK, with what reading and writing have in common. */
-export function storageEngine(connect: () => DynamoDBClient, dependencies: Dependencies) {
+/** The tables' engine, with what reading and writing have in common. */
+export function storageEngine(send: Send, dependencies: Dependencies) {
   const { clock, entropy, meter } = dependencies
-  // a map may have a member named `constructor`, which makes it look like an instance of a class
-  const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
-  const documents = DynamoDBDocumentClient.from(quiet(connect()), { marshallOptions })
-  // how numbers are read is fixed for each client: sums have more digits than a double keeps, and need a client of
-  // their own
-  let reader: DynamoDBDocumentClient | undefined
-  const exact = () => {
-    reader ??= DynamoDBDocumentClient.from(quiet(connect()), {
-      marshallOptions,
-      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
-    })
-    return reader
-  }
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
-  /** One call, for at most a hundred keys. */
-  const batchOnce = async (keys: readonly TableKey[], numbers: 'rounded' | 'exact' = 'rounded') =>
-    broughtBy(
-      await sent(
-        (numbers === 'exact' ? exact() : documents).send(
-          new BatchGetCommand({ RequestItems: batchRead(keys) }),
-        ),
-      ),
-    )
-
-  async function batchGet(
+  /** One call, for at most a hundred keys. @returns `left`: those that were not processed */
+  async function getOnce(
     keys: readonly TableKey[],
-    numbers: 'rounded' | 'exact',
-  ): Promise<[string, Record<string, unknown>][]> {
-    const all: [string, Record<string, unknown>][] = []
-    for (let [tries, wanted] = [0, keys]; wanted.length > 0; tries++) {
+    numbers: Numbers = 'rounded',
+  ): Promise<{ found: [string, Raw][]; left: TableKey[] }> {
+    const { Responses, UnprocessedKeys } = await sent(
+      send('BatchGetItem', { RequestItems: batchRead(keys) }, { numbers }),
+    )
+    return {
+      found: placesIn(Responses).map(([place, item]) => [nameOf(place), item]),
+      left: placesIn(UnprocessedKeys).map(([place]) => place),
+    }
+  }
+
+  async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, Raw][]> {
+    const all: [string, Raw][] = []
+    for (let [wanted, tries] = [keys, 0]; wanted.length > 0; tries++) {
       if (tries === STORAGE_TRIES) throw busy()
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
-      const { found, left } = await batchOnce(wanted, numbers)
+      const { found, left } = await getOnce(wanted, numbers)
       all.push(...found)
       wanted = left
     }
@@ -92,15 +64,12 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   }
 
   /** Items of any keys by `nameOf`, read consistently, a hundred at a time. */
-  async function get(
-    keys: readonly TableKey[],
-    numbers: 'rounded' | 'exact' = 'rounded',
-  ): Promise<Map<string, Record<string, unknown>>> {
+  async function get(keys: readonly TableKey[], numbers: Numbers = 'rounded'): Promise<Map<string, Raw>> {
     const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
     const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
       unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
     )
-    const found: [string, Record<string, unknown>][] = []
+    const found: [string, Raw][] = []
     for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
       const some = batches.slice(at, at + BATCHES_AT_ONCE)
       found.push(...(await Promise.all(some.map(batch => batchGet(batch, numbers)))).flat())
@@ -108,5 +77,5 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
     return new Map(found)
   }
 
-  return { ...dependencies, documents, exact, pause, seconds, get, batchOnce }
+  return { ...dependencies, send, pause, seconds, get, getOnce }
 }

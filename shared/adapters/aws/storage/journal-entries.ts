@@ -1,4 +1,3 @@
-import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { Transacted } from '../../../journal/journal.ts'
 import { type JournalEntry, sameEntry } from '../../../journal/journal-entry.ts'
 import { epochAt, type Lineage, type Position } from '../../../journal/position.ts'
@@ -71,20 +70,20 @@ export async function writeEntry(
 async function attemptEntry(engine: Engine, entry: JournalEntry) {
   const items = entryItems(entry)
   if (items.length > 1) return transactParts(engine, [{ entry }])
-  const put = new PutCommand({
+  const put = {
     TableName: engine.tables.cluster,
     Item: items[0],
     ConditionExpression: 'attribute_not_exists(pk)',
-  })
-  return attempted(engine, () => engine.documents.send(put))
+  }
+  return attempted(engine, () => engine.send('PutItem', put))
 }
 
 /** All parts, or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
   const owner = writes.flatMap((list, index) => list.map(() => index))
-  const transaction = new TransactWriteCommand({ TransactItems: writes.flat() })
-  const result = await attempted(engine, () => engine.documents.send(transaction))
+  const TransactItems = writes.flat()
+  const result = await attempted(engine, () => engine.send('TransactWriteItems', { TransactItems }))
   if (result === 'again') return 'conflict'
   if ('value' in result) return 'done'
   return { condition: [...new Set(result.condition.map(index => owner[index] ?? 0))] }

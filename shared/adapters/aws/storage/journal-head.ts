@@ -1,4 +1,3 @@
-import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Head } from '../../../journal/head.ts'
 import type { Journal } from '../../../journal/journal.ts'
 import { storedName } from '../../../storage/stored-names.ts'
@@ -6,7 +5,7 @@ import { insisted } from './attempts.ts'
 import { headFrom, headKey, headUpdate } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 
-/** The head of the journal behind the SDK. */
+/** The head of the journal in its table. */
 export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
   head: async () => {
     const at = { table: engine.tables.cluster, ...headKey }
@@ -34,6 +33,6 @@ async function updateHead(engine: Engine, input: object): Promise<Head | 'refuse
     ...input,
     ReturnValues: 'ALL_NEW',
   } as const
-  const result = await insisted(engine, () => engine.documents.send(new UpdateCommand(update)))
+  const result = await insisted(engine, () => engine.send('UpdateItem', update))
   return result === 'refused' ? result : headFrom(result.value.Attributes ?? {})
 }

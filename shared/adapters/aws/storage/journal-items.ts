@@ -1,4 +1,3 @@
-import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Journal, Place } from '../../../journal/journal.ts'
 import { scanCall } from '../../../storage/queries.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
@@ -10,7 +9,7 @@ import { unjournaled } from './plan.ts'
 
 const WRITES_AT_ONCE = 16
 
-/** Items as they stand in the tables, behind the SDK. */
+/** Items as they stand in the tables. */
 export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'detach'> => ({
   raw: async places => {
     const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
@@ -36,7 +35,7 @@ async function wipeOne(
     Key: { pk, sk },
     ...conditionOf({ notOf: treeId }),
   }
-  return (await insisted(engine, () => engine.documents.send(new DeleteCommand(deletion)))) !== 'refused'
+  return (await insisted(engine, () => engine.send('DeleteItem', deletion))) !== 'refused'
 }
 
 /** @returns whether it still stood as given */
@@ -47,7 +46,7 @@ async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
     Item: unjournaled(item),
     ...conditionOf({ rev, ...(pos === undefined ? {} : { pos }) }),
   }
-  return (await insisted(engine, () => engine.documents.send(new PutCommand(put)))) !== 'refused'
+  return (await insisted(engine, () => engine.send('PutItem', put))) !== 'refused'
 }
 
 /** Does something with each element, sixteen at a time. @returns for how many it came true */

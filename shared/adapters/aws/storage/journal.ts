@@ -6,7 +6,7 @@ import { dynamoItems } from './journal-items.ts'
 import { writeEntries } from './staged-entries.ts'
 import { dynamoTree } from './tree.ts'
 
-/** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
+/** The journal in its table, but for what writes by the cluster record (`journaled.ts`). */
 export const dynamoJournal = (engine: Engine): Omit<Journal, 'backfill'> => ({
   ...dynamoHead(engine),
   entries: (lineage, after, to) => readEntries(engine, lineage, after, to),

@@ -1,38 +1,38 @@
-import { type DynamoDBDocumentClient, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import type { Cursor } from '../../../ports.ts'
 import type { Query, ScanCall } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
+import type { Numbers } from '../wire/values.ts'
 import type { Engine } from './engine.ts'
 import type { Raw } from './expressions.ts'
 import { sent } from './verdict.ts'
 
 /** What a query finds, call by call. */
 export async function* pagesOf(
-  meter: Engine['meter'],
-  client: DynamoDBDocumentClient,
+  { meter, send }: Pick<Engine, 'meter' | 'send'>,
   query: Query,
+  numbers?: Numbers,
 ): AsyncGenerator<Raw[]> {
   let start: Raw | undefined
   do {
     meter.count('dynamodb')
     const page = await sent(
-      client.send(new QueryCommand({ ...query, ...defined({ ExclusiveStartKey: start }) })),
+      send('Query', { ...query, ...defined({ ExclusiveStartKey: start }) }, defined({ numbers })),
     )
-    yield page.Items ?? []
+    yield page.Items
     start = page.LastEvaluatedKey
   } while (start)
 }
 
 /** What one call of a scan finds. @returns `next`: where the segment goes on; absent at its end */
 export async function scanned(
-  { meter, documents }: Pick<Engine, 'meter' | 'documents'>,
+  { meter, send }: Pick<Engine, 'meter' | 'send'>,
   call: ScanCall,
 ): Promise<{ items: StoredItem[]; next?: Cursor }> {
   meter.count('dynamodb')
-  const page = await sent(documents.send(new ScanCommand({ ...call })))
+  const page = await sent(send('Scan', call))
   return defined({
-    items: (page.Items ?? []) as StoredItem[],
+    items: page.Items as unknown as StoredItem[],
     next: page.LastEvaluatedKey as Cursor | undefined,
   })
 }

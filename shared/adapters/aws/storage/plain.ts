@@ -1,4 +1,3 @@
-import { DeleteCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import type { Change } from '../../../storage/changes.ts'
 import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
@@ -12,7 +11,7 @@ import { busy, failureOf } from './verdict.ts'
  * the record before a journal was begun.
  */
 export function plainWriter(engine: Engine): Commit {
-  const { tables, entropy, meter, documents, pause, seconds, get } = engine
+  const { tables, entropy, meter, send, pause, seconds, get } = engine
 
   const elementOf = (change: Change, rev: string, since: string | undefined): WriteItem => {
     const write = toWrite(change, rev, tables, seconds())
@@ -21,13 +20,13 @@ export function plainWriter(engine: Engine): Commit {
 
   /**
    * A single change is one conditional write. A deletion of an item as it was read is a transaction all the same: the
-   * SDK may repeat a request whose answer was lost, and only a transaction's token tells such a repetition from a
+   * wire may repeat a request whose answer was lost, and only a transaction's token tells such a repetition from a
    * conflict.
    */
   async function write(
     changes: readonly Change[],
     writes: readonly WriteItem[],
-    { rev, token, abortSignal }: { rev: string; token: string; abortSignal: AbortSignal },
+    { rev, token, ms }: { rev: string; token: string; ms: number },
   ): Promise<'done' | 'conflict' | 'again'> {
     const [only, ...others] = writes
     const [change] = changes
@@ -35,7 +34,7 @@ export function plainWriter(engine: Engine): Commit {
     try {
       if (single && only && 'Put' in only) {
         const input = { ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
-        await documents.send(new PutCommand(input), { abortSignal })
+        await send('PutItem', input, { ms })
       } else if (
         single &&
         only &&
@@ -44,18 +43,18 @@ export function plainWriter(engine: Engine): Commit {
         'delete' in change &&
         change.expected === 'any'
       ) {
-        await documents.send(new DeleteCommand(only.Delete), { abortSignal })
+        await send('DeleteItem', only.Delete, { ms })
       } else if (single && only && 'Update' in only) {
-        await documents.send(new UpdateCommand(only.Update), { abortSignal })
+        await send('UpdateItem', only.Update, { ms })
       } else {
         const input = { TransactItems: [...writes], ClientRequestToken: token }
-        await documents.send(new TransactWriteCommand(input), { abortSignal })
+        await send('TransactWriteItems', input, { ms })
       }
       return 'done'
     } catch (error) {
       const failure = failureOf(error)
       if (failure === 'again') return failure
-      // the SDK repeats a request whose answer was lost: then the item in the way is the one it wrote
+      // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
       if ((failure.item?.['rev'] as { S?: string } | undefined)?.S === rev) return 'done'
       return single && only && 'Update' in only ? counted(changes, rev) : 'conflict'
     }
@@ -75,9 +74,9 @@ export function plainWriter(engine: Engine): Commit {
     const token = entropy.uuid()
     for (let tries = 0; tries < most; tries++) {
       if (tries > 0) await pause(tries)
-      const abortSignal = lastMoment(engine, cluster)
+      const ms = lastMoment(engine, cluster)
       meter.count('dynamodb')
-      const result = await write(changes, writes, { rev, token, abortSignal })
+      const result = await write(changes, writes, { rev, token, ms })
       if (result !== 'again') return result
     }
     throw busy()

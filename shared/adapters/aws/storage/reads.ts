@@ -61,26 +61,26 @@ async function listItems<K extends Kind>(
 }
 
 async function listPartition<K extends Kind>(
-  { tables, meter, documents, seconds }: Engine,
+  engine: Engine,
   kind: K,
   pk: string,
   page: Page,
 ): Promise<Item<K>[]> {
   const items: Item<K>[] = []
-  for await (const found of pagesOf(meter, documents, partitionQuery(tables, kind, pk, page))) {
-    items.push(...living(kind, found as unknown as StoredItem[], seconds()))
+  for await (const found of pagesOf(engine, partitionQuery(engine.tables, kind, pk, page))) {
+    items.push(...living(kind, found as unknown as StoredItem[], engine.seconds()))
     if (page.limit !== undefined && items.length >= page.limit) break
   }
   return items
 }
 
 async function* dueItems<K extends Kind>(
-  { tables, meter, documents }: Engine,
+  engine: Engine,
   { kind, pks }: Partitions<K>,
   before: number,
 ): AsyncGenerator<Due<K>[]> {
   for (const pk of pks)
-    for await (const found of pagesOf(meter, documents, dueQuery(tables, kind, pk, before)))
+    for await (const found of pagesOf(engine, dueQuery(engine.tables, kind, pk, before)))
       yield (found as unknown as StoredItem[]).map(({ sk, rev, due = 0 }) => ({ kind, pk, sk, rev, due }))
 }
 

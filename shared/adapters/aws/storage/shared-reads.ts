@@ -20,12 +20,12 @@ export type ReadItems = (
  * who asked, and is read-only.
  */
 export function sharedReads(
-  { clock, meter, pause, get, batchOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'batchOnce'>,
+  { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
   turns: Pick<Means<never, never>, 'soon' | 'later'> = eventLoop,
 ): ReadItems {
   const ask = readsTogether<TableKey, Raw>({
     send: async keys => {
-      const { found, left } = await batchOnce([...keys.values()])
+      const { found, left } = await getOnce([...keys.values()])
       return { found: new Map(found.map(([name, item]) => [name, frozen(item)])), left: named(left) }
     },
     now: clock.now,

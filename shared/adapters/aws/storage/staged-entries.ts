@@ -1,4 +1,3 @@
-import { BatchWriteCommand, type BatchWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { JournalEntry } from '../../../journal/journal-entry.ts'
 import { entryItems, entryKey } from './elements.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
@@ -63,17 +62,13 @@ async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-async function putBatch({ tables, meter, documents, pause }: Engine, items: readonly Raw[]): Promise<void> {
-  let left: BatchWriteCommandOutput['UnprocessedItems'] = {
-    [tables.cluster]: items.map(Item => ({ PutRequest: { Item } })),
-  }
-  for (let tries = 0; Object.keys(left).length > 0; tries++) {
+async function putBatch({ tables, meter, send, pause }: Engine, items: readonly Raw[]): Promise<void> {
+  for (let [left, tries] = [items, 0]; left.length > 0; tries++) {
     if (tries === STORAGE_TRIES) throw busy()
     if (tries > 0) await pause(tries)
     meter.count('dynamodb')
-    const answer: BatchWriteCommandOutput = await sent(
-      documents.send(new BatchWriteCommand({ RequestItems: left })),
-    )
-    left = answer.UnprocessedItems ?? {}
+    const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
+    const { UnprocessedItems } = await sent(send('BatchWriteItem', { RequestItems }))
+    left = UnprocessedItems[tables.cluster] ?? []
   }
 }

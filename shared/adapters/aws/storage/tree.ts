@@ -1,9 +1,9 @@
-import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { Journal } from '../../../journal/journal.ts'
 import { bucketText } from '../../../journal/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
+import type { Numbers } from '../wire/values.ts'
 import { bucketFrom, storedPageFrom } from './buckets.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
@@ -12,20 +12,25 @@ import { failureOf, sent } from './verdict.ts'
 
 type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'>
 
-/** The sums and hashes of the tree behind the SDK. */
-export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tree {
-  async function queried(client: typeof documents, query: Query): Promise<Raw[]> {
+/** The sums and hashes of the tree in their table. */
+export function dynamoTree(engine: Engine): Tree {
+  const { tables, meter, send, get } = engine
+
+  async function queried(query: Query, numbers?: Numbers): Promise<Raw[]> {
     const found: Raw[] = []
-    for await (const page of pagesOf(meter, client, query)) found.push(...page)
+    for await (const page of pagesOf(engine, query, numbers)) found.push(...page)
     return found
   }
-  const partition = (client: typeof documents, pk: string) =>
-    queried(client, {
-      TableName: tables.cluster,
-      ConsistentRead: true,
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': pk },
-    })
+  const partition = (pk: string, numbers?: Numbers) =>
+    queried(
+      {
+        TableName: tables.cluster,
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': pk },
+      },
+      numbers,
+    )
 
   return {
     buckets: async at => {
@@ -37,7 +42,7 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
       })
     },
     itemsOf: async (bucket, also) => {
-      const listed = await queried(documents, {
+      const listed = await queried({
         TableName: tables.data,
         IndexName: 'tree',
         KeyConditionExpression: '#bucket = :bucket',
@@ -49,14 +54,14 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
       return [...found.values()] as unknown as StoredItem[]
     },
     page: async pk =>
-      new Map((await partition(exact(), pk)).map(item => [String(item['sk']), bucketFrom(item)])),
+      new Map((await partition(pk, 'exact')).map(item => [String(item['sk']), bucketFrom(item)])),
     pageHashes: async root =>
-      new Map((await partition(documents, root)).map(item => [String(item['sk']), storedPageFrom(item)])),
+      new Map((await partition(root)).map(item => [String(item['sk']), storedPageFrom(item)])),
     dropPartition: async pk => {
-      const found = await partition(documents, pk)
+      const found = await partition(pk)
       for (const { sk } of found) {
         meter.count('dynamodb')
-        await sent(documents.send(new DeleteCommand({ TableName: tables.cluster, Key: { pk, sk } })))
+        await sent(send('DeleteItem', { TableName: tables.cluster, Key: { pk, sk } }))
       }
       return found.length
     },
@@ -73,7 +78,7 @@ export function dynamoTree({ tables, meter, documents, exact, get }: Engine): Tr
         ...(was === undefined ? {} : { ExpressionAttributeNames: { '#hash': 'hash' } }),
       }
       try {
-        await documents.send(new PutCommand(input))
+        await send('PutItem', input)
       } catch (error) {
         // a later one stands there, or the engine is busy: the page is refreshed again with its next change
         failureOf(error)

@@ -1,6 +1,7 @@
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb'
 import { ApiError, refused } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
+import type { ServiceError } from '../wire/service-error.ts'
+import type { Raw } from './expressions.ts'
 
 const TRANSIENT = [
   'ProvisionedThroughputExceeded',
@@ -19,6 +20,10 @@ export type Failure = { condition: readonly number[]; item?: Readonly<Record<str
 
 const CONDITION = 'ConditionalCheckFailed'
 
+/** Why each element of a transaction was refused: a code, or `None`. */
+const reasonsIn = ({ CancellationReasons: reasons }: Raw): string[] =>
+  Array.isArray(reasons) ? reasons.map((reason: { Code?: string } | null) => reason?.Code ?? 'None') : []
+
 /**
  * Tells why a write failed.
  * @returns `condition`: places of the elements that found something else; `item`, in the engine's terms: what was in
@@ -26,9 +31,11 @@ const CONDITION = 'ConditionalCheckFailed'
  * @throws whatever is neither
  */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof ConditionalCheckFailedException) return defined({ condition: [0], item: error.Item })
-  if (error instanceof TransactionCanceledException) {
-    const codes = (error.CancellationReasons ?? []).map(reason => reason.Code ?? 'None')
+  const { name, said = {} } = error as Partial<ServiceError>
+  if (name === 'ConditionalCheckFailedException')
+    return defined({ condition: [0], item: said['Item'] as Raw | undefined })
+  if (name === 'TransactionCanceledException') {
+    const codes = reasonsIn(said)
     if (codes.includes(CONDITION))
       return { condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])) }
     if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
@@ -50,7 +57,7 @@ export const handingOver = (): ApiError =>
     { retryAfter: 2, reason: { why: 'handing-over' } },
   )
 
-const UNREACHABLE = ['TimeoutError', 'AbortError', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'NetworkingError']
+const UNREACHABLE = ['TimeoutError', 'UnreadableAnswer', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']
 
 function unavailable(error: unknown): unknown {
   const { name, code, $metadata } = error as {

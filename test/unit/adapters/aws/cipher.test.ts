@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { kmsCipher, kmsKeyFactory } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
 import type { Keyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'

@@ -2,18 +2,30 @@ import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onceHandler, requestHandler } from '../../../../shared/adapters/aws/client.ts'
+import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
 import { webServer } from '../../../support/server.ts'
 
-type Handler = ReturnType<typeof requestHandler>
-type Sent = Parameters<Handler['handle']>[0]
+/** Sends a request and reads the answer. @param ms after which the attempt ends */
+type Ask = (url: string, ms?: number) => Promise<string>
 
-/** Sends a request as an SDK client does, and reads the answer. */
-async function ask(sender: Handler, url: string, options = {}): Promise<string> {
-  const { hostname, port } = new URL(url)
-  const request = { protocol: 'http:', hostname, port, method: 'POST', path: '/', headers: {}, body: 'ask' }
-  const { response } = await sender.handle(request as unknown as Sent, options)
-  return (await buffer(response.body)).toString()
+/** As an SDK client does. */
+function bySdk(handler = requestHandler()): Ask {
+  return async (url, requestTimeout) => {
+    const { hostname, port } = new URL(url)
+    const to = { protocol: 'http:', hostname, port, method: 'POST', path: '/', headers: {}, body: 'ask' }
+    const options = requestTimeout === undefined ? {} : { requestTimeout }
+    const { response } = await handler.handle(to as never, options)
+    return (await buffer(response.body)).toString()
+  }
 }
+
+const overTheWire: Ask = async (url, ms = 3000) =>
+  (await wire.post(wireAddress(new URL(url)), {}, 'ask', ms)).body.toString()
+
+const ways: [string, () => Ask][] = [
+  ['by the SDK', bySdk],
+  ['over the wire', () => overTheWire],
+]
 
 /** A server whose connections answer the first request, and do as the test says with further ones. */
 async function serverOf(
@@ -37,19 +49,19 @@ const endings: [string, (socket: Socket) => void][] = [
   ['answers nonsense', socket => socket.end('nonsense\r\n\r\n')],
 ]
 
-describe('a kept connection that turns out dead', () => {
+describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => {
   test.each(endings)('the request is sent again on a new one, at once: %s', async (_name, end) => {
     const server = await serverOf(end)
-    const sender = requestHandler()
-    await ask(sender, server.url)
-    expect(await ask(sender, server.url)).toBe('answer')
+    const ask = way()
+    await ask(server.url)
+    expect(await ask(server.url)).toBe('answer')
     expect([server.requests(), server.connections()]).toEqual([3, 2])
   })
 
   test('all that are kept are dead: each request costs one repetition at most', async () => {
     const server = await serverOf(socket => socket.resetAndDestroy())
-    const sender = requestHandler()
-    const several = () => Promise.all(Array.from({ length: 5 }, () => ask(sender, server.url)))
+    const ask = way()
+    const several = () => Promise.all(Array.from({ length: 5 }, () => ask(server.url)))
     await several()
     expect(await several()).toEqual(Array(5).fill('answer'))
     expect(server.connections()).toBe(10)
@@ -61,10 +73,10 @@ describe('a kept connection that turns out dead', () => {
     const server = await serverOf(end, socket => {
       if (broken) end(socket)
     })
-    const sender = requestHandler()
-    await ask(sender, server.url)
+    const ask = way()
+    await ask(server.url)
     broken = true
-    await expect(ask(sender, server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(ask(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect(server.requests()).toBe(3)
   })
 
@@ -73,23 +85,23 @@ describe('a kept connection that turns out dead', () => {
       () => undefined,
       socket => socket.resetAndDestroy(),
     )
-    await expect(ask(requestHandler(), server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await expect(way()(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect(server.requests()).toBe(1)
   })
 
   test('one that never answers: the attempt ends in time, and the next one uses another', async () => {
     const server = await serverOf(() => undefined)
-    const sender = requestHandler()
-    await Promise.all([ask(sender, server.url), ask(sender, server.url)])
-    await expect(ask(sender, server.url, { requestTimeout: 50 })).rejects.toMatchObject({
+    const ask = way()
+    await Promise.all([ask(server.url), ask(server.url)])
+    await expect(ask(server.url, 50)).rejects.toMatchObject({
       name: 'TimeoutError',
     })
     expect(server.requests()).toBe(3)
-    expect(await ask(sender, server.url)).toBe('answer')
+    expect(await ask(server.url)).toBe('answer')
   })
 })
 
-describe('a kept connection that has rested', () => {
+describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] })
   })
@@ -102,17 +114,17 @@ describe('a kept connection that has rested', () => {
     ['for longer than a minute is not: it may be forgotten on the way', 61_000, 2],
   ])('%s', async (_name, ms, connections) => {
     const server = await webServer(onTestFinished, (_request, response) => response.end('answer'))
-    const sender = requestHandler()
-    await ask(sender, server.url)
+    const ask = way()
+    await ask(server.url)
     vi.setSystemTime(Date.now() + ms)
-    await ask(sender, server.url)
+    await ask(server.url)
     expect(new Set(server.requests.map(({ socket }) => socket)).size).toBe(connections)
   })
 })
 
 test('what must not be sent twice goes over a connection of its own, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
-  await ask(requestHandler(), server.url)
-  expect(await ask(onceHandler(), server.url)).toBe('answer')
+  await bySdk()(server.url)
+  expect(await bySdk(onceHandler())(server.url)).toBe('answer')
   expect([server.requests(), server.connections()]).toEqual([2, 2])
 })

@@ -1,7 +1,7 @@
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../../../shared/adapters/aws/ports.ts'
+import { tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import type { Use } from '../../../../shared/api/endpoint.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Change, create, remove } from '../../../../shared/storage/changes.ts'
@@ -10,16 +10,13 @@ import { NOW, token } from '../../tokens/support.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => NOW, sleep: async () => undefined }
-const portsOf = (...uses: Use[]) => awsPorts('test', uses, environment, clock)
 const cluster = { record: {} as never, readAt: NOW }
 
 /** The tables' engine, which answers anything the same. */
-function engine(answer: () => unknown = () => ({})) {
-  return vi
-    .spyOn(DynamoDBDocumentClient.prototype, 'send')
-    .mockImplementation((async () => answer()) as never)
-}
-afterEach(() => vi.restoreAllMocks())
+const engine = vi.fn()
+beforeEach(() => void engine.mockReset().mockResolvedValue({ statusCode: 200, body: {} }))
+const portsOf = (...uses: Use[]) =>
+  awsPorts('test', uses, environment, clock, undefined, tableSend(engine, 1))
 
 const reaching: [keyof Ports, Use][] = [
   ['instances', 'instances'],
@@ -39,15 +36,14 @@ describe('a function reaches only what its endpoints declare', () => {
   })
 
   test('scans and sweeps of whole tables need their uses', async () => {
-    const sent = engine(() => ({ Items: [] }))
     const scanning = (...uses: Use[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
     const sweeping = (...uses: Use[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)
     expect(() => scanning('write', 'sweep')).toThrow('"scan"')
     expect(() => sweeping('write', 'scan')).toThrow('"sweep"')
-    expect(sent).not.toHaveBeenCalled()
+    expect(engine).not.toHaveBeenCalled()
     for await (const { items } of scanning('scan')) expect(items).toEqual([])
     for await (const due of sweeping('sweep')) expect(due).toEqual([])
-    expect(sent).toHaveBeenCalledTimes(2)
+    expect(engine).toHaveBeenCalledTimes(2)
   })
 
   const role: Change = remove(key('role', 'auth_1', 'dev'))
@@ -58,22 +54,19 @@ describe('a function reaches only what its endpoints declare', () => {
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],
   ])('%s is committed only with its use', async (_, change, use) => {
-    const sent = engine()
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
     expect(() => portsOf('scan').store.commit([remove(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',
     )
-    expect(sent).not.toHaveBeenCalled()
+    expect(engine).not.toHaveBeenCalled()
     if (use) expect(await portsOf(use).store.commit([change], cluster)).toBe('done')
   })
 
   test('a commit that is to be tried once is tried once', async () => {
-    const sent = engine(() => {
-      throw Object.assign(new Error('slow down'), { name: 'ThrottlingException' })
-    })
+    engine.mockResolvedValue({ statusCode: 400, body: { __type: 'x#ThrottlingException' } })
     const { store } = portsOf('write')
     const change = remove(key('role', 'auth_1', 'dev'))
     await expect(store.commit([change], cluster, { tries: 1 })).rejects.toMatchObject({ code: 'busy' })
-    expect(sent).toHaveBeenCalledTimes(1)
+    expect(engine).toHaveBeenCalledTimes(1)
   })
 })

@@ -1,8 +1,8 @@
-import { STSClient } from '@aws-sdk/client-sts'
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 import { provider } from '../../../../shared/adapters/aws/provider.ts'
-import type { SdkSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
+import type { CallSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
+import { wire } from '../../../../shared/adapters/aws/wire/post.ts'
 import type { AwsTarget, ProviderSettings } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 
@@ -22,6 +22,9 @@ const settings: ProviderSettings = {
 const assume = { role: 'arn:aws:iam::444455556666:role/look', externalId: '' }
 const target: AwsTarget = { region: 'eu-west-1', account: '444455556666', client: settings, assume }
 const never = () => new Promise<never>(() => undefined)
+
+process.env['AWS_REGION'] ??= 'eu-west-1'
+afterEach(() => void vi.restoreAllMocks())
 
 describe('a call to AWS', () => {
   test.each<[string, () => Promise<object>, () => Promise<object>]>([
@@ -48,8 +51,8 @@ describe('a client', () => {
   ]
   const world = () => {
     const provided = calls()
-    const made: SdkSettings[] = []
-    const make = (given: SdkSettings) => made.push(given)
+    const made: CallSettings[] = []
+    const make = (given: CallSettings) => made.push(given)
     const clientOf = (parts: Partial<AwsTarget>, service: 'ec2' | 'iam' = 'ec2') =>
       provided.call(service, { ...target, ...parts }, Date.now() + 5000, make, async client => client)
     return { made, clientOf }
@@ -73,9 +76,12 @@ describe('a client', () => {
 
 test('the account of credentials is asked for anew with another revision of the configuration', async () => {
   const accounts = ['444455556666', '777788889999']
-  const asked = vi.spyOn(STSClient.prototype, 'send').mockImplementation((async () => ({
-    Account: accounts.shift(),
-  })) as never)
+  const asked = vi.spyOn(wire, 'post').mockImplementation(async () => ({
+    ...{ status: 200, headers: {} },
+    body: Buffer.from(
+      `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>${accounts.shift()}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+    ),
+  }))
   const { call } = calls()
   const credentials = { accessKey: 'AKIA', secretKey: new Secret('secret') }
   const at = (version: string, account: string) => {
@@ -94,5 +100,4 @@ test('the account of credentials is asked for anew with another revision of the 
   await expect(at('rev-2', '444455556666')).rejects.toMatchObject({ code: 'invalid_request' })
   expect(await at('rev-2', '777788889999')).toBe('sent')
   expect(asked).toHaveBeenCalledTimes(2)
-  asked.mockRestore()
 })

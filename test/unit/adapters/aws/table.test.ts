@@ -1,29 +1,27 @@
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { dynamoTables } from '../../../../shared/adapters/aws/table.ts'
+import { tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
 /** A store, and what it asks of an engine that has nothing. */
 function world() {
   const inputs: Record<string, unknown>[] = []
-  vi.spyOn(DynamoDBDocumentClient.prototype, 'send').mockImplementation((async ({
-    input,
-  }: {
-    input: never
-  }) => {
+  const send = tableSend(async ({ input }) => {
     inputs.push(input)
-    return {}
-  }) as never)
-  const { store } = dynamoTables({
-    tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
-    clock: { now: () => NOW, sleep: async () => undefined },
-    entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
-    meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+    return { statusCode: 200, body: {} }
   })
+  const { store } = dynamoTables(
+    {
+      tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
+      clock: { now: () => NOW, sleep: async () => undefined },
+      entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
+      meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+    },
+    send,
+  )
   return { store, inputs }
 }
-afterEach(() => vi.restoreAllMocks())
 
 describe('what was committed before is seen', () => {
   test('by a batch read, in every table', async () => {

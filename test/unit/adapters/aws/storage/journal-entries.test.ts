@@ -1,32 +1,35 @@
 import { randomBytes } from 'node:crypto'
-import { BatchGetCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { entryItems } from '../../../../../shared/adapters/aws/storage/elements.ts'
 import type { Raw } from '../../../../../shared/adapters/aws/storage/expressions.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
+import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { toWire, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import type { JournalEntry } from '../../../../../shared/journal/journal-entry.ts'
 import { leafIn } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
 /** The journal over an engine that has some items and answers batch reads alone. */
 function journalOver(items: readonly Raw[]) {
-  const nameOf = ({ pk, sk }: Raw) => `${pk}\n${sk}`
-  const stored = new Map(items.map(item => [nameOf(item), item]))
-  vi.spyOn(DynamoDBDocumentClient.prototype, 'send').mockImplementation((async (command: unknown) => {
-    if (!(command instanceof BatchGetCommand)) throw new Error('only batch reads are answered')
-    const asked = command.input.RequestItems?.['cluster']?.Keys ?? []
-    return {
-      Responses: { cluster: asked.map(at => stored.get(nameOf(at))).filter(one => one !== undefined) },
-    }
-  }) as never)
-  return dynamoTables({
-    tables: { data: 'data', cluster: 'cluster' },
-    clock: { now: () => NOW, sleep: async () => undefined },
-    entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
-    meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
-  }).journal
+  const nameOf = ({ pk, sk }: WireItem) => `${pk?.['S']}\n${sk?.['S']}`
+  const stored = new Map(items.map(toWire).map(item => [nameOf(item), item]))
+  const send = tableSend(async ({ operation, input }) => {
+    if (operation !== 'BatchGetItem') throw new Error('only batch reads are answered')
+    const { RequestItems } = input as { RequestItems: { cluster: { Keys: WireItem[] } } }
+    const found = RequestItems.cluster.Keys.map(at => stored.get(nameOf(at)))
+    const body = { Responses: { cluster: found.filter(one => one !== undefined) } }
+    return { statusCode: 200, body }
+  })
+  return dynamoTables(
+    {
+      tables: { data: 'data', cluster: 'cluster' },
+      clock: { now: () => NOW, sleep: async () => undefined },
+      entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
+      meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+    },
+    send,
+  ).journal
 }
-afterEach(() => vi.restoreAllMocks())
 
 /** A journal entry at a position; a long one takes three items. */
 const entryAt = (seq: number, long: boolean): JournalEntry => {

@@ -70,7 +70,7 @@ function world(fates: readonly Fate[]) {
   const read = sharedReads(
     {
       ...{ meter, clock: { now: () => now, sleep: wait }, pause: () => wait(3) },
-      batchOnce: async keys => call(keys, false),
+      getOnce: async keys => call(keys, false),
       get: async keys => {
         meter.count('dynamodb')
         return new Map((await call(keys, true)).found)

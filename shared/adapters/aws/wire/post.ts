@@ -1,0 +1,105 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request as plainRequest } from 'node:http'
+import { request } from 'node:https'
+import { agents, overLivingConnection } from '../connections.ts'
+import { CONNECT_MS } from './limits.ts'
+
+/** Where a service is reached. */
+export interface WireAddress {
+  secure: boolean
+  hostname: string
+  /** empty: that of the protocol */
+  port: string
+  /** host as it is signed, with the port where it is not that of the protocol */
+  host: string
+  path: string
+}
+
+export interface WireAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** What took too long: it is not known whether it was done. */
+const late = (what: string): Error =>
+  Object.assign(new Error(what), { name: 'TimeoutError', code: 'ETIMEDOUT' })
+
+export const wireAddress = (url: URL): WireAddress => ({
+  secure: url.protocol === 'https:',
+  hostname: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+  port: url.port,
+  host: url.host,
+  path: url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`,
+})
+
+/**
+ * Sends a POST and reads its answer, over a connection that is kept. A kept connection that proves dead is replaced
+ * at once: what is sent may take effect twice.
+ * @param ms after which it is given up, answered in part or not at all
+ * @throws Error: `TimeoutError` when it took too long, otherwise what the connection ended with (`code`)
+ */
+function post(
+  address: WireAddress,
+  headers: Record<string, string>,
+  body: string,
+  ms: number,
+): Promise<WireAnswer> {
+  return overLivingConnection(() => once(address, headers, body, ms))
+}
+
+/** The way out of all calls over the wire. Tests stand in it. */
+export const wire = { post }
+
+function once(
+  address: WireAddress,
+  headers: Record<string, string>,
+  body: string,
+  ms: number,
+): Promise<WireAnswer> {
+  const { secure, hostname, port, path } = address
+  return new Promise((resolve, reject) => {
+    const agent = agents[secure ? 'https:' : 'http:']
+    const call = (secure ? request : plainRequest)({
+      ...{ host: hostname, port, method: 'POST', path, headers, agent },
+      ...(secure ? { servername: hostname } : {}),
+    })
+    const timer = setTimeout(() => giveUp(call, reject, `no answer within ${ms} ms`), ms)
+    limitConnecting(call, reject)
+    call.on('response', answer => readAll(answer, resolve, reject))
+    call.on('error', reject)
+    call.on('close', () => clearTimeout(timer))
+    call.end(body)
+  })
+}
+
+/** Ends a call. The promise is told first: once an answer has begun, destroying a call does not say why. */
+function giveUp(call: ClientRequest, reject: (error: Error) => void, why: string): void {
+  const error = late(why)
+  reject(error)
+  call.destroy(error)
+}
+
+function limitConnecting(call: ClientRequest, reject: (error: Error) => void): void {
+  call.once('socket', socket => {
+    if (!socket.connecting) return
+    const timer = setTimeout(() => giveUp(call, reject, `no connection within ${CONNECT_MS} ms`), CONNECT_MS)
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
+  })
+}
+
+function readAll(
+  answer: IncomingMessage,
+  resolve: (answer: WireAnswer) => void,
+  reject: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = []
+  answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+  // an answer that breaks off has no end
+  answer.on('error', reject)
+  answer.on('end', () => {
+    const [only, ...more] = chunks
+    const body = more.length === 0 ? (only ?? Buffer.alloc(0)) : Buffer.concat(chunks)
+    resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
+  })
+}

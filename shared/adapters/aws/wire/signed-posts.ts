@@ -1,0 +1,72 @@
+import type { WireSettings } from '../environment.ts'
+import { endpointOf, type WireService } from './endpoint.ts'
+import { type WireAnswer, wire } from './post.ts'
+import { type SigningKey, signerOf } from './sign.ts'
+
+/** Credentials, as they are at the moment of signing. */
+export type KeySource = () => SigningKey | Promise<SigningKey>
+
+/** Sends a body to a service with headers of its protocol. @param ms after which it is given up */
+export type SignedPost = (headers: Record<string, string>, body: string, ms: number) => Promise<WireAnswer>
+
+/** A clock that is off by so much makes signatures that services refuse. */
+const SKEW_MS = 240_000
+
+const AGENT = { 'user-agent': 'cloud-auth' }
+
+export interface Destination {
+  service: WireService
+  /** of the client; signatures may be for another one */
+  region: string
+  settings: WireSettings
+  credentials: KeySource
+  /** an endpoint that this client is configured with */
+  endpoint?: string | undefined
+}
+
+/**
+ * Signed POSTs to a service. When one is refused and the service's clock proves to be another, it is signed and sent
+ * once more by that clock, and so is all that follows. What is refused for its signature was not done.
+ */
+export function signedPosts({ service, region, settings, credentials, endpoint }: Destination): SignedPost {
+  const { address, region: signed } = endpointOf(service, region, settings, endpoint)
+  const { host, path } = address
+  const sign = signerOf(service, signed)
+  let offset = 0
+
+  async function once(headers: Record<string, string>, body: string, ms: number): Promise<WireAnswer> {
+    const by = await credentials()
+    const all = sign({ host, path, headers, body }, by, Date.now() + offset)
+    return wire.post(
+      address,
+      { ...all, ...AGENT, 'content-length': String(Buffer.byteLength(body)) },
+      body,
+      ms,
+    )
+  }
+
+  return async (headers, body, ms) => {
+    const answer = await once(headers, body, ms)
+    const other = refusedAt(answer)
+    if (other === undefined || Math.abs(other - (Date.now() + offset)) < SKEW_MS) return answer
+    offset = other - Date.now()
+    return once(headers, body, ms)
+  }
+}
+
+/** The service's clock when it refused a request, epoch milliseconds. What came from a cache says nothing. */
+function refusedAt({ status, headers }: WireAnswer): number | undefined {
+  if (status < 400 || status >= 500 || headers.age !== undefined) return undefined
+  const at = Date.parse(headers.date ?? '')
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** When a service wants to be asked again, milliseconds from now. */
+export function retryAfterIn({ headers }: Pick<WireAnswer, 'headers'>): number | undefined {
+  const { 'retry-after': after, 'x-amz-retry-after': milliseconds } = headers
+  if (milliseconds !== undefined) return positive(Number(milliseconds))
+  if (after === undefined) return undefined
+  return positive(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now())
+}
+
+const positive = (ms: number): number | undefined => (ms > 0 ? ms : undefined)

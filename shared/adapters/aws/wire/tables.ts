@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  BatchGetCommandInput,
+  BatchWriteCommandInput,
+  DeleteCommandInput,
+  PutCommandInput,
+  QueryCommandInput,
+  ScanCommandInput,
+  TransactWriteCommandInput,
+  UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb'
+import { type JsonAnswer, resultIn } from './json.ts'
+import { ATTEMPT_MS, MOST_ATTEMPTS } from './limits.ts'
+import { insisting } from './retry.ts'
+import { unreadable } from './service-error.ts'
+import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
+
+/** A call to the tables' engine, in its terms. */
+export interface TableCall {
+  operation: string
+  input: Record<string, unknown>
+  /** the same for all attempts of one call */
+  invocation: string
+}
+
+/** One attempt at a call. @param ms after which it is given up @throws Error when there is no answer */
+export type TableEngine = (call: TableCall, ms: number) => Promise<JsonAnswer>
+
+/** What each operation is given, in plain values. */
+interface Inputs {
+  BatchGetItem: BatchGetCommandInput
+  BatchWriteItem: BatchWriteCommandInput
+  DeleteItem: DeleteCommandInput
+  PutItem: PutCommandInput
+  Query: QueryCommandInput
+  Scan: ScanCommandInput
+  TransactWriteItems: TransactWriteCommandInput
+  UpdateItem: UpdateCommandInput
+}
+
+interface Page {
+  Items: PlainItem[]
+  /** absent: there is no more */
+  LastEvaluatedKey?: PlainItem
+}
+
+/** What it gives, as far as the storage looks at it. */
+interface Outputs {
+  BatchGetItem: { Responses: Record<string, PlainItem[]>; UnprocessedKeys: Record<string, PlainItem[]> }
+  /** items that were not put, by table */
+  BatchWriteItem: { UnprocessedItems: Record<string, PlainItem[]> }
+  DeleteItem: object
+  PutItem: object
+  Query: Page
+  Scan: Page
+  TransactWriteItems: object
+  UpdateItem: { Attributes?: PlainItem }
+}
+
+export type TableOperation = keyof Inputs
+
+export interface SendOptions {
+  numbers?: Numbers
+  /** milliseconds that the call may take, with all its attempts */
+  ms?: number | undefined
+}
+
+/**
+ * Sends a call to the tables, and again while it fails with what may pass.
+ * @throws ServiceError when the engine refuses; Error when it does not answer
+ */
+export type Send = <O extends TableOperation>(
+  operation: O,
+  input: Inputs[O],
+  options?: SendOptions,
+) => Promise<Outputs[O]>
+
+/** Milliseconds before the first repetition, at most. */
+const PAUSE_MS = 25
+
+/** Calls to the tables, by an engine that does single attempts. */
+export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
+  const insist = insisting({ most: attempts, pauseMs: PAUSE_MS })
+  return (operation, input, { numbers = 'rounded', ms } = {}) => {
+    const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
+    return insist(async left => {
+      const answer = await engine(call, Math.min(ATTEMPT_MS, Math.max(1, left)))
+      return outputs[operation](resultIn(answer), numbers)
+    }, ms)
+  }
+}
+
+type Params = Record<string, unknown>
+
+/** Members that hold an item. */
+const ITEMS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
+
+function params(input: object): Params {
+  const made: Params = {}
+  for (const [name, value] of Object.entries(input))
+    if (value !== undefined) made[name] = ITEMS.includes(name) ? toWire(value as object) : value
+  return made
+}
+
+const byTable = <T, R>(tables: Record<string, T> | undefined, of: (one: T) => R): Record<string, R> =>
+  Object.fromEntries(Object.entries(tables ?? {}).map(([table, one]) => [table, of(one)]))
+
+/** How inputs become requests. */
+const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } = {
+  BatchGetItem: ({ RequestItems }) => ({
+    RequestItems: byTable(RequestItems, ({ Keys = [], ...rest }) => ({ ...rest, Keys: Keys.map(toWire) })),
+  }),
+  BatchWriteItem: ({ RequestItems }) => ({
+    RequestItems: byTable(RequestItems, writes =>
+      writes.map(({ PutRequest }) => ({ PutRequest: { Item: toWire(PutRequest?.Item ?? {}) } })),
+    ),
+  }),
+  DeleteItem: params,
+  PutItem: params,
+  Query: params,
+  Scan: params,
+  // what is repeated is one transaction
+  TransactWriteItems: ({ ClientRequestToken = randomUUID(), TransactItems = [] }) => ({
+    TransactItems: TransactItems.map(element => byTable(element as Params, part => params(part as object))),
+    ClientRequestToken,
+  }),
+  UpdateItem: params,
+}
+
+type Reader<T> = (value: unknown, numbers: Numbers) => T
+
+const listOf =
+  <T>(read: Reader<T>): Reader<T[]> =>
+  (value = [], numbers) => {
+    if (!Array.isArray(value)) throw unreadable('a list is none')
+    return value.map(one => read(one, numbers))
+  }
+
+const tablesOf =
+  <T>(read: Reader<T>): Reader<Record<string, T>> =>
+  (value = {}, numbers) =>
+    byTable(objectIn(value), one => read(one, numbers))
+
+const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: Numbers): Page => ({
+  Items: listOf(fromWire)(Items, numbers),
+  ...(LastEvaluatedKey === undefined ? {} : { LastEvaluatedKey: fromWire(LastEvaluatedKey, numbers) }),
+})
+
+const readPut: Reader<PlainItem> = (value, numbers) =>
+  fromWire(objectIn(objectIn(value)['PutRequest'])['Item'], numbers)
+
+// keys that nobody names would count as absent
+const readKeys: Reader<PlainItem[]> = (left, numbers) =>
+  listOf(fromWire)(objectIn(left)['Keys'] ?? null, numbers)
+
+const nothing = () => ({})
+
+/** How answers are read: strictly, and only what is looked at. */
+const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers) => Outputs[O] } = {
+  BatchGetItem: ({ Responses, UnprocessedKeys }, numbers) => ({
+    Responses: tablesOf(listOf(fromWire))(Responses, numbers),
+    UnprocessedKeys: tablesOf(readKeys)(UnprocessedKeys, numbers),
+  }),
+  BatchWriteItem: ({ UnprocessedItems }, numbers) => ({
+    UnprocessedItems: tablesOf(listOf(readPut))(UnprocessedItems, numbers),
+  }),
+  DeleteItem: nothing,
+  PutItem: nothing,
+  Query: readPage,
+  Scan: readPage,
+  TransactWriteItems: nothing,
+  UpdateItem: ({ Attributes }, numbers) =>
+    Attributes === undefined ? {} : { Attributes: fromWire(Attributes, numbers) },
+}

@@ -1,0 +1,116 @@
+import { unreadable } from './service-error.ts'
+
+/** A value as the tables' engine writes it. */
+export type WireValue = Readonly<Record<string, unknown>>
+
+/** An item as the engine writes it. */
+export type WireItem = Readonly<Record<string, WireValue>>
+
+/** An item as the storage works with it. */
+export type PlainItem = Record<string, unknown>
+
+/** How numbers are read: as doubles, where they are integers too long for one as `bigint`; or all as `bigint`. */
+export type Numbers = 'rounded' | 'exact'
+
+/**
+ * An item in the engine's terms. What is undefined is left out; an instance of a class is a map of its members.
+ * @throws Error for a value that cannot be stored as it is: a set, a function, a number beyond what a double keeps
+ */
+export function toWire(item: object): WireItem {
+  const made: Record<string, WireValue> = {}
+  for (const name in item) {
+    const value = (item as PlainItem)[name]
+    if (value !== undefined) made[name] = wireValue(value)
+  }
+  return made
+}
+
+function wireValue(value: unknown): WireValue {
+  switch (typeof value) {
+    case 'string':
+      return { S: value }
+    case 'number':
+      return { N: numberText(value) }
+    case 'bigint':
+      return { N: String(value) }
+    case 'boolean':
+      return { BOOL: value }
+    case 'object':
+      return objectValue(value)
+    default:
+      throw new Error(`a ${typeof value} cannot be stored`)
+  }
+}
+
+function objectValue(value: object | null): WireValue {
+  if (value === null) return { NULL: true }
+  if (Array.isArray(value)) return { L: value.filter(one => one !== undefined).map(wireValue) }
+  if (value instanceof Uint8Array) return { B: base64(value) }
+  if (value instanceof Set || value instanceof Map || ArrayBuffer.isView(value))
+    throw new Error('a collection cannot be stored')
+  return { M: toWire(value) }
+}
+
+function numberText(value: number): string {
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new Error(`the number ${value} cannot be stored`)
+  return String(value)
+}
+
+const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+
+/** An item of an answer. @throws ServiceError for what is none */
+export function fromWire(item: unknown, numbers: Numbers): PlainItem {
+  const plain: PlainItem = {}
+  for (const [name, value] of Object.entries(objectIn(item))) plain[name] = plainValue(value, numbers)
+  return plain
+}
+
+/** An object of an answer. @throws ServiceError */
+export function objectIn(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw unreadable('an object is none')
+  return value as Record<string, unknown>
+}
+
+function plainValue(wire: unknown, numbers: Numbers): unknown {
+  const object = objectIn(wire)
+  const names = Object.keys(object)
+  const [type = ''] = names
+  const value = object[type]
+  if (names.length !== 1) throw unreadable('a value has not one type')
+  switch (type) {
+    case 'S':
+      if (typeof value === 'string') return value
+      break
+    case 'N':
+      if (typeof value === 'string' && NUMBER.test(value)) return numberOf(value, numbers)
+      break
+    case 'BOOL':
+      if (typeof value === 'boolean') return value
+      break
+    case 'NULL':
+      if (value === true) return null
+      break
+    case 'B':
+      if (typeof value === 'string' && BASE64.test(value)) return new Uint8Array(Buffer.from(value, 'base64'))
+      break
+    case 'M':
+      return fromWire(value, numbers)
+    case 'L':
+      if (Array.isArray(value)) return value.map(one => plainValue(one, numbers))
+  }
+  throw unreadable('a value does not fit its type')
+}
+
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const INTEGER = /^-?\d+$/
+
+function numberOf(text: string, numbers: Numbers): number | bigint {
+  const number = Number(text)
+  if (numbers === 'rounded' && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number
+  if (!INTEGER.test(text)) throw unreadable('a number is not as exact as it was asked for')
+  return BigInt(text)
+}

@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { settingsOf } from '../../../../shared/adapters/aws/provider-settings.ts'
+
+const HOUR = 3_600_000
+const client = {
+  ...{ version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' },
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Credentials as a client gets them, and how often they were asked for. */
+function world(endsAfter?: number) {
+  let asked = 0
+  let fails = false
+  const { credentials } = settingsOf('ec2', client, 'eu-west-1', async () => {
+    asked += 1
+    if (fails) throw new Error('nobody answers')
+    const expiration = endsAfter === undefined ? {} : { expiration: new Date(Date.now() + endsAfter) }
+    return { accessKeyId: `key ${asked}`, secretAccessKey: 'secret', ...expiration }
+  })
+  return {
+    key: async () => (await credentials()).accessKeyId,
+    fail: (now: boolean) => {
+      fails = now
+    },
+  }
+}
+
+test('credentials that end are asked for once, and again five minutes before', async () => {
+  const { key } = world(HOUR)
+  const started = Date.now()
+  expect(await Promise.all([key(), key()])).toEqual(['key 1', 'key 1'])
+  vi.setSystemTime(started + HOUR - 300_001)
+  expect(await key()).toBe('key 1')
+  vi.setSystemTime(started + HOUR - 300_000)
+  expect(await key()).toBe('key 2')
+})
+
+test('credentials that do not end are asked for each time: the runtime may exchange them', async () => {
+  const { key } = world()
+  expect([await key(), await key()]).toEqual(['key 1', 'key 2'])
+})
+
+test('a failure is not remembered', async () => {
+  const { key, fail } = world(HOUR)
+  fail(true)
+  await expect(key()).rejects.toThrow('nobody answers')
+  fail(false)
+  expect([await key(), await key()]).toEqual(['key 2', 'key 2'])
+})

@@ -1,0 +1,124 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { EC2Client } from '@aws-sdk/client-ec2'
+import { IAMClient } from '@aws-sdk/client-iam'
+import { KMSClient } from '@aws-sdk/client-kms'
+import { STSClient } from '@aws-sdk/client-sts'
+import { describe, expect, test } from 'vitest'
+import { type WireSettings, wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
+import { endpointOf, type WireService } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
+
+const clients = { dynamodb: DynamoDBClient, ec2: EC2Client, iam: IAMClient, kms: KMSClient, sts: STSClient }
+
+/** Some of each partition, some that nobody knows yet, and one of no partition. */
+const REGIONS =
+  `us-east-1 us-west-2 eu-west-1 eu-central-1 ap-southeast-5 ca-west-1 me-south-1 af-south-1 il-central-1
+  mx-central-1 sa-west-1 cn-north-1 cn-northwest-1 us-gov-east-1 us-gov-west-1 eusc-de-east-1 us-iso-east-1 us-iso-west-1
+  us-isob-east-1 eu-isoe-west-1 us-isof-south-1 eu-newtown-7 xx-nowhere-1`.split(/\s+/)
+
+interface Rules {
+  endpointProvider(given: object): {
+    url: URL
+    properties?: { authSchemes?: { signingRegion?: string }[] }
+  }
+}
+
+/** What the SDK's rules say: a URL and the region that signs for it, or nothing. */
+function bySdk(
+  service: WireService,
+  region: string,
+  { fips, dualStack, accountId, accountMode }: WireSettings,
+) {
+  const { endpointProvider } = new clients[service]({ region }).config as unknown as Rules
+  try {
+    const { url, properties } = endpointProvider({
+      ...{ Region: region, UseFIPS: fips, UseDualStack: dualStack },
+      ...(service === 'dynamodb' ? { AccountIdEndpointMode: accountMode } : {}),
+      ...(service === 'dynamodb' && accountId !== '' ? { AccountId: accountId } : {}),
+    })
+    return `${url.href} ${properties?.authSchemes?.[0]?.signingRegion ?? region}`
+  } catch {
+    return 'refused'
+  }
+}
+
+function byWire(...given: Parameters<typeof endpointOf>): string {
+  try {
+    const { address, region } = endpointOf(...given)
+    return `https://${address.host}${address.path} ${region}`
+  } catch {
+    return 'refused'
+  }
+}
+
+const settingsOf = (fips: boolean, dualStack: boolean, accountId = '', mode = 'preferred') =>
+  wireSettings({
+    AWS_REGION: 'eu-west-1',
+    AWS_USE_FIPS_ENDPOINT: String(fips),
+    AWS_USE_DUALSTACK_ENDPOINT: String(dualStack),
+    AWS_ACCOUNT_ID: accountId,
+    AWS_ACCOUNT_ID_ENDPOINT_MODE: mode,
+  })
+
+const flags = [false, true].flatMap(fips => [false, true].map(dualStack => [fips, dualStack] as const))
+
+describe('where a service is, as the SDK has it', () => {
+  test.each(Object.keys(clients) as WireService[])('%s, in every partition, FIPS, dual-stack', service => {
+    for (const region of REGIONS)
+      for (const [fips, dualStack] of flags) {
+        const settings = settingsOf(fips, dualStack)
+        expect(byWire(service, region, settings), `${region} ${fips} ${dualStack}`).toBe(
+          bySdk(service, region, settings),
+        )
+      }
+  })
+
+  test.each(['preferred', 'disabled', 'required'])('DynamoDB by account, %s', mode => {
+    for (const region of REGIONS)
+      for (const account of ['', '123456789012'])
+        for (const [fips, dualStack] of flags) {
+          const settings = settingsOf(fips, dualStack, account, mode)
+          expect(byWire('dynamodb', region, settings), `${region} ${account} ${fips} ${dualStack}`).toBe(
+            bySdk('dynamodb', region, settings),
+          )
+        }
+  })
+})
+
+describe('an endpoint that is given', () => {
+  const given = (variables: Record<string, string>, more: Record<string, string> = {}) =>
+    byWire('kms', 'eu-west-1', wireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
+  const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
+
+  test('for the service, for all, or by the configuration, which comes first', () => {
+    expect(given(one)).toBe('https://kms.test:99/way/ eu-west-1')
+    expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/ eu-west-1')
+    const settings = wireSettings({ AWS_REGION: 'eu-west-1', ...one })
+    expect(byWire('kms', 'eu-west-1', settings, 'http://own.test')).toBe('https://own.test/ eu-west-1')
+    expect(endpointOf('kms', 'eu-west-1', settings).address).toMatchObject({ secure: false, port: '99' })
+  })
+
+  test('counts for nothing where the variables say so', () => {
+    const ignored = given(one, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' })
+    expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/ eu-west-1')
+  })
+
+  test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])('excludes %s, as for the SDK', flag => {
+    expect(given(one, { [flag]: 'true' })).toBe('refused')
+  })
+})
+
+test.each(['evil.test/', 'eu-west-1.evil', '', 'a'.repeat(64), '-a', 'eu west'])(
+  'a region that is no name of a host is refused: %s',
+  region => {
+    expect(byWire('ec2', region, settingsOf(false, false))).toBe('refused')
+  },
+)
+
+test.each([
+  { AWS_USE_FIPS_ENDPOINT: 'yes' },
+  { AWS_ACCOUNT_ID_ENDPOINT_MODE: 'maybe' },
+  { AWS_ACCOUNT_ID: 'evil.test' },
+  { AWS_REGION: '' },
+])('a variable that means nothing is refused: %o', variables => {
+  expect(() => wireSettings({ AWS_REGION: 'eu-west-1', ...variables })).toThrow()
+})

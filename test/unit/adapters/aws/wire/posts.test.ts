@@ -1,0 +1,167 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { crc32 } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
+import { signedPosts } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
+import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables-over-http.ts'
+import { closedPort, rawServer, webServer } from '../../../../support/server.ts'
+
+// The wire on real connections, against servers that do as told.
+
+const credentials = () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
+const settingsAt = (url: string) => wireSettings({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: url })
+const sendTo = (url: string) => tableSend(tablesOverHttp({ settings: settingsAt(url), credentials }))
+const scan = (url: string, ms?: number) => sendTo(url)('Scan', { TableName: 'data' }, { ms })
+
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
+afterEach(() => void vi.restoreAllMocks())
+
+const ITEMS = JSON.stringify({ Items: [{ pk: { S: 'a' } }] })
+const items = { Items: [{ pk: 'a' }] }
+
+/** A server that does one thing after the other, and the last one for all that follow. */
+async function serverOf(...turns: ((response: ServerResponse, request: IncomingMessage) => void)[]) {
+  const server = await webServer(onTestFinished, (request, response) => {
+    const turn = turns.length > 1 ? turns.shift() : turns[0]
+    turn?.(response, request)
+  })
+  return { url: server.url, requests: server.requests }
+}
+
+const answers = (response: ServerResponse) => void response.end(ITEMS)
+const half = (response: ServerResponse) => {
+  response.writeHead(200, { 'content-length': ITEMS.length })
+  response.write(ITEMS.slice(0, 9), () => response.destroy())
+}
+
+describe('an answer of which not all comes, or not what was sent', () => {
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['half of it, then the end', half],
+    [
+      'half of it in chunks, then the end',
+      response => void response.write(ITEMS.slice(0, 9), () => response.destroy()),
+    ],
+    ['half of it, as if it were all', response => void response.end(ITEMS.slice(0, 9))],
+    ['nothing', response => void response.end()],
+    [
+      'another text than its checksum is of',
+      response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(`${ITEMS} `),
+    ],
+    ['what a proxy has to say', response => void response.writeHead(502).end('<h1>Bad gateway</h1>')],
+  ])('%s: is asked for again', async (_, first) => {
+    const { url, requests } = await serverOf(first, answers)
+    expect(await scan(url)).toEqual(items)
+    expect(requests).toHaveLength(2)
+  })
+
+  test('again and again: fails after three attempts', async () => {
+    const { url, requests } = await serverOf(response => void response.end('{'))
+    await expect(scan(url)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
+    expect(requests).toHaveLength(3)
+  })
+
+  test('with the checksum that it has, it counts', async () => {
+    const { url } = await serverOf(
+      response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(ITEMS),
+    )
+    expect(await scan(url)).toEqual(items)
+  })
+})
+
+describe('time', () => {
+  test('that runs out ends the call, answered in part or not at all', async () => {
+    for (const silent of [
+      () => undefined,
+      (response: ServerResponse) => void response.writeHead(200, { 'content-length': 99 }).write('{'),
+    ]) {
+      const { url, requests } = await serverOf(silent)
+      await expect(scan(url, 80)).rejects.toMatchObject({ name: 'TimeoutError' })
+      expect(requests).toHaveLength(1)
+    }
+  })
+
+  test('nobody who listens: the call fails as what broke', async () => {
+    await expect(scan(await closedPort())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    const { url } = await rawServer(onTestFinished, socket => socket.resetAndDestroy())
+    await expect(scan(url)).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+})
+
+describe('a clock that is not that of the service', () => {
+  const OFF_MS = 600_000
+  const posts = (url: string) =>
+    signedPosts({ service: 'ec2', region: 'eu-west-1', settings: settingsAt(url), credentials })
+  const dated = (request: IncomingMessage) =>
+    Date.parse(String(request.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
+
+  /** A service whose clock is off, and which refuses what was signed by another. */
+  const service = (offMs: number, more: Record<string, string> = {}) =>
+    serverOf((response, request) => {
+      const now = Date.now() + offMs
+      const refused = Math.abs(dated(request) - now) > 300_000
+      response.writeHead(refused ? 403 : 200, { date: new Date(now).toUTCString(), ...more }).end()
+    })
+
+  test.each([OFF_MS, -OFF_MS])(
+    '%i ms off: refused once, and signed by that clock from then on',
+    async off => {
+      const { url, requests } = await service(off)
+      const post = posts(url)
+      expect((await post({}, '', 1000)).status).toBe(200)
+      expect(requests).toHaveLength(2)
+      expect((await post({}, '', 1000)).status).toBe(200)
+      expect(requests).toHaveLength(3)
+    },
+  )
+
+  test('a refusal at the same clock is one, and so is a second one', async () => {
+    const refusing = (off: number) =>
+      serverOf(
+        response =>
+          void response.writeHead(403, { date: new Date(Date.now() + off).toUTCString() }).end('no'),
+      )
+    for (const [off, times] of [
+      [0, 1],
+      [OFF_MS, 2],
+    ] as const) {
+      const { url, requests } = await refusing(off)
+      expect((await posts(url)({}, '', 1000)).status).toBe(403)
+      expect(requests).toHaveLength(times)
+    }
+  })
+
+  test('what a cache tells of the time says nothing', async () => {
+    const { url, requests } = await service(OFF_MS, { age: '600' })
+    expect((await posts(url)({}, '', 1000)).status).toBe(403)
+    expect(requests).toHaveLength(1)
+  })
+})
+
+test('credentials are those of the moment: new ones count from the next request on', async () => {
+  const { url, requests } = await serverOf(answers)
+  let accessKeyId = 'first'
+  const by = async () => ({ accessKeyId, secretAccessKey: 'secret' })
+  const send = tableSend(tablesOverHttp({ settings: settingsAt(url), credentials: by }))
+  await send('Scan', { TableName: 'data' })
+  accessKeyId = 'second'
+  await send('Scan', { TableName: 'data' })
+  expect(requests.map(({ headers }) => /Credential=(\w+)/.exec(headers.authorization ?? '')?.[1])).toEqual([
+    'first',
+    'second',
+  ])
+})
+
+test.each([
+  ['retry-after', '0.05'],
+  ['x-amz-retry-after', '50'],
+])('a service that is busy says when to come again: %s', async (header, value) => {
+  const { url, requests } = await serverOf(
+    response => void response.writeHead(503, { [header]: value }).end('{}'),
+    answers,
+  )
+  const begun = performance.now()
+  expect(await scan(url)).toEqual(items)
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(49)
+  expect(requests).toHaveLength(2)
+})

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { insisting } from '../../../../../shared/adapters/aws/wire/retry.ts'
+import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
+import { type Calling, type Engine, sdkCalls, wireCalls } from './sdk-tables.ts'
+
+const put = { Put: { TableName: 'data', Item: { pk: 'a', sk: '1' } } }
+const calls = [
+  ['PutItem', put.Put],
+  ['TransactWriteItems', { TransactItems: [put] }],
+  ['TransactWriteItems', { TransactItems: [put], ClientRequestToken: 'once' }],
+] as const
+
+const broken = (code: string) => Object.assign(new Error('broken'), { code })
+const reasons = { CancellationReasons: [{ Code: 'TransactionConflict' }, { Code: 'None' }] }
+
+const failures: [string, () => { status: number; text: string }][] = [
+  ...[
+    'ECONNRESET',
+    'EPIPE',
+    'ECONNREFUSED',
+    'ETIMEDOUT',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'EWHATEVER',
+  ].map((code): [string, () => never] => [
+    code,
+    () => {
+      throw broken(code)
+    },
+  ]),
+  ...(
+    [
+      [500, 'InternalServerError'],
+      [502, 'BadGateway'],
+      [503, 'ServiceUnavailable'],
+      [504, 'GatewayTimeout'],
+      [501, 'NotImplemented'],
+      [429, 'Whatever'],
+      [400, 'ProvisionedThroughputExceededException'],
+      [400, 'RequestLimitExceeded'],
+      [400, 'ThrottlingException'],
+      [400, 'LimitExceededException'],
+      [400, 'TransactionConflictException'],
+      [400, 'TransactionCanceledException'],
+      [400, 'TransactionInProgressException'],
+      [400, 'ReplicatedWriteConflictException'],
+      [400, 'ConditionalCheckFailedException'],
+      [400, 'ItemCollectionSizeLimitExceededException'],
+      [400, 'RequestTimeoutException'],
+      [400, 'ResourceNotFoundException'],
+      [400, 'ValidationException'],
+      [400, 'AccessDeniedException'],
+      [400, 'ExpiredTokenException'],
+    ] as const
+  ).map(([status, type]): [string, () => { status: number; text: string }] => [
+    `${status} ${type}`,
+    () => {
+      const body = { __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'said', ...reasons }
+      return { status, text: JSON.stringify(body) }
+    },
+  ]),
+]
+
+/** Fails so often, then answers. @returns each attempt and each end, ids by the order in which they came, and the pauses */
+async function attempts(
+  callsOf: (engine: Engine, most: number) => Calling,
+  answer: () => { status: number; text: string },
+  times: number,
+) {
+  const ids = new Map<string, number>()
+  const idOf = (id = '') => ids.get(id) ?? ids.set(id, ids.size).size - 1
+  const seen: object[] = []
+  const call = callsOf(({ operation, input, invocation }) => {
+    const { ClientRequestToken: token } = input as { ClientRequestToken?: string }
+    seen.push({ operation, call: idOf(invocation), token: token === 'once' ? token : idOf(token) })
+    return seen.length <= times ? answer() : { status: 200, text: '{}' }
+  }, 3)
+  const told: unknown[] = []
+  for (const [operation, input] of calls) {
+    told.push(await call(operation, input).then(() => 'done', endOf))
+    told.push(seen.splice(0))
+  }
+  return { told, pauses: pauses.splice(0) }
+}
+
+const endOf = (error: Error & { code?: string; $metadata?: { httpStatusCode?: number } }) => ({
+  // the SDK calls connections that broke time-outs
+  name: error.code === undefined ? error.name : 'broken',
+  message: error.message,
+  code: error.code,
+  status: error.$metadata?.httpStatusCode,
+})
+
+let pauses: number[] = []
+beforeEach(() => {
+  pauses = []
+  vi.spyOn(Math, 'random').mockReturnValue(0.5)
+  const now = globalThis.setTimeout
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms = 0) => {
+    pauses.push(ms)
+    return now(work, 0)
+  }) as never)
+})
+afterEach(() => void vi.restoreAllMocks())
+
+describe('what fails is repeated as often as by the SDK, as the same call, after the same pauses', () => {
+  test.each(failures)('%s', async (_, answer) => {
+    for (const times of [1, 2, 9]) {
+      const expected = await attempts(sdkCalls, answer, times)
+      expect(await attempts(wireCalls, answer, times), `${times} times`).toEqual(expected)
+    }
+  })
+})
+
+describe('repetitions', () => {
+  const throttled = (retryAfterMs?: number) =>
+    new ServiceError('Throttling', '', {
+      status: 400,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    })
+  const failing = (error: Error) => () => Promise.reject(error)
+
+  test('wait for as long as the service asks, within five seconds of their own pause', async () => {
+    const insist = insisting({ most: 2, pauseMs: 50 })
+    for (const asked of [100, 3000, 60_000]) await insist(failing(throttled(asked))).catch(() => undefined)
+    expect(pauses).toEqual([500, 3000, 5500])
+  })
+
+  test('use up a budget, which successes fill again: a service that is down is left alone', async () => {
+    const insist = insisting({ most: 3, pauseMs: 0 })
+    let tries = 0
+    const counted = (error?: Error) => () => {
+      tries += 1
+      return error ? Promise.reject(error) : Promise.resolve()
+    }
+    for (let call = 0; call < 100; call++) await insist(counted(broken('EPIPE'))).catch(() => undefined)
+    // 500 of the budget are 35 repetitions of 14
+    expect(tries).toBe(100 + 35)
+    for (let call = 0; call < 14; call++) await insist(counted())
+    tries = 0
+    await insist(counted(broken('EPIPE'))).catch(() => undefined)
+    expect(tries).toBe(2)
+  })
+
+  test('are not begun that would come too late', async () => {
+    const insist = insisting({ most: 3, pauseMs: 50 })
+    await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
+    expect(pauses).toEqual([])
+    const left: number[] = []
+    await insist(async ms => void left.push(ms), 400)
+    expect(left[0]).toBeGreaterThan(300)
+  })
+})

@@ -1,0 +1,119 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import type { JsonAnswer } from '../../../../../shared/adapters/aws/wire/json.ts'
+import {
+  type TableCall,
+  type TableOperation,
+  tableSend,
+} from '../../../../../shared/adapters/aws/wire/tables.ts'
+import type { Numbers } from '../../../../../shared/adapters/aws/wire/values.ts'
+
+// The SDK as the oracle of the wire: the same engine answers both.
+
+/** What the engine is asked, and what it answers: a body as text. */
+export type Engine = (
+  call: TableCall,
+  headers: Record<string, string>,
+  body: string,
+) => { status: number; text: string }
+
+const commands = {
+  BatchGetItem: BatchGetCommand,
+  BatchWriteItem: BatchWriteCommand,
+  DeleteItem: DeleteCommand,
+  PutItem: PutCommand,
+  Query: QueryCommand,
+  Scan: ScanCommand,
+  TransactWriteItems: TransactWriteCommand,
+  UpdateItem: UpdateCommand,
+} as const
+
+export const operations = Object.keys(commands) as TableOperation[]
+
+/** Calls by either: the operation, its input, how numbers are read. */
+export type Calling = (operation: TableOperation, input: object, numbers?: Numbers) => Promise<object>
+
+const signer = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' }
+
+/** The SDK, with the settings that the adapters had. */
+export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
+  const handle = async ({ headers, body }: { headers: Record<string, string>; body: Uint8Array }) => {
+    const operation = headers['x-amz-target']?.split('.')[1] ?? ''
+    const given = new TextDecoder().decode(body)
+    const input = JSON.parse(given) as TableCall['input']
+    const invocation = headers['amz-sdk-invocation-id'] ?? ''
+    const { status: statusCode, text } = engine({ operation, input, invocation }, headers, given)
+    const response = { 'content-type': 'application/x-amz-json-1.0' }
+    return { response: { statusCode, headers: response, body: Buffer.from(text) } }
+  }
+  const client = () =>
+    new DynamoDBClient({
+      ...{ region: 'eu-west-1', maxAttempts, credentials: signer },
+      requestHandler: { handle } as never,
+    })
+  const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
+  const documents = {
+    rounded: DynamoDBDocumentClient.from(client(), { marshallOptions }),
+    exact: DynamoDBDocumentClient.from(client(), {
+      marshallOptions,
+      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
+    }),
+  }
+  return async (operation, input, numbers = 'rounded') => {
+    const command = new commands[operation](input as never)
+    const { $metadata: _, ...answer } = (await documents[numbers].send(command as never)) as Record<
+      string,
+      unknown
+    >
+    return answer
+  }
+}
+
+/** The wire, over the same engine. */
+export function wireCalls(engine: Engine, maxAttempts = 1): Calling {
+  const send = tableSend(async (call): Promise<JsonAnswer> => {
+    const { status: statusCode, text } = engine(call, {}, '')
+    return { statusCode, body: JSON.parse(text) as object }
+  }, maxAttempts)
+  return (operation, input, numbers) => send(operation, input as never, numbers && { numbers })
+}
+
+interface Output {
+  Responses?: Record<string, unknown[]>
+  UnprocessedKeys?: Record<string, { Keys?: unknown[] } | unknown[]>
+  UnprocessedItems?: Record<string, { PutRequest?: { Item?: unknown } }[] | unknown[]>
+  Items?: unknown[]
+  LastEvaluatedKey?: unknown
+  Attributes?: unknown
+}
+
+/** What the storage looks at in an answer, of whichever of the two. */
+export function seen(operation: TableOperation, answer: Output): unknown {
+  const { Responses = {}, UnprocessedKeys = {}, UnprocessedItems = {}, Items = [] } = answer
+  const keys = Object.entries(UnprocessedKeys ?? {}).map(([table, one]) => [
+    table,
+    Array.isArray(one) ? one : (one?.Keys ?? one),
+  ])
+  const items = Object.entries(UnprocessedItems ?? {}).map(([table, all]) => [
+    table,
+    Array.isArray(all) ? all.map(itemOf) : all,
+  ])
+  if (operation === 'BatchGetItem') return { Responses, keys }
+  if (operation === 'BatchWriteItem') return { items }
+  if (operation === 'Query' || operation === 'Scan')
+    return { Items, LastEvaluatedKey: answer.LastEvaluatedKey }
+  return operation === 'UpdateItem' ? { Attributes: answer.Attributes } : {}
+}
+
+const itemOf = (one: unknown): unknown =>
+  (one as { PutRequest?: { Item?: unknown } } | null)?.PutRequest?.Item ?? one
