@@ -63,7 +63,8 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 /** An item of an answer. @throws ServiceError for what is none */
 export function fromWire(item: unknown, numbers: Numbers): PlainItem {
   const plain: PlainItem = {}
-  for (const [name, value] of Object.entries(objectIn(item))) plain[name] = plainValue(value, numbers)
+  const object = objectIn(item)
+  for (const name in object) plain[name] = plainValue(object[name], numbers)
   return plain
 }
 
@@ -76,10 +77,13 @@ export function objectIn(value: unknown): Record<string, unknown> {
 
 function plainValue(wire: unknown, numbers: Numbers): unknown {
   const object = objectIn(wire)
-  const names = Object.keys(object)
-  const [type = ''] = names
+  let [type, types] = ['', 0]
+  for (const name in object) {
+    type = name
+    types += 1
+  }
+  if (types !== 1) throw unreadable('a value has not one type')
   const value = object[type]
-  if (names.length !== 1) throw unreadable('a value has not one type')
   switch (type) {
     case 'S':
       if (typeof value === 'string') return value
