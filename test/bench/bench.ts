@@ -1,10 +1,12 @@
-// `npm run bench`: what a login and a tidy cost, as ratios to floors measured in the same run. Never part of the
-// tests. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
+// `npm run bench`: logins by clients, as curves, and what a login and a tidy cost, as ratios to floors measured in the same
+// run. Never part of the tests. `npm run bench -- --against <checkout>` compares processor time with another checkout,
+// `-- --limited` has EC2 throttle. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
 // --replication` measures replication instead, `npm run bench -- --rest` what a pair at rest asks, and what that costs,
 // `-- --ceremony` what it costs to refuse hostile OpenPGP keys.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
@@ -12,14 +14,15 @@ import { root } from '../../infra/checkout.ts'
 import { awsAt } from '../../infra/local/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host.ts'
 import { ceremonyBench } from './ceremony.ts'
-import type { LoadOrder, LoadResult } from './load.ts'
+import { againstBench, curvesBench, median } from './curves.ts'
+import { limitedBench } from './limited.ts'
+import type { LoadResult } from './load.ts'
 import { replicationBench } from './replication.ts'
 import { tidyCost } from './tidy.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
 const INSTANCES = 400
 const SEQUENTIAL = { warmUp: 100, counted: 400 }
-const SECONDS = 5
 const STARTS = 15
 const { values: asked } = parseArgs({
   options: {
@@ -27,14 +30,14 @@ const { values: asked } = parseArgs({
     replication: { type: 'boolean', default: false },
     rest: { type: 'boolean', default: false },
     ceremony: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    limited: { type: 'boolean', default: false },
   },
 })
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
-const median = (numbers: number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 const results: Record<string, unknown> = {}
 
 /** The imitated AWS in a process of its own, so that its work is not counted as ours. */
@@ -108,25 +111,6 @@ async function ownCost(host: Host, world: World, floor: string): Promise<void> {
     print(
       `  ${type}   ${own.cpuMs.toFixed(2)} ms, floor ${least.cpuMs.toFixed(2)} ms: ${ratio.toFixed(2)} ×   (wall ${own.wallMs.toFixed(2)} ms, floor ${least.wallMs.toFixed(2)} ms)`,
     )
-  }
-}
-
-async function throughput(host: Host, world: World): Promise<void> {
-  print(`\nLogins per second through the whole host, ${SECONDS} s each`)
-  for (const type of ['ec2', 'iam'] as const) {
-    for (const concurrency of [1, 16, 64]) {
-      const order: LoadOrder = {
-        url: `${host.base_url}/auth/cloud/login`,
-        bodies: world[type],
-        concurrency,
-        seconds: SECONDS,
-      }
-      const run = await ordered<LoadResult>('load.ts', [], {}, order)
-      results[`throughput ${type} ${concurrency}`] = run
-      print(
-        `  ${type}   concurrency ${String(concurrency).padStart(2)}   ${run.perSecond.toFixed(0)}/s   p50 ${run.p50.toFixed(0)} ms   p99 ${run.p99.toFixed(0)} ms   refused ${run.refused}`,
-      )
-    }
   }
 }
 
@@ -229,7 +213,6 @@ async function measureLogins(floor: string): Promise<void> {
   try {
     const world = await makeWorld(host, INSTANCES)
     await ownCost(host, world, floor)
-    await throughput(host, world)
     sizes(host)
     await coldStart(host, world, directory, floor)
     await tidy(host, Number(asked.tidy))
@@ -238,17 +221,35 @@ async function measureLogins(floor: string): Promise<void> {
   }
 }
 
-try {
+const tools = {
+  print,
+  results,
+  load: (order: object) => ordered<LoadResult>('load.ts', [], {}, order),
+  provider: provider.url,
+}
+
+/** What is asked for, and the file of its numbers. */
+async function run(): Promise<string> {
+  if (asked.against !== undefined) {
+    await againstBench(resolve(asked.against), tools)
+    return 'bench-against.json'
+  }
+  if (asked.limited) {
+    await limitedBench(tools)
+    return 'bench-limited.json'
+  }
   const floor = await bundleFloor(directory)
-  if (asked.replication)
-    await replicationBench(provider, {
-      print,
-      results,
-      load: order => ordered<LoadResult>('load.ts', [], {}, order),
-      ownCost: (host, world) => ownCost(host, world, floor),
-    })
-  else await measureLogins(floor)
-  const file = asked.replication ? 'bench-replication.json' : 'bench.json'
+  if (asked.replication) {
+    await replicationBench(provider, { ...tools, ownCost: (host, world) => ownCost(host, world, floor) })
+    return 'bench-replication.json'
+  }
+  await curvesBench(tools)
+  await measureLogins(floor)
+  return 'bench.json'
+}
+
+try {
+  const file = await run()
   writeFileSync(`${root}.build/${file}`, `${JSON.stringify(results, null, 2)}\n`)
   print(`\nThe numbers are in .build/${file}`)
 } finally {

@@ -13,6 +13,7 @@ export interface LoadOrder {
 }
 
 export interface LoadResult {
+  answered: number
   perSecond: number
   refused: number
   /** milliseconds */
@@ -56,7 +57,7 @@ async function load({ url, bodies, concurrency, seconds, perSecond }: LoadOrder)
   agent.destroy()
   times.sort((a, b) => a - b)
   const at = (share: number) => times[Math.floor(times.length * share)] ?? 0
-  return { perSecond: times.length / elapsed, refused, p50: at(0.5), p99: at(0.99) }
+  return { answered: times.length, perSecond: times.length / elapsed, refused, p50: at(0.5), p99: at(0.99) }
 }
 
 process.on('message', (order: LoadOrder) => {

@@ -1,0 +1,138 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { root } from '../../infra/checkout.ts'
+import { type Curve, pictureOf } from './picture.ts'
+import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
+
+interface Tools {
+  print(text: string): void
+  results: Record<string, unknown>
+  load: Load
+  /** URL of the imitated AWS */
+  provider: string
+}
+
+const CLIENTS = [1, 16, 64, 256]
+const TYPES: readonly Type[] = ['ec2', 'iam']
+const INSTANCES = 400
+const SECONDS = 4
+const WARM_UP = 2
+const PROFILED_MS = 1500
+
+/** What logins cost with so many clients; processor time in milliseconds for one. */
+interface Point extends Measured {
+  /** by part: our own work and calls to AWS in the threads, the engine, and the rest of the host */
+  parts: Record<'own' | 'wire' | 'engine' | 'host', number>
+}
+
+/** Logins by clients, of both types, without a journal and with one: printed, kept, and drawn. */
+export async function curvesBench(tools: Tools): Promise<void> {
+  const { print, results, provider } = tools
+  const host = await servedHost({ directory: root, provider, instances: INSTANCES })
+  const points: Record<string, Point[]> = {}
+  try {
+    for (const journal of ['plain', 'journaled']) {
+      if (journal === 'journaled') await host.ask('journaled')
+      for (const type of TYPES) points[`${type} ${journal}`] = await curve(host, type, journal, tools)
+    }
+  } finally {
+    await host.close()
+  }
+  results['curves'] = { clients: CLIENTS, points }
+  const directory = `${root}.build/bench`
+  mkdirSync(directory, { recursive: true })
+  for (const [name, picture] of Object.entries(picturesOf(points)))
+    writeFileSync(`${directory}/${name}.svg`, picture)
+  print(`The curves are drawn in .build/bench/`)
+}
+
+async function curve(
+  host: ServedHost,
+  type: Type,
+  journal: string,
+  { print, load }: Tools,
+): Promise<Point[]> {
+  print(`\nLogins ${type}, ${journal}: processor time of one, by part`)
+  const found: Point[] = []
+  for (const clients of CLIENTS) {
+    await host.measure(load, type, clients, WARM_UP)
+    const run = await host.measure(load, type, clients, SECONDS)
+    const loaded = host.measure(load, type, clients, PROFILED_MS / 1000 + 1)
+    const share = await host.ask('wireShare', PROFILED_MS)
+    await loaded
+    const { main, threads, helpers, engine } = run.cpu
+    const inThreads = threads + helpers
+    const parts = { own: inThreads * (1 - share), wire: inThreads * share, engine, host: main }
+    found.push({ ...run, parts })
+    const told = Object.entries(parts).map(([part, ms]) => `${part} ${ms.toFixed(2)}`)
+    print(
+      `  ${String(clients).padStart(3)} clients   ${run.perSecond.toFixed(0)}/s   p50 ${run.p50.toFixed(0)} ms   p99 ${run.p99.toFixed(0)} ms   refused ${run.refused}   ${run.whole.toFixed(2)} ms: ${told.join(', ')}`,
+    )
+  }
+  return found
+}
+
+function picturesOf(points: Readonly<Record<string, Point[]>>): Record<string, string> {
+  const drawn = (title: string, of: (point: Point) => number): string => {
+    const curves: Curve = Object.fromEntries(Object.entries(points).map(([name, all]) => [name, all.map(of)]))
+    return pictureOf(title, CLIENTS, curves)
+  }
+  const pictures: Record<string, string> = {
+    'logins-a-second': drawn('logins a second', point => point.perSecond),
+    p50: drawn('p50, ms', point => point.p50),
+    p99: drawn('p99, ms', point => point.p99),
+  }
+  for (const [name, all] of Object.entries(points)) {
+    const parts = (['own', 'wire', 'engine', 'host'] as const).map(part => [
+      part,
+      all.map(one => one.parts[part]),
+    ])
+    const title = `processor time of a login, ms: ${name}`
+    pictures[`processor-time-${name.replace(' ', '-')}`] = pictureOf(
+      title,
+      CLIENTS,
+      Object.fromEntries(parts),
+    )
+  }
+  return pictures
+}
+
+const ROUNDS = 3
+const COMPARED = [1, 16, 64]
+
+/** `--against <checkout>`: processor time of a login, ours ÷ that of another checkout, in turns. */
+export async function againstBench(
+  directory: string,
+  { print, results, load, provider }: Tools,
+): Promise<void> {
+  const shared = { provider, instances: INSTANCES }
+  const own = await servedHost({ directory: root, ...shared })
+  const other = await servedHost({ directory: `${directory.replace(/\/$/, '')}/`, ...shared })
+  print(
+    `Processor time of the whole host for a login, against ${directory}: medians of ${ROUNDS} rounds in turns`,
+  )
+  try {
+    for (const type of TYPES) {
+      for (const clients of COMPARED) {
+        for (const host of [own, other]) await host.measure(load, type, clients, WARM_UP)
+        const [ours, theirs]: [Measured[], Measured[]] = [[], []]
+        for (let round = 0; round < ROUNDS; round++) {
+          ours.push(await own.measure(load, type, clients, SECONDS))
+          theirs.push(await other.measure(load, type, clients, SECONDS))
+        }
+        const ratio = median(ours.map((one, round) => one.whole / (theirs[round]?.whole ?? one.whole)))
+        const [ms, otherMs] = [ours, theirs].map(all => median(all.map(one => one.whole)))
+        const [rate, otherRate] = [ours, theirs].map(all => median(all.map(one => one.perSecond)))
+        results[`against ${type} ${clients}`] = { ratio, ours, theirs }
+        print(
+          `  ${type}   ${String(clients).padStart(2)} clients   ${ratio.toFixed(2)}   (${ms?.toFixed(2)} against ${otherMs?.toFixed(2)} ms; ${rate?.toFixed(0)} against ${otherRate?.toFixed(0)}/s)`,
+        )
+      }
+    }
+  } finally {
+    await own.close()
+    await other.close()
+  }
+}
+
+export const median = (numbers: readonly number[]): number =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
