@@ -1,4 +1,7 @@
-/** A stretch of the journal that one cluster wrote: `<number, 6 digits>.<12 hex digits of the cluster's id>`. */
+/**
+ * A stretch of the journal that one cluster wrote: `<number>.<12 hex digits of the cluster's id>`. The number has six digits;
+ * one of seven stands behind an `a`, one of eight behind a `b`, and so on, so that texts compare as numbers do.
+ */
 export type Epoch = string
 
 /** A place in the journal; 0 stands before the first one. */
@@ -14,10 +17,12 @@ const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
 const LONGEST_LINEAGE = 12
 
-const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
+const POSITION = /^([^/]+)\/(\d{12})$/
+const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
 
-/** Epochs have numbers of six digits, so that their texts compare as they do. */
-const LAST_EPOCH = 999_999
+const EPOCH_DIGITS = 6
+/** Behind it a number is no safe integer any more. */
+const LAST_EPOCH = 999_999_999_999_999
 /** An epoch that another cluster tells of may be this far above the one that is known: each take-over raises it by one. */
 export const MOST_AHEAD = 1000
 
@@ -31,15 +36,26 @@ export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(ep
 export function epochName(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
     throw new Error('no epoch is left: make a new set by primary/disable and primary/enable')
-  return `${String(number).padStart(6, '0')}.${cluster.replaceAll('-', '').slice(-12)}`
+  return `${epochDigits(number)}.${cluster.replaceAll('-', '').slice(-12)}`
 }
+
+function epochDigits(number: number): string {
+  const digits = String(number).padStart(EPOCH_DIGITS, '0')
+  const more = digits.length - EPOCH_DIGITS
+  return more === 0 ? digits : `${String.fromCharCode('a'.charCodeAt(0) + more - 1)}${digits}`
+}
+
+/** Whether a text is the name of an epoch. */
+export const isEpoch = (text: string): text is Epoch =>
+  EPOCH.test(text) && text.startsWith(`${epochDigits(epochNumber(text))}.`)
 
 /** Whether an epoch is one of a cluster's own. @param cluster UUID */
 export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
   epochName(epochNumber(epoch), cluster) === epoch
 
 /** The number of an epoch; 0 for none. */
-export const epochNumber = (epoch: Epoch): number => Number(epoch.slice(0, 6))
+export const epochNumber = (epoch: Epoch): number =>
+  Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
 
 /** `<epoch>/<12 digits>`: texts compare as positions do. */
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
@@ -50,7 +66,8 @@ export const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS,
 /** @throws Error for what is no position */
 export function positionOf(text: string): Position {
   const [, epoch, seq] = POSITION.exec(text) ?? []
-  if (!epoch || !seq) throw new Error(`${JSON.stringify(text)} is no position of a journal`)
+  if (!epoch || !isEpoch(epoch) || !seq)
+    throw new Error(`${JSON.stringify(text)} is no position of a journal`)
   return { epoch, seq: Number(seq) }
 }
 

@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { epochNumber, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
+import { epochNumber, isEpoch, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
 import type { Era } from './gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
@@ -81,10 +81,9 @@ export const safeInteger = (number: bigint): number => {
   return read
 }
 
-const EPOCH = /^\d{6}\.[0-9a-f]{12}$/
 /** @throws Error for what is no name of an epoch */
 export const epochIn = (text: string): string => {
-  if (!EPOCH.test(text)) throw new Error('an epoch is none')
+  if (!isEpoch(text)) throw new Error('an epoch is none')
   return text
 }
 

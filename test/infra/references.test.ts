@@ -15,6 +15,8 @@ const filesIn = (folder: string, ends: RegExp): string[] =>
 const sources = ['shared', 'infra', 'functions', 'test'].flatMap(folder => filesIn(folder, /\.(?:ts|mjs)$/))
 const pages = [
   'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   ...['docs', 'shared', 'infra', 'test'].flatMap(folder => filesIn(folder, /\.md$/)),
 ]
 

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url).pathname
 
-/** Where what replication, the link and ceremonies refuse stands, one row for each: their tests hold the words of every row. */
+/** Where what replication, the journal, the link and ceremonies refuse stands, one row for each: their tests hold the words of every row. */
 const tables = [
   'shared/ceremony/refusals.ts',
   'shared/ceremony/rekey-refusals.ts',
+  'shared/journal/refusals.ts',
   'shared/link/refusals.ts',
   'shared/replication/manage/refusals.ts',
   'shared/replication/operation/faults.ts',
-  'shared/journal/refusals.ts',
 ]
 
 const filesIn = (...folders: string[]) =>
@@ -27,8 +27,8 @@ const REFUSAL =
 const made = (files: readonly string[], what: RegExp) =>
   files.filter(file => what.test(readFileSync(root + file, 'utf8'))).sort()
 
-test('what replication, the link and ceremonies refuse stands in their tables, and is made nowhere else', () => {
-  const files = filesIn('shared/replication', 'shared/link', 'shared/ceremony')
+test('what replication, the journal, the link and ceremonies refuse stands in their tables, and is made nowhere else', () => {
+  const files = filesIn('shared/replication', 'shared/journal', 'shared/link', 'shared/ceremony')
   expect(files.length).toBeGreaterThan(130)
   expect(made(files, REFUSAL)).toEqual(tables)
 })

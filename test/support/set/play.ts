@@ -106,9 +106,10 @@ export async function play(
     for (const primary of game.primaries())
       await primary.ok('POST', '/sys/policies/acl/after', { policy: OPERATOR })
     await set.converge()
-    set.recording.rest(NAMES)
     for (const one of set.members) await opened(one)
     for (const primary of game.primaries()) await checkKeys(game, primary)
+    await set.converge()
+    set.recording.rest(NAMES)
   } catch (error) {
     violations.push({ rule: 'rest', text: String(error), index: set.recording.history.length })
   }
