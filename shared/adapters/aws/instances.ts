@@ -11,6 +11,8 @@ interface Dependencies {
   meter: Meter
 }
 
+type ByIds = typeof import('./describe-instances.ts')
+
 /** Accesses and regions for which it is remembered how much EC2 takes. */
 const MOST_TARGETS = 500
 
@@ -20,12 +22,17 @@ const MOST_TARGETS = 500
  */
 export function ec2Instances(provider: Provider, dependencies: Dependencies): Instances {
   const targets = new Map<string, SharedLookUps<Ec2Instance>>()
+  let loaded: Promise<ByIds> | undefined
+  const byIds = (): Promise<ByIds> => {
+    loaded ??= import('./describe-instances.ts')
+    return loaded
+  }
   function lookUpsOf(target: AwsTarget): SharedLookUps<Ec2Instance> {
     const name = nameOfTarget(target)
     const known = targets.get(name)
     if (known) return known
     if (targets.size >= MOST_TARGETS) for (const [key, one] of targets) if (one.isIdle()) targets.delete(key)
-    const made = together(provider, target, dependencies)
+    const made = together({ provider, byIds }, target, dependencies)
     targets.set(name, made)
     return made
   }
@@ -37,13 +44,14 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
   }
 }
 
-let loaded: Promise<typeof import('./describe-instances.ts')> | undefined
-
-const together = (provider: Provider, target: AwsTarget, { clock, meter }: Dependencies) =>
+const together = (
+  { provider, byIds }: { provider: Provider; byIds: () => Promise<ByIds> },
+  target: AwsTarget,
+  { clock, meter }: Dependencies,
+) =>
   lookUpsTogether<Ec2Instance>({
     send: async (ids, deadline) => {
-      loaded ??= import('./describe-instances.ts')
-      const { describeByIds } = await loaded
+      const { describeByIds } = await byIds()
       return describeByIds(provider, target, ids, deadline)
     },
     count: () => meter.count('ec2'),

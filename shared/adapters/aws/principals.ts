@@ -4,8 +4,6 @@ import type { Provider } from './provider.ts'
 
 type Sdk = typeof import('@aws-sdk/client-iam')
 
-let loaded: Promise<Sdk> | undefined
-
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
 function absent(error: unknown): undefined {
@@ -37,6 +35,7 @@ const lookups = {
 
 /** IAM behind the SDK, which is loaded when it is first needed. */
 export function iamPrincipals(provider: Provider): Principals {
+  let loaded: Promise<Sdk> | undefined
   async function ask<T>(
     target: AwsTarget,
     deadline: number,
