@@ -226,6 +226,7 @@ const tools = {
   results,
   load: (order: object) => ordered<LoadResult>('load.ts', [], {}, order),
   provider: provider.url,
+  another: providerProcess,
 }
 
 /** What is asked for, and the file of its numbers. */

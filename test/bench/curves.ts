@@ -9,6 +9,8 @@ interface Tools {
   load: Load
   /** URL of the imitated AWS */
   provider: string
+  /** starts another one */
+  another(): Promise<{ url: string; stop: () => void }>
 }
 
 const CLIENTS = [1, 16, 64, 256]
@@ -102,11 +104,13 @@ const COMPARED = [1, 16, 64]
 /** `--against <checkout>`: processor time of a login, ours ÷ that of another checkout, in turns. */
 export async function againstBench(
   directory: string,
-  { print, results, load, provider }: Tools,
+  { print, results, load, provider, another }: Tools,
 ): Promise<void> {
-  const shared = { provider, instances: INSTANCES }
-  const own = await servedHost({ directory: root, ...shared })
-  const other = await servedHost({ directory: `${directory.replace(/\/$/, '')}/`, ...shared })
+  // both make the same role and user at their AWS
+  const aws = await another()
+  const own = await servedHost({ directory: root, provider, instances: INSTANCES })
+  const theirRoot = `${directory.replace(/\/$/, '')}/`
+  const other = await servedHost({ directory: theirRoot, provider: aws.url, instances: INSTANCES })
   print(
     `Processor time of the whole host for a login, against ${directory}: medians of ${ROUNDS} rounds in turns`,
   )
@@ -131,6 +135,7 @@ export async function againstBench(
   } finally {
     await own.close()
     await other.close()
+    aws.stop()
   }
 }
 
