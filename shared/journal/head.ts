@@ -1,41 +1,187 @@
-import type { Epoch, Line } from './position.ts'
+import { type Epoch, epochNumber, type Line, LONGEST_LINE } from './position.ts'
 
 /**
- * What the journal of a cluster is doing. `writing`: it is a primary's. `closed`: it has an exact end. `applying`,
- * `draining`, `syncing`: it follows another cluster's.
+ * What the journal of a cluster is doing. `writing`: it is a primary's. `closed`: it has an exact end, or gets one.
+ * `applying`: it follows another cluster's. `draining`: it follows, and takes nothing new. `syncing`: items are fetched.
  */
 export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
 
-/** The head of a journal: one small item, changed only by plain conditional updates. */
+/**
+ * The head of a journal: one small item. It moves by the rows of `transitions.ts` alone, and `headRules` binds its fields
+ * to each other.
+ * @see docs/spec/journal-head.md
+ */
 export interface Head {
+  /** What the journal is doing. It decides who may move the head, and how. */
   mode: HeadMode
-  /** of the last position */
+  /** The epoch of the last position. Whoever takes a position, or ends the epoch, names it. */
   epoch: Epoch
-  /** the epoch that this cluster itself writes, or wrote last; empty where it follows */
+  /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only its owner gives a journal away. */
   own: Epoch | ''
-  /** the last position given away, or staged */
+  /** The last position that was given to a commit, or staged. The next one is behind it. */
   seq: number
-  /** the last position whose cell is applied; the writer leaves it alone */
+  /**
+   * The last position up to which all is applied; of a cluster that writes, up to which no cell is known to be missing.
+   * Work that was left half done begins again behind it.
+   */
   done: number
-  /** grows with every claim, sync and end of a sync: the first part of all marks */
+  /** The first part of all marks; grows with every claim, sync and end of a sync. It fences what was begun before. */
   hold: number
+  /** The lineage: epochs with their first positions. It tells where two journals part. */
   line: Line
-  /** cells are kept from behind this position on */
+  /** Cells are kept from behind this position on. Nobody reads, or rewinds, what stands before. */
   from: number
-  /** end of the replay after a sync, 0 outside */
+  /** Where the replay after a sync ends; 0 outside. Up to there an item may be ahead of its cell. */
   until: number
-  /** what a sync that is not finished may have touched: nothing, everything, or what a report names */
+  /** What a sync that is not finished may have touched: nothing, everything, or what a report names. The next sync fetches it. */
   dirty: null | 'all' | string
-  /** the source's epoch when it was touched */
+  /** The epoch of the source of the last sync, while its replay lasts; else empty. Another source makes the sync anew. */
   dirtyFrom: Epoch | ''
-  /** the highest number of an epoch ever seen */
+  /** The highest number of an epoch that was ever seen. A new epoch lies above it. */
   n: number
-  /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing */
+  /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing. */
   heir: string
-  /** when the last staged cell was written, epoch milliseconds by the clock of its writer; 0 or absent: nobody knows */
+  /** When the last staged cell was written, epoch milliseconds by the clock of its writer; 0 or absent: unknown. Status shows it. */
   stagedAt?: number
-  /** name of the link by which this cluster follows: what comes by another one is not taken any more. Empty: it never followed */
+  /** Name of the link by which this cluster follows; empty: it never followed. What comes by another link is not taken any more. */
   link: string
+}
+
+/** Names of fields, each as it is called. */
+type Fields = { readonly [K in keyof Head]-?: K }
+
+const all: { readonly [K in keyof Head]-?: true } = {
+  mode: true,
+  epoch: true,
+  own: true,
+  seq: true,
+  done: true,
+  hold: true,
+  line: true,
+  from: true,
+  until: true,
+  dirty: true,
+  dirtyFrom: true,
+  n: true,
+  heir: true,
+  stagedAt: true,
+  link: true,
+}
+
+const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unknown as Fields
+
+/**
+ * A statement about a head that the engine can judge as well: the value of a field, or the field against another one.
+ * `within`: the number of an epoch is not above the other field.
+ */
+export type Fact =
+  | { readonly field: keyof Head; readonly among: readonly unknown[] }
+  | { readonly field: keyof Head; readonly isNot: unknown }
+  | { readonly field: keyof Head; readonly than: Comparison; readonly other: keyof Head }
+
+export type Comparison = 'upTo' | 'below' | 'same' | 'within'
+
+/** Relations between fields, each as a sentence: one of the facts holds; or, of the lineage, what only we can judge. */
+export type HeadRule =
+  | { readonly says: string; readonly oneOf: readonly Fact[] }
+  | {
+      readonly says: string
+      readonly of: readonly (keyof Head)[]
+      readonly holds: (head: Head) => boolean
+    }
+
+const is = (field: keyof Head, ...among: readonly unknown[]): Fact => ({ field, among })
+const isNot = (field: keyof Head, value: unknown): Fact => ({ field, isNot: value })
+const compared = (field: keyof Head, than: Comparison, other: keyof Head): Fact => ({ field, than, other })
+const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
+
+/**
+ * The invariants of the head, `from <= done <= seq` first. What a move would break is refused, by the engine too: they
+ * stand in the condition of every write.
+ */
+export const headRules = {
+  applied: {
+    says: 'nothing is applied, or known to be dense, that was not given away or staged',
+    oneOf: [compared(f.done, 'upTo', f.seq)],
+  },
+  kept: {
+    says: 'what is not applied yet is kept',
+    oneOf: [compared(f.from, 'upTo', f.done)],
+  },
+  writer: {
+    says: 'who writes, writes in its own epoch',
+    oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.own, 'same', f.epoch)],
+  },
+  follower: {
+    says: 'who applies the journal of another cluster has no epoch of its own',
+    oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.own, '')],
+  },
+  owner: {
+    says: 'an own epoch is that of the last position',
+    oneOf: [is(f.own, ''), compared(f.own, 'same', f.epoch)],
+  },
+  numbered: {
+    says: 'no epoch has a number above the highest that was seen',
+    oneOf: [compared(f.epoch, 'within', f.n)],
+  },
+  touching: {
+    says: 'a sync under way has noted what it may touch',
+    oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.dirty, null)],
+  },
+  replaying: {
+    says: 'a replay lasts only while what its sync has touched is noted',
+    oneOf: [is(f.until, 0), isNot(f.dirty, null)],
+  },
+  replayed: {
+    says: 'a replay with its source ends where all of it is applied',
+    oneOf: [is(f.dirtyFrom, ''), compared(f.done, 'below', f.until)],
+  },
+  alone: {
+    says: 'who writes, or has ended its journal, replays nothing',
+    oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.until, 0)],
+  },
+  lineage: {
+    says: 'the lineage rises, ends at the last position or before it, and has twelve epochs at most',
+    of: [f.line, f.epoch, f.seq],
+    holds: ({ line, epoch, seq }) => {
+      const [lastEpoch, lastStart] = line.at(-1) ?? ['', 0]
+      const rises = line.every(([one, start], index) => {
+        const [before, startBefore] = line[index - 1] ?? ['', 0]
+        return one > before && start > startBefore
+      })
+      return rises && line.length <= LONGEST_LINE && lastEpoch <= epoch && lastStart <= seq + 1
+    },
+  },
+} satisfies Readonly<Record<string, HeadRule>>
+
+export type HeadRuleName = keyof typeof headRules
+
+export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Object.entries(
+  headRules,
+) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
+
+/** Fields that no move makes less. */
+export const growing: readonly (keyof Head)[] = [f.hold, f.n]
+
+/** Whether a fact holds; undefined where a field that it speaks of is not known. */
+export function judged(fact: Fact, head: Partial<Head>): boolean | undefined {
+  const value = head[fact.field]
+  if (value === undefined) return undefined
+  if ('among' in fact) return fact.among.includes(value)
+  if ('isNot' in fact) return value !== fact.isNot
+  const other = head[fact.other]
+  if (other === undefined) return undefined
+  if (fact.than === 'same') return value === other
+  if (fact.than === 'within') return epochNumber(String(value)) <= Number(other)
+  return fact.than === 'upTo' ? Number(value) <= Number(other) : Number(value) < Number(other)
+}
+
+/** Rules that a head breaks, by name; of one that is known in part, those that it breaks whatever the rest is. */
+export function brokenRules(head: Partial<Head>): HeadRuleName[] {
+  return headRuleList.flatMap(([name, rule]) => {
+    if ('oneOf' in rule) return rule.oneOf.every(fact => judged(fact, head) === false) ? [name] : []
+    return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
+  })
 }
 
 /** The head of a journal that begins. */

@@ -12,7 +12,8 @@ export type Line = readonly (readonly [epoch: Epoch, start: number])[]
 
 const SEQ_DIGITS = 12
 const HOLD_DIGITS = 9
-const LONGEST_LINE = 12
+/** Epochs that a lineage has at most. */
+export const LONGEST_LINE = 12
 
 const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
 
@@ -40,6 +41,9 @@ export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
 
 /** The number of an epoch; 0 for none. */
 export const epochNumber = (epoch: Epoch): number => Number(epoch.slice(0, 6))
+
+/** Behind the texts of all epochs that have this number or a lower one. */
+export const behindNumber = (number: number): string => `${String(number).padStart(6, '0')}/`
 
 /** `<epoch>/<12 digits>`: texts compare as positions do. */
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`

@@ -155,7 +155,7 @@ const credentialsOf = (host: Host) => {
 function journalOf(host: Host): Journal {
   const { environment } = host.runtimeOf('login')
   const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
-  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter() }
+  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter(), log: console }
   const region = environment['AWS_REGION'] ?? ''
   return dynamoTables(given, () => clientOf(endpointOf(host), region, credentialsOf(host))).journal
 }

@@ -10,9 +10,10 @@ import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import { type CellChange, noopCell } from '../../shared/journal/cell.ts'
 import { endEpoch } from '../../shared/journal/density.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
-import { firstHead, type Head } from '../../shared/journal/head.ts'
+import type { Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
-import { common, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
+import { common, epochName, markText, posText } from '../../shared/journal/position.ts'
+import { moves } from '../../shared/journal/transitions.ts'
 import { deltasOf, leafIn, leafInLife, leafOf, placed } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
@@ -28,6 +29,7 @@ import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
 import { bareClient } from './bare-client.ts'
 import { everythingIn } from './everything.ts'
+import { noBrokenHead } from './heads.ts'
 import { asFunction, refusedCall } from './iam/judge.ts'
 import { leanClient } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
@@ -59,6 +61,7 @@ export async function member(clock = { ms: Date.now() }) {
     },
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
+    log: { error: noBrokenHead },
   }
   const { store, journal } = dynamoTables(around, connect)
   const as = async (): Promise<ClusterRead> => ({
@@ -172,13 +175,12 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
 
 /** Begins a journal. */
 export async function asPrimary({ journal, id }: Member): Promise<void> {
-  await journal.moveHead('none', firstHead(epochName(1, id), 1))
+  await journal.moveHead(moves.begin(undefined, epochName(1, id)))
 }
 
 /** What the head of a wiped cluster is. */
 export async function asWiped({ journal }: Member): Promise<void> {
-  const head: Head = { ...firstHead('', 0), mode: 'syncing', own: '', line: [], dirty: 'all' }
-  await journal.moveHead('none', head)
+  await journal.moveHead(moves.startEmpty(undefined, ''))
 }
 
 const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
@@ -244,19 +246,11 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
 /** Takes over as a forced promotion does, once everything staged is applied. */
 export async function claim(at: Member): Promise<void> {
   const head = await headOf(at)
-  const epoch = epochName(head.n + 1, at.id)
-  const { mode, hold, seq, n } = head
-  await at.journal.moveHead(
-    { mode, hold, seq, n },
-    {
-      ...{ mode: 'writing', epoch, own: epoch, n: n + 1, hold: hold + 1, done: seq },
-      ...{ until: 0, dirty: null, dirtyFrom: '', line: withEpoch(head.line, epoch, seq + 1) },
-    },
-  )
+  await at.journal.moveHead(moves.takeOver(head, epochName(head.n + 1, at.id)))
 }
 
-export async function closeHead({ journal }: Member): Promise<void> {
-  await journal.moveHead({ mode: 'writing' }, { mode: 'closed' })
+export async function closeHead(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.close(await headOf(at), '', 0))
 }
 
 /** Until where no cell is missing. */

@@ -8,6 +8,7 @@ import type { ClusterRead } from '../../shared/ports.ts'
 import type { Change } from '../../shared/storage/changes.ts'
 import type { Key } from '../../shared/storage/kinds.ts'
 import { type Tables, tableOf } from '../../shared/storage/requests.ts'
+import { noBrokenHead } from './heads.ts'
 
 /** Where the tables of a host are. */
 export interface Where {
@@ -34,6 +35,7 @@ export function tableStore(
       clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
+      log: { error: noBrokenHead },
     },
     connect,
   )

@@ -33,7 +33,9 @@ export function awsPorts(
   const meter = callMeter()
   const entropy = systemEntropy
   const { tables } = environment
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, tablesClient)
+  const log = structuredLog(service)
+  const around = { tables, clock, entropy, meter, log }
+  const { store, journal, journalView } = dynamoTables(around, tablesClient)
   const kms = lazyKms(meter)
   const calls = provider({ environment, clock, meter })
   const ports: Ports = {
@@ -60,7 +62,7 @@ export function awsPorts(
     clock,
     entropy,
     audit: auditLog(environment),
-    log: structuredLog(service),
+    log,
     deployment: environment,
     meter,
     keyHints: new Map(),

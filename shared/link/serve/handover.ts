@@ -1,6 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { stepDown } from '../../journal/step-down.ts'
+import { moves } from '../../journal/transitions.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
@@ -43,9 +44,9 @@ async function bequeath(
   head: Head,
   heir: string,
 ): Promise<void> {
-  const { mode, epoch, heir: noted } = head
+  const { heir: noted } = head
   if (noted === heir) return
-  const moved = noted === '' && (await journal.moveHead({ mode, epoch, heir: '' }, { heir }))
+  const moved = noted === '' && (await journal.moveHead(moves.nameSuccessor(head, heir)))
   if (moved && moved !== 'refused') return
   const other = noted || (await journal.head())?.heir
   if (other === heir) return

@@ -5,6 +5,7 @@ import type { Head } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { storing } from '../../journal/storing.ts'
+import { moves } from '../../journal/transitions.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
@@ -72,12 +73,8 @@ async function left(
   const position = posText(head)
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
-  const { mode, hold, seq, done, link } = head
   const result = await ports.journal.transact([
-    {
-      head: { mode: 'closed', own: '', until: 0, dirty: null, dirtyFrom: '', n },
-      expect: { mode, hold, seq, done, link },
-    },
+    { head: moves.leaveSet(head, n) },
     ...storing(
       [
         ...keyringChanges({ ...record, data: next }, keyring, made.keyring),

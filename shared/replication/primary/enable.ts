@@ -1,8 +1,8 @@
 import { endEpoch } from '../../journal/density.ts'
-import { firstHead } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { epochName, posText } from '../../journal/position.ts'
 import { noJournalOpen } from '../../journal/refusals.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -20,11 +20,9 @@ export async function beginJournal(
   { id }: Pick<ClusterRecord, 'id'>,
 ): Promise<{ epoch: string; life: string; head: Element }> {
   const old = await journal.head()
-  const n = (old?.n ?? 0) + 1
-  const epoch = epochName(n, id)
-  const head = { ...firstHead(epoch, n), hold: (old?.hold ?? 0) + 1 }
-  const expect = old ? { n: old.n, hold: old.hold, mode: old.mode } : 'none'
-  return { epoch, life: entropy.bytes(LIFE_BYTES).toString('hex'), head: { head, expect } }
+  const epoch = epochName((old?.n ?? 0) + 1, id)
+  const life = entropy.bytes(LIFE_BYTES).toString('hex')
+  return { epoch, life, head: { head: moves.begin(old, epoch) } }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { moves } from '../../journal/transitions.ts'
 import type { Ports } from '../../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 
@@ -12,7 +13,7 @@ const STEP = 12 * 3600 * 1000
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
   const head = await journal.head()
   if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.from >= head.done) return
-  const { mode, epoch, hold, from, line, done } = head
+  const { from, line, done } = head
   const oldest = clock.now() - JOURNAL_PROMISE_MS
   const at = async (seq: number): Promise<number> => (await journal.cells(line, seq - 1, seq))[0]?.at ?? 0
   if ((await at(from + 1)) > oldest - STEP) return
@@ -24,5 +25,5 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
     if ((await at(middle)) >= oldest) high = middle
     else low = middle + 1
   }
-  await journal.moveHead({ mode, epoch, hold, from }, { from: low - 1 })
+  await journal.moveHead(moves.trim(head, low - 1))
 }

@@ -1,9 +1,10 @@
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
-import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../../journal/position.ts'
+import { type Epoch, epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { storing } from '../../journal/storing.ts'
+import { moves } from '../../journal/transitions.ts'
 import { claimMembership } from '../../link/admin/claim.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
@@ -50,7 +51,7 @@ async function claimed(
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = stand
-  const { n, mode, hold, seq, done, epoch: last, dirty } = head
+  const { seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
@@ -79,7 +80,7 @@ async function claimed(
   const { force } = promotion
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
-    { head: claimedHead(head, epoch), expect: { mode, hold, seq, done, epoch: last, n, dirty } },
+    { head: moves.takeOver(head, epoch) },
     ...storing([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]
@@ -100,18 +101,6 @@ export function nextEpoch(
 ): Epoch {
   const ofHeir = mode === 'closed' && heir !== '' ? epochNumber(epoch) + 1 : 0
   return epochName(Math.max(n, ofHeir, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
-}
-
-/** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function claimedHead({ line, seq, hold, dirty }: Head, epoch: Epoch): Partial<Head> {
-  const known = line.filter(([, start]) => start <= seq)
-  return {
-    ...{ mode: 'writing', epoch, own: epoch, n: epochNumber(epoch), hold: hold + 1, done: seq },
-    ...{ until: 0, dirty: null, dirtyFrom: '' },
-    ...(dirty === null
-      ? { line: withEpoch(known, epoch, seq + 1) }
-      : { line: [[epoch, seq + 1]], from: seq }),
-  }
 }
 
 const missing = ({ end }: PromotionState, lost: number | null): string[] =>

@@ -1,6 +1,7 @@
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
@@ -20,7 +21,7 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * @param staged the cells, where the caller has them in hand
  */
 export async function redo(own: Own, life: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
-  const { mode, hold, done, seq, until, line } = head
+  const { hold, done, seq, until, line } = head
   if (done >= seq) return 'done'
   const cells = staged ?? (await own.journal.cells(line, done, seq))
   const whole = cells.filter(cell => cell !== undefined)
@@ -29,9 +30,7 @@ export async function redo(own: Own, life: string, head: Head, staged?: readonly
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
-  const over = until > 0 && seq >= until
-  const next = { done: seq, ...(over ? { until: 0, dirty: null, dirtyFrom: '' as const } : {}) }
-  const moved = await own.journal.moveHead({ mode, hold, done }, next)
+  const moved = await own.journal.moveHead(moves.noteApplied(head))
   return moved === 'refused' ? 'moved' : 'done'
 }
 
@@ -63,8 +62,7 @@ export async function drain(own: Own, life: string, link?: string): Promise<Redo
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
-      const { mode, hold } = head
-      await own.journal.moveHead({ mode, hold, link: head.link }, { mode: 'draining' })
+      await own.journal.moveHead(moves.stopStaging(head))
       continue
     }
     if (head?.mode !== 'draining') return 'moved'

@@ -1,7 +1,8 @@
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, epochAt, epochNumber, type Line } from '../../journal/position.ts'
+import { common, epochAt, type Line } from '../../journal/position.ts'
+import { moves } from '../../journal/transitions.ts'
 
 /** Cells that are staged, and then applied, together. */
 const WINDOW = 1000
@@ -42,15 +43,5 @@ export async function stage(
   if (!last) return head
   const there = stored ? 'done' : await journal.putCells(cells)
   if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
-  const { hold, seq, epoch, done, link } = head
-  return journal.moveHead(
-    { mode: 'applying', hold, seq, epoch, done, link },
-    {
-      seq: last.seq,
-      epoch: last.epoch,
-      line: line.filter(([, start]) => start <= last.seq),
-      n: Math.max(head.n, epochNumber(last.epoch)),
-      stagedAt: last.at,
-    },
-  )
+  return journal.moveHead(moves.stage(head, last, line))
 }

@@ -1,5 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { Own } from '../apply/target.ts'
 import { openSegments, readSegments } from './segments.ts'
 
@@ -9,15 +10,14 @@ import { openSegments, readSegments } from './segments.ts'
  * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
  */
 export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
-  const { mode, hold, seq } = head
   // what it has fetched may be of epochs that no cell here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
   const n = Math.max(head.n, ...lines.map(([epoch]) => epochNumber(epoch)))
-  const moved = await own.journal.moveHead({ mode, hold, seq, n: head.n }, { hold: hold + 1, done: seq, n })
+  const moved = await own.journal.moveHead(moves.stopSync(head, n))
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ hold: moved.hold, life, what: 'touched', start: seq, line: [] },
+    ...{ hold: moved.hold, life, what: 'touched', start: head.seq, line: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

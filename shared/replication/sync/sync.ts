@@ -1,7 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { epochAt, epochNumber, type Line } from '../../journal/position.ts'
+import type { Line } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { EchoAnswer, SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -84,11 +85,8 @@ export async function begin(
   const isEmpty = head.line.length === 0
   const fresh =
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.life !== life)
-  const { mode, hold, seq, done } = head
-  const moved = await own.journal.moveHead(
-    { mode, hold, seq, done, link: linkName },
-    { mode: 'syncing', hold: hold + 1, dirty: scope.what === 'all' ? 'all' : scope.report, dirtyFrom: '' },
-  )
+  const touches = scope.what === 'all' ? 'all' : scope.report
+  const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return 'again'
   const segment: SyncSegment = defined({
     hold: moved.hold,
@@ -132,34 +130,9 @@ export async function endSync(
   if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
   // what was fetched has changed sums that no cell tells of
   await forgetHashes(own.journal, segment.life)
-  const moved = await own.journal.moveHead(
-    { mode: 'syncing', hold, link: linkName },
-    afterSync(head, segment, source, keys),
-  )
+  const { what, start, line } = segment
+  const end = { what, start, line, hasFetched: keys.length > 0, end: source }
+  const seen = { ...head, mode: 'syncing', hold, link: linkName } as const
+  const moved = await own.journal.moveHead(moves.endSync(seen, end))
   return moved === 'refused' ? 'again' : 'done'
-}
-
-function afterSync(
-  head: Head,
-  { what, start, line: known }: SyncSegment,
-  { seq, epoch }: Pick<EchoAnswer, 'seq' | 'epoch'>,
-  keys: readonly Place[],
-): Partial<Head> {
-  const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0
-  const line = known.filter(([, at]) => at <= start)
-  return defined({
-    mode: 'applying',
-    hold: head.hold + 1,
-    epoch: epochAt(known, start) || epoch,
-    own: '',
-    seq: start,
-    done: start,
-    line: line.length > 0 ? line : known.slice(0, 1),
-    from: what === 'all' ? start : undefined,
-    until,
-    dirty: until > 0 ? head.dirty : null,
-    dirtyFrom: until > 0 ? epoch : '',
-    n: Math.max(head.n, epochNumber(epoch)),
-    stagedAt: 0,
-  })
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { newOwnKey } from '../../../shared/link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
@@ -132,7 +133,7 @@ describe('a demotion', () => {
 
   test('of a cluster whose journal is nobody’s to close is refused', async () => {
     const head = await east.journal.head()
-    await east.journal.moveHead({ n: head?.n ?? 0 }, { own: '' })
+    if (head) await east.journal.moveHead(moves.leaveSet(head, head.n))
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

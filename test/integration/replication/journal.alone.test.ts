@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Cell, noopCell } from '../../../shared/journal/cell.ts'
-import { firstHead } from '../../../shared/journal/head.ts'
+import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import { epochName, markText, posText } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import type { Limbs } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
@@ -39,28 +40,37 @@ beforeEach(async () => {
 })
 
 describe('the head', () => {
-  test('is made once, and changed only where it is as expected', async () => {
-    if (!(await journal.head()))
-      expect(await journal.moveHead('none', firstHead(epoch, 1))).toMatchObject({ seq: 0 })
-    expect(await journal.moveHead('none', firstHead(epoch, 1))).toBe('refused')
-    await journal.moveHead({}, { ...firstHead(epoch, 1), hold: 4 })
-    expect(await journal.moveHead({ hold: 3, mode: 'writing' }, { hold: 5 })).toBe('refused')
-    expect(await journal.moveHead({ hold: 4, mode: 'writing' }, { dirty: 'all' })).toMatchObject({
-      hold: 4,
-      dirty: 'all',
+  /** Begins a journal, in place of the one of a test before. */
+  async function began(): Promise<Head> {
+    const old = await journal.head()
+    if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
+    const head = await journal.moveHead(moves.begin(await journal.head(), epoch))
+    if (head === 'refused') throw new Error('no journal has begun')
+    return head
+  }
+
+  test('is made once, and moves only where it is as expected', async () => {
+    const head = await began()
+    expect(head).toMatchObject({ ...firstHead(epoch, number), hold: expect.any(Number) })
+    expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
+    expect(await journal.moveHead(moves.trim({ ...head, hold: head.hold + 1 }, 0))).toBe('refused')
+    expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
+      ...head,
+      mode: 'closed',
+      heir: 'one',
     })
-    expect(await journal.head()).toEqual({ ...firstHead(epoch, 1), hold: 4, dirty: 'all' })
+    expect(await journal.moveHead(moves.close(head, 'other', 0))).toBe('refused')
+    expect(await journal.head()).toMatchObject({ mode: 'closed', heir: 'one' })
   })
 
   test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
-    if (!(await journal.head())) await journal.moveHead('none', firstHead(epoch, 1))
-    await journal.moveHead({}, { ...firstHead(epoch, 1), hold: 2 })
+    const head = await began()
     const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-    expect(given[0]).toMatchObject({ hold: 2 })
+    expect(given[0]).toMatchObject({ hold: head.hold })
     expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
-    await journal.moveHead({}, { mode: 'closed' })
+    await journal.moveHead(moves.close(head, '', 0))
     expect(await journal.allocate(epoch)).toBe('refused')
   })
 })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Cell, noopCell } from '../../../shared/journal/cell.ts'
 import type { Element, Journal, Transacted } from '../../../shared/journal/journal.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { placed } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
@@ -187,8 +188,10 @@ describe('a secondary under load', () => {
     const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
     if (!('cells' in answer)) throw new Error('no cells')
     for (const cell of answer.cells) await west.journal.putCell(cell)
-    await west.journal.moveHead({ mode: 'applying' }, { seq: 10 })
+    const last = answer.cells.at(-1)
+    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.line))
     const head = await headOf(west)
+    expect(head).toMatchObject({ seq: 10, done: 0 })
     const own = (await follower(west, undefined)).own
     const all = await Promise.all([1, 2, 3].map(() => redo(own, west.life, head)))
     expect(all).toContain('done')
@@ -211,7 +214,7 @@ describe('a secondary that is far behind', () => {
     await east.journal.putCells(
       Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: seq + 1 + index }, east.turn.ms)),
     )
-    await east.journal.moveHead({ seq }, { seq: seq + 2 * EACH })
+    for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
     await commit(east, [b, 'last'])
     const asked: number[] = []
     const failing = { next: false }
@@ -234,9 +237,9 @@ describe('a secondary that is far behind', () => {
     const before: number[] = []
     const one = await withJournal(
       {
-        moveHead: (expect, next) => {
-          if (next.done !== undefined) before.push(asked.length)
-          return west.journal.moveHead(expect, next)
+        moveHead: move => {
+          if (move.next.done !== undefined) before.push(asked.length)
+          return west.journal.moveHead(move)
         },
       },
       link,
@@ -261,9 +264,9 @@ describe('a secondary that is far behind', () => {
           events.push(`stored ${cells[0]?.seq}`)
           return stored
         },
-        moveHead: (expect, next) => {
-          if (next.seq !== undefined && expect !== 'none') events.push(`here ${next.seq}`)
-          return west.journal.moveHead(expect, next)
+        moveHead: move => {
+          if (move.next.seq !== undefined) events.push(`here ${move.next.seq}`)
+          return west.journal.moveHead(move)
         },
       },
       link,
@@ -323,8 +326,11 @@ describe('a secondary that is far behind', () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
     await followOn(one)
-    const { seq, hold } = await headOf(west)
-    await west.journal.moveHead({ seq, hold }, { hold: hold + 1 })
+    // another process has synced it meanwhile
+    await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
+    const { seq: start, epoch, line } = await headOf(east)
+    const sync = { what: 'all', start: EACH, line, hasFetched: false, end: { epoch, seq: start } } as const
+    await west.journal.moveHead(moves.endSync(await headOf(west), sync))
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
@@ -553,7 +559,7 @@ describe('rules of a sync', () => {
     await synced()
     await commit(east, [x, null], [b, '1'])
     // the journal that would say so is not kept any more
-    await east.journal.moveHead({ mode: 'writing' }, { from: 2 })
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
     await synced()
     await isEqual()
     expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
@@ -585,7 +591,8 @@ describe('rules of a sync', () => {
 
   test('a rewind whose own journal begins behind the cut fetches everything, and reports what is kept of it', async () => {
     await overtaken()
-    await east.journal.moveHead({ mode: 'closed' }, { from: 2 })
+    await east.journal.moveHead(moves.noteEnd(await headOf(east), { isOld: false }))
+    await east.journal.moveHead(moves.trim(await headOf(east), 2))
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
@@ -615,7 +622,7 @@ describe('rules of a sync', () => {
         return 'done'
       },
     }
-    await east.journal.moveHead({ mode: 'writing' }, { done: 1 })
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 1))
     await closeHead(east)
     const one = await follower(east, linkTo(west))
     await caughtUp({ ...one, own: { ...one.own, journal } })
@@ -644,10 +651,10 @@ describe('rules of a sync', () => {
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      moveHead: (expect_, next) =>
-        next.mode === 'syncing'
+      moveHead: move =>
+        move.name === 'beginSync'
           ? Promise.reject(new Crash('before it began'))
-          : east.journal.moveHead(expect_, next),
+          : east.journal.moveHead(move),
     }
     await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
     const parts = await east.store.list(partitions('report'))

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
 import { epochName } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { leafInLife } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import {
@@ -143,7 +144,8 @@ describe('conditions', () => {
   })
 
   test('behind the exact end nobody tries again: the answer says that another cluster takes over', async () => {
-    await journal.moveHead({}, { mode: 'closed' })
+    const head = await journal.head()
+    if (head) await journal.moveHead(moves.close(head, '', 0))
     await storage.reset()
     await expect(commit(put('a'))).rejects.toMatchObject({
       code: 'busy',

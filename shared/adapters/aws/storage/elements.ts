@@ -1,6 +1,5 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import { type Cell, decodeBody, encodeBody } from '../../../journal/cell.ts'
-import type { Head } from '../../../journal/head.ts'
 import type { Condition, Element, Place, Test } from '../../../journal/journal.ts'
 import { type Position, seqText } from '../../../journal/position.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
@@ -8,11 +7,9 @@ import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketRenewal, bucketUpdate } from './buckets.ts'
 import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
+import { headUpdate } from './head.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
-
-/** Where the head stands: a partition of its own, for it takes a write with every commit. */
-export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** Partitions over which the cells of an epoch are spread. */
 const SPREAD = 32
@@ -97,45 +94,6 @@ function conditionText(condition: Condition, all: Terms): string {
   return text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
 }
 
-/** An update of the head, where all that is expected is so. */
-export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
-  const all = termsOf()
-  const { name, value } = all
-  const ConditionExpression =
-    expect === 'none'
-      ? `attribute_not_exists(${name('pk')})`
-      : [
-          `attribute_exists(${name('pk')})`,
-          ...Object.entries(expect).map(([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`),
-        ].join(' AND ')
-  const sets = Object.entries(expect === 'none' ? { kind: 'head', ...next } : next).map(
-    ([attribute, set]) => `${name(attribute)} = ${value(set)}`,
-  )
-  return { Key: headKey, ConditionExpression, UpdateExpression: `SET ${sets.join()}`, ...all.parts() }
-}
-
-/** The head as it stands in the table. */
-export function headFrom({
-  mode,
-  epoch,
-  own,
-  seq,
-  done,
-  hold,
-  line,
-  from,
-  until,
-  dirty,
-  dirtyFrom,
-  n,
-  heir = '',
-  link = '',
-  stagedAt,
-}: Raw): Head {
-  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
-  return defined({ ...stored, stagedAt }) as unknown as Head
-}
-
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
 /** Of a transaction: an element, the counter of an item with its place in the journal, or a write as it is. */
@@ -174,8 +132,7 @@ export function writesOf(element: Part, tables: Tables, now: number): Write[] {
     }))
   if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
   if ('renew' in element) return [{ Update: { TableName: tables.cluster, ...bucketRenewal(element, now) } }]
-  if ('head' in element)
-    return [{ Update: { TableName: tables.cluster, ...headUpdate(element.expect, element.head) } }]
+  if ('head' in element) return [{ Update: { TableName: tables.cluster, ...headUpdate(element.head) } }]
   if ('check' in element)
     return [
       {

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BatchGetCommand, type BatchGetCommandOutput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Clock, Entropy, Meter } from '../../../ports.ts'
+import type { Clock, Entropy, Log, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { busy, sent } from './verdict.ts'
@@ -11,6 +11,7 @@ export interface Dependencies {
   clock: Clock
   entropy: Entropy
   meter: Meter
+  log: Pick<Log, 'error'>
 }
 
 /** Attempts of ours while the engine cannot take something; each is several of the SDK's. */

@@ -8,6 +8,7 @@ import { attempted } from './attempts.ts'
 import { cellFrom, cellItems, cellKey, type Part, partKeys, partsOf, writesOf } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
+import { tellBroken } from './head.ts'
 
 const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }): TableKey => ({
   table: cluster,
@@ -78,6 +79,10 @@ async function attemptCell(engine: Engine, cell: Cell) {
 
 /** All parts, or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
+  const broken = parts.flatMap((part, index) =>
+    'head' in part && tellBroken(engine, part.head.after, part.head.name) ? [index] : [],
+  )
+  if (broken.length > 0) return { condition: broken }
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
   const owner = writes.flatMap((list, index) => list.map(() => index))
   const transaction = new TransactWriteCommand({ TransactItems: writes.flat() })

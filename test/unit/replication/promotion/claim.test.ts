@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import { checkWhole, claimedHead, nextEpoch } from '../../../../shared/replication/promotion/claim.ts'
+import { checkWhole, nextEpoch } from '../../../../shared/replication/promotion/claim.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -8,40 +8,6 @@ const head: Head = {
   ...firstHead(FIRST, 1),
   ...{ mode: 'draining', own: '', seq: 40, done: 40, hold: 7, from: 5 },
 }
-const MINE = { mode: 'writing', epoch: SECOND, own: SECOND, n: 2, hold: 8, done: 40, until: 0, dirty: null }
-
-test('who takes over writes in an epoch of its own, behind what it has, under a higher hold', () => {
-  expect(claimedHead(head, SECOND)).toEqual({
-    ...MINE,
-    dirtyFrom: '',
-    line: [
-      [FIRST, 1],
-      [SECOND, 41],
-    ],
-  })
-})
-
-test('an epoch that nothing of has arrived is no part of the lineage', () => {
-  const line: Head['line'] = [
-    [FIRST, 1],
-    ['000002.cccccccccccc', 41],
-  ]
-  expect(claimedHead({ ...head, line }, SECOND).line).toEqual([
-    [FIRST, 1],
-    [SECOND, 41],
-  ])
-})
-
-test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the cells', () => {
-  for (const dirty of ['all', 'report'] as const)
-    expect(claimedHead({ ...head, dirty, dirtyFrom: FIRST }, SECOND)).toEqual({
-      ...MINE,
-      dirtyFrom: '',
-      line: [[SECOND, 41]],
-      from: 40,
-    })
-})
-
 test.each([
   ['the highest number that it knows', { ...head, n: 4 }, [], '000005.bbbbbbbbbbbb'],
   ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
