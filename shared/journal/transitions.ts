@@ -330,7 +330,8 @@ function moveBy(
     expect: Object.fromEntries(expected),
     next,
     add: adds,
-    after: { ...seen, ...next },
+    // from another mode it does not come about
+    after: seen?.mode && !to ? {} : { ...seen, ...next },
   }
   return move as HeadMove
 }

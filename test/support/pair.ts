@@ -245,6 +245,7 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
 
 /** Takes over as a forced promotion does, once everything staged is applied. */
 export async function claim(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.stopStaging(await headOf(at)))
   const head = await headOf(at)
   await at.journal.moveHead(moves.takeOver(head, epochName(head.n + 1, at.id)))
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
-import { epochName } from '../../../shared/journal/position.ts'
+import { epochName, markText, posText } from '../../../shared/journal/position.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
 import { leafInLife } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
@@ -320,10 +320,12 @@ describe('positions', () => {
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
     const { epoch = '', life = '' } = record
+    const { hold = 0 } = (await journal.head()) ?? {}
+    const mark = markText(hold, posText({ epoch, seq: 3 }))
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
-    await journal.transact([{ bucket, sums: new Map(), mark: `000000001/${epoch}/000000000003` }])
+    await journal.transact([{ bucket, sums: new Map(), mark }])
     expect(bucket.pk).toContain(life)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.seq).toBe(4)
