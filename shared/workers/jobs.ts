@@ -9,6 +9,7 @@ import type { Ports } from '../ports.ts'
 import { stampAll } from '../replication/primary/stamp.ts'
 import { unstampAll } from '../replication/primary/unstamp.ts'
 import { reencrypt } from '../replication/reencryption/run.ts'
+import { byOwnNames } from '../storage/stored-names.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -65,7 +66,7 @@ export async function runJob(payload: unknown, ports: Ports, deadline: number): 
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
   const { value: result, calls } = await ports.meter.measured(() =>
-    work(jobRun(ports, deadline), v.parse(schema, payload)),
+    work(jobRun(ports, deadline), v.parse(schema, byOwnNames('job', payload as object))),
   )
   ports.log.info('job', {
     job: name,

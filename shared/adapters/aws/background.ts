@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Background, Meter, Waker } from '../../ports.ts'
+import { byStoredNames } from '../../storage/stored-names.ts'
 import { ownService } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
@@ -10,7 +11,7 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
     const command = new InvokeCommand({
       FunctionName: functionName,
       InvocationType: 'Event',
-      Payload: Buffer.from(JSON.stringify(job)),
+      Payload: Buffer.from(JSON.stringify(byStoredNames('job', job))),
     })
     await new LambdaClient(ownService()).send(command).catch((cause: unknown) => {
       throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })

@@ -10,7 +10,7 @@ import {
 } from '../../../journal/head.ts'
 import { behindNumber, epochNumber } from '../../../journal/position.ts'
 import type { HeadMove } from '../../../journal/transitions.ts'
-import { defined } from '../../../values/defined.ts'
+import { byOwnNames, storedName } from '../../../storage/stored-names.ts'
 import type { Engine } from './engine.ts'
 import { type Raw, type Terms, termsOf } from './expressions.ts'
 
@@ -20,30 +20,11 @@ export const headKey = { pk: 'journal', sk: 'head' } as const
 /** What heads of earlier versions do not have. */
 const later: Partial<Head> = { heir: '', link: '' }
 
-/** The name of the attribute in which a field is stored. */
-const storedAs = (field: string): string => field
+const storedAs = (field: string): string => storedName('head', field)
 
 /** The head as it stands in the table. */
-export function headFrom({
-  mode,
-  epoch,
-  own,
-  seq,
-  done,
-  hold,
-  line,
-  from,
-  until,
-  dirty,
-  dirtyFrom,
-  n,
-  heir,
-  link,
-  stagedAt,
-}: Raw): Head {
-  const stored = { mode, epoch, own, seq, done, hold, line, from, until, dirty, dirtyFrom, n, heir, link }
-  return { ...later, ...defined({ ...stored, stagedAt }) } as Head
-}
+export const headFrom = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
+  ({ ...later, ...byOwnNames('head', stored) }) as Head
 
 /** An update of the head: it is made where all is as the move expects, and where no rule is broken behind it. */
 export function headUpdate(move: HeadMove) {
