@@ -8,7 +8,7 @@ export type JournalSeen = Omit<Awaited<ReturnType<Ports['journalView']['look']>>
 
 /** What the first read of a request brought of the journal, and of which tree. */
 interface EarlyLook {
-  life: string | undefined
+  treeId: string | undefined
   seen?: JournalSeen
 }
 
@@ -21,15 +21,15 @@ type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
  */
 export function lookEarly(
   { memory, journalView }: Pick<Ports, 'memory' | 'journalView'>,
-  needs: (record: ClusterRecord) => { life: string | undefined } | undefined,
+  needs: (record: ClusterRecord) => { treeId: string | undefined } | undefined,
 ): Pick<Prepared, 'prepared' | 'read'> {
   const guess = memory.cluster && needs(memory.cluster.record)
   if (!guess) return { prepared: undefined }
-  const early: EarlyLook = { life: guess.life }
+  const early: EarlyLook = { treeId: guess.treeId }
   return {
     prepared: early,
     read: async keys => {
-      const { items, ...seen } = await journalView.look(early.life, keys)
+      const { items, ...seen } = await journalView.look(early.treeId, keys)
       early.seen = seen
       return items
     },
@@ -39,8 +39,8 @@ export function lookEarly(
 /** The journal as the first read has brought it, if that was of this tree; else it is read now. */
 export async function journalSeen(
   { prepared, ports }: Looking,
-  life: string | undefined,
+  treeId: string | undefined,
 ): Promise<JournalSeen> {
   const early = prepared as EarlyLook | undefined
-  return early?.seen && early.life === life ? early.seen : ports.journalView.look(life)
+  return early?.seen && early.treeId === treeId ? early.seen : ports.journalView.look(treeId)
 }

@@ -94,10 +94,10 @@ export interface JournalView {
   /**
    * Head and, of the tree with that name, the roots of both subtrees; without those that are not there. Items of other
    * keys come along, in their order: all of it is one batch read.
-   * @param life absent: there is no tree
+   * @param treeId absent: there is no tree
    */
   look(
-    life: string | undefined,
+    treeId: string | undefined,
     keys?: readonly Key[],
   ): Promise<{ head?: Head; roots?: StoredRoots; items: readonly (Item | undefined)[] }>
 }
@@ -130,7 +130,7 @@ export interface Journal {
   /** A page of the items of the table `data` as they stand. */
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
   /** Deletes what stands in the table `data`, as long as it is not of the tree with this name. @returns how many are gone */
-  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], life: string): Promise<number>
+  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], treeId: string): Promise<number>
   /**
    * Gives items their place in journal and tree, as they stand, under new revisions and one position. A conflict
    * means that one of them has changed.

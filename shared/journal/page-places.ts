@@ -12,10 +12,10 @@ export const allPages: readonly PagePlace[] = SUBTREES.flatMap(of =>
   pageNames.map((_, page) => ({ of, page })),
 )
 
-export const pkOfPage = (life: string, { of, page }: PagePlace): string =>
-  pagePk(life, of, pageNames[page] ?? '')
+export const pkOfPage = (treeId: string, { of, page }: PagePlace): string =>
+  pagePk(treeId, of, pageNames[page] ?? '')
 
-export const bucketAt = (life: string, place: PagePlace, subpage: number): Bucket => ({
-  pk: pkOfPage(life, place),
+export const bucketAt = (treeId: string, place: PagePlace, subpage: number): Bucket => ({
+  pk: pkOfPage(treeId, place),
   sk: pageNames[subpage] ?? '',
 })

@@ -9,15 +9,15 @@ import { type Tail, tailOf } from './tail.ts'
 import { deltasOf, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
 /** Where the hashes of both roots stand, by subtree, and that of both together (`whole`). */
-export const rootsPk = (life: string): string => `t#${life}#root`
+export const rootsPk = (treeId: string): string => `t#${treeId}#root`
 
 export const SUBTREES = ['replicated', 'local'] as const
 export type Subtree = (typeof SUBTREES)[number]
 
 /** All partitions of a tree: its buckets, and the hashes of pages and roots. */
-export const partitionsOf = (life: string): string[] => [
-  ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(life, of, page))),
-  rootsPk(life),
+export const partitionsOf = (treeId: string): string[] => [
+  ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(treeId, of, page))),
+  rootsPk(treeId),
 ]
 
 /** Positions gone through at once. */
@@ -30,7 +30,7 @@ const LOOKS = 5
 /** A tree, and where its journal stands. */
 interface Standing {
   journal: Journal
-  life: string
+  treeId: string
   head: Head
   /** epoch seconds */
   now: number
@@ -49,20 +49,20 @@ const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(
  * @returns how many pages were made anew
  */
 export async function refreshTree(standing: Standing, anew?: Pages): Promise<number> {
-  const { journal, life, head, now } = standing
+  const { journal, treeId, head, now } = standing
   if (head.mode === 'syncing' || head.until > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
   const seq = own ? await denseUpTo(journal, head) : head.done
   const at = { epoch: epochAt(head.line, seq) || head.epoch, seq }
   const [asOf, gen] = [posText(at), lastEnded(now)]
-  const roots = await journal.pageHashes(rootsPk(life))
+  const roots = await journal.pageHashes(rootsPk(treeId))
   const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
   if (isFresh && !anew) return 0
   const known = SUBTREES.map(of => reached(roots.get(of), head, gen))
   const changed = await changedPages(standing, Math.min(...known), seq)
   const making: Making = {
     ...standing,
-    ...{ at, asOf, gen, tail: tailOf(journal, { life, line: head.line, after: seq, now }) },
+    ...{ at, asOf, gen, tail: tailOf(journal, { treeId, line: head.line, after: seq, now }) },
     due: pk => has(changed, pk) || (anew !== undefined && has(anew, pk)),
   }
   const made = new Map<string, string>()
@@ -71,24 +71,24 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
     const { hash, pages } = await refreshSubtree(making, of)
     // a sync may have begun: what it changes has no cells, and it has forgotten these hashes, or will
     if ((await journal.head())?.hold !== head.hold) return 0
-    await journal.putPageHash(rootsPk(life), of, { hash, asOf, gen }, roots.get(of)?.hash)
+    await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
     count += pages
   }
   const whole = wholeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
-  await journal.putPageHash(rootsPk(life), 'whole', { hash: whole, asOf, gen }, roots.get('whole')?.hash)
+  await journal.putPageHash(rootsPk(treeId), 'whole', { hash: whole, asOf, gen }, roots.get('whole')?.hash)
   return count
 }
 
 /** Has all hashes made anew when the tree is refreshed next: something was changed that no cell tells of. */
 export async function forgetHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
-  life: string,
+  treeId: string,
 ): Promise<void> {
-  const roots = await journal.pageHashes(rootsPk(life))
+  const roots = await journal.pageHashes(rootsPk(treeId))
   for (const of of SUBTREES) {
     const root = roots.get(of)
-    if (root) await journal.putPageHash(rootsPk(life), of, { ...root, gen: 0 }, root.hash)
+    if (root) await journal.putPageHash(rootsPk(treeId), of, { ...root, gen: 0 }, root.hash)
   }
 }
 
@@ -101,14 +101,14 @@ interface Making extends Standing {
 }
 
 async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: string; pages: number }> {
-  const { journal, life, asOf, gen, due } = making
-  const pk = pagePk(life, of, 'root')
+  const { journal, treeId, asOf, gen, due } = making
+  const pk = pagePk(treeId, of, 'root')
   const hashes = await journal.pageHashes(pk)
-  const wanted = pageNames.filter(page => due(pagePk(life, of, page)))
+  const wanted = pageNames.filter(page => due(pagePk(treeId, of, page)))
   for (let index = 0; index < wanted.length; index += AT_ONCE)
     await Promise.all(
       wanted.slice(index, index + AT_ONCE).map(async page => {
-        const next = { hash: await hashNow(making, pagePk(life, of, page)), asOf, gen }
+        const next = { hash: await hashNow(making, pagePk(treeId, of, page)), asOf, gen }
         await journal.putPageHash(pk, page, next, hashes.get(page)?.hash)
         hashes.set(page, next)
       }),
@@ -125,7 +125,7 @@ export function reached(root: StoredPage | undefined, { line }: Pick<Head, 'line
 
 /** Partitions of the pages that positions behind `after` up to `to` have changed. */
 async function changedPages(
-  { journal, life, head, now }: Standing,
+  { journal, treeId, head, now }: Standing,
   after: number,
   to: number,
 ): Promise<Pages> {
@@ -133,7 +133,7 @@ async function changedPages(
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
     for (const cell of await journal.cells(head.line, at, Math.min(at + WINDOW, to)))
-      for (const { bucket } of deltasOf(life, cell?.body ?? [], now)) changed.add(bucket.pk)
+      for (const { bucket } of deltasOf(treeId, cell?.body ?? [], now)) changed.add(bucket.pk)
   return changed
 }
 

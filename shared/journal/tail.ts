@@ -40,7 +40,7 @@ const WINDOW = 500
  */
 export function tailOf(
   journal: Pick<Journal, 'cells'>,
-  { life, line, after, now }: { life: string; line: Line; after: number; now: number },
+  { treeId, line, after, now }: { treeId: string; line: Line; after: number; now: number },
 ): Tail {
   const lates = new Map<string, Late[]>()
   const keys = new Map<string, DataKey[]>()
@@ -50,12 +50,12 @@ export function tailOf(
   function take(cell: Awaited<ReturnType<Journal['cells']>>[number]): void {
     if (!cell) return
     missing.delete(cell.seq)
-    for (const { bucket, sums } of deltasOf(life, cell.body, now)) {
+    for (const { bucket, sums } of deltasOf(treeId, cell.body, now)) {
       const late = { pos: posText(cell), sk: bucket.sk, limbs: live(sums, now) }
       push(lates, bucket.pk, late)
     }
     for (const change of cell.body) {
-      const [delta] = deltasOf(life, [change], now)
+      const [delta] = deltasOf(treeId, [change], now)
       const name = delta ? bucketText(delta.bucket) : ''
       push(keys, name, { pk: change.pk, sk: change.sk })
     }

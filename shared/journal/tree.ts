@@ -32,20 +32,20 @@ const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 /**
  * The bucket of a key: one of 256 in one of 256 pages of its subtree.
- * @param life names the tree: a cluster that is wiped begins another one
+ * @param treeId of the tree: a cluster that is wiped begins another tree
  */
-export function bucketOf(life: string, kind: Kind, pk: string, sk: string): Bucket {
+export function bucketOf(treeId: string, kind: Kind, pk: string, sk: string): Bucket {
   const [page = 0, sub = 0] = sha256(`${pk}\n${sk}`)
-  return { pk: `${subtree(life, specOf(kind).class)}#${hex(page)}`, sk: hex(sub) }
+  return { pk: `${subtree(treeId, specOf(kind).class)}#${hex(page)}`, sk: hex(sub) }
 }
 
 /** The beginning of the partition keys of a tree's pages. */
-const subtree = (life: string, of: 'replicated' | 'local'): string =>
-  `t#${life}#${of === 'replicated' ? 'r' : 'l'}`
+const subtree = (treeId: string, of: 'replicated' | 'local'): string =>
+  `t#${treeId}#${of === 'replicated' ? 'r' : 'l'}`
 
 /** The partition of a page; `root` is that of the pages' hashes. */
-export const pagePk = (life: string, of: 'replicated' | 'local', page: string): string =>
-  `${subtree(life, of)}#${page}`
+export const pagePk = (treeId: string, of: 'replicated' | 'local', page: string): string =>
+  `${subtree(treeId, of)}#${page}`
 
 /** The value of the index `tree`: which bucket an item belongs to. */
 export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
@@ -69,14 +69,16 @@ export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredIt
 export const leafIn = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
-/** The same in one tree: what stands in another life's does not count. */
-export const leafInLife = (stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>, life: string): Leaf | null =>
-  stored.bucket?.startsWith(`t#${life}#`) ? leafIn(stored) : null
+/** The same in one tree: what stands in another tree does not count. */
+export const leafInTree = (
+  stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>,
+  treeId: string,
+): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? leafIn(stored) : null)
 
 /** An item with its place in a tree, as it stands in the table of the cluster that has this tree. */
-export const placed = (item: StoredItem, life: string): StoredItem => ({
+export const placed = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
-  bucket: bucketText(bucketOf(life, item.kind, item.pk, item.sk)),
+  bucket: bucketText(bucketOf(treeId, item.kind, item.pk, item.sk)),
 })
 
 /** JSON with sorted names: one text for one value. */
@@ -120,10 +122,10 @@ export interface LeafChange {
  * whose sums stay as they are are there as well, for they carry the order of changes.
  * @param now epoch seconds: what belongs to a generation long ended is left out
  */
-export function deltasOf(life: string, changes: readonly LeafChange[], now: number): Delta[] {
+export function deltasOf(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
   const byBucket = new Map<string, { bucket: Bucket; sums: Map<string, Limbs> }>()
   for (const { kind, pk, sk, prev, next } of changes) {
-    const bucket = bucketOf(life, kind, pk, sk)
+    const bucket = bucketOf(treeId, kind, pk, sk)
     const delta = byBucket.get(bucketText(bucket)) ?? { bucket, sums: new Map<string, Limbs>() }
     byBucket.set(bucketText(bucket), delta)
     if (prev) add(delta.sums, prev, negative(limbsOf(prev.leaf)), now)

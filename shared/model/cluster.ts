@@ -23,8 +23,8 @@ export interface ClusterRecord {
   set?: string
   /** epoch of this cluster's own journal, the one that it writes or wrote last */
   epoch?: string
-  /** name of the set of items that the tree is over: another one after every wipe */
-  life?: string
+  /** id of the tree over all items; a wipe begins another tree */
+  treeId?: string
   /** whether every item has its leaf in the tree; absent: there is no tree */
   built?: boolean
   /** the position, as text, below which marks on items are leftovers of an earlier journal */
@@ -172,9 +172,9 @@ export const apiAddressOf = (
 export const keepsJournal = ({
   mode,
   epoch,
-  life,
-}: Pick<ClusterRecord, 'mode' | 'epoch' | 'life'>): boolean =>
-  mode === 'primary' && epoch !== undefined && life !== undefined
+  treeId,
+}: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId'>): boolean =>
+  mode === 'primary' && epoch !== undefined && treeId !== undefined
 
 /** Whether this cluster serves clients: a DR secondary does not. */
 export const isActive = (record: ClusterRecord): boolean =>

@@ -1,7 +1,7 @@
 /** How far the tree of all items has been built, or taken down. */
 export interface Reindex {
-  /** names the tree; empty while it is taken down */
-  life: string
+  /** of the tree; empty while it is taken down */
+  treeId: string
   stage: 'building' | 'done' | 'clearing'
   /** items gone through */
   done: number

@@ -2,8 +2,8 @@
 export interface SyncSegment {
   /** of the head while the sync runs */
   hold: number
-  /** name of the own tree */
-  life: string
+  /** id of the own tree */
+  treeId: string
   /** all items, or those that a report names */
   what: 'all' | 'touched'
   /** where the replay begins, and the lineage of the source at the beginning */
@@ -68,7 +68,7 @@ export interface DivergingKey {
 /** What does not stay in line with the primary. */
 export interface Diverging {
   /** of the own tree, and of the link to that primary: elsewhere it says nothing */
-  life: string
+  treeId: string
   link: string
   keys: DivergingKey[]
 }

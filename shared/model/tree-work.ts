@@ -23,8 +23,8 @@ export interface PageFindings {
 
 /** The last check of the tree, and one that runs. Times are epoch milliseconds. */
 export interface TreeCheck {
-  /** names the tree that this record is about */
-  life: string
+  /** of the tree that this record is about */
+  treeId: string
   /** the newest operation: whether it runs is told by its own item */
   operation: string
   startedAt: number
@@ -38,7 +38,7 @@ export interface TreeCheck {
 
 /** The last time that the tree was made anew from what stands in the table. Times are epoch milliseconds. */
 export interface TreeReindex {
-  life: string
+  treeId: string
   operation: string
   startedAt: number
   /** absent: it runs, or was given up */

@@ -3,7 +3,15 @@
  * versions have written them, and read them still. One row for each kind of item, for the head of the journal, and for
  * jobs; what has none is stored as it is called.
  */
-const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {}
+const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  cluster: { treeId: 'life' },
+  segment: { treeId: 'life' },
+  diverging: { treeId: 'life' },
+  'tree-check': { treeId: 'life' },
+  'tree-reindex': { treeId: 'life' },
+  reindex: { treeId: 'life' },
+  job: { treeId: 'life' },
+}
 
 const renamed = (value: object, names: ReadonlyMap<string, string>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [names.get(name) ?? name, member]))

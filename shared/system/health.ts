@@ -60,7 +60,7 @@ const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary'
 /** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { life: undefined } : undefined)),
+  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */

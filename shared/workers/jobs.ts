@@ -41,12 +41,12 @@ export const jobs = {
   ),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
   'journal-stamp': job(
-    v.object({ life: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
+    v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
     stampAll,
   ),
   'journal-unstamp': job(
     v.object({
-      ...{ since: v.string(), life: v.optional(v.string()), dropped: v.optional(count) },
+      ...{ since: v.string(), treeId: v.optional(v.string()), dropped: v.optional(count) },
       ...{ notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) },
     }),
     unstampAll,

@@ -124,7 +124,7 @@ export async function appliedRate(
     cluster: async () => undefined,
     link,
     linkName: '',
-    life: suffix.slice(0, 8),
+    treeId: suffix.slice(0, 8),
     hasTime: () => true,
     hold: async needs => needs,
     take: async () => undefined,

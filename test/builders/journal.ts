@@ -6,7 +6,7 @@ import type { Kind } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 const EPOCH: Epoch = '000001.aaaaaaaaaaaa'
-export const LIFE = 'life'
+export const TREE_ID = 'life'
 
 /** Where an item stands: policies never expire, tokens do. */
 export interface Place {
@@ -25,7 +25,7 @@ export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   const seen = new Map<string, Place>()
   for (let index = 0; ; index++) {
     const b = policyAt(`p${index}`)
-    const place = bucketText(bucketOf(LIFE, b.kind, b.pk, b.sk))
+    const place = bucketText(bucketOf(TREE_ID, b.kind, b.pk, b.sk))
     const a = seen.get(place)
     if (a) return { a, b, apart: [...seen.values()].find(one => one !== a) ?? a }
     seen.set(place, b)

@@ -11,7 +11,7 @@ import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
 import type { Piece } from '../../shared/replication/apply/pieces.ts'
 import type { Target } from '../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
-import { LIFE, nameOf } from './journal.ts'
+import { nameOf, TREE_ID } from './journal.ts'
 
 interface Sums {
   mark: string
@@ -23,7 +23,7 @@ interface Sums {
  * @param fetched items that stand there at the beginning, and are summed
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
-  const items = new Map([...fetched].map(([place, item]) => [place, placed(item, LIFE)]))
+  const items = new Map([...fetched].map(([place, item]) => [place, placed(item, TREE_ID)]))
   const buckets = new Map<string, Sums>(
     summed(items, 0).map(({ bucket, sums }) => [bucketText(bucket), { mark: '', sums: new Map(sums) }]),
   )
@@ -80,7 +80,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
 
 const summed = (items: ReadonlyMap<string, StoredItem>, now: number): Delta[] =>
   deltasOf(
-    LIFE,
+    TREE_ID,
     [...items.values()].map(item => ({ ...item, prev: null, next: leafIn(item) })),
     now,
   )

@@ -36,7 +36,7 @@ const collect = runInNewContext('gc') as () => void
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
 /** Tables with so many items, and what changes them behind the journal's back. */
-interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'life'> {
+interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'treeId'> {
   /** epoch seconds: when the items were made */
   now: number
   overwrite(index: number, change: (item: StoredItem) => StoredItem): Promise<void>
@@ -45,15 +45,15 @@ interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'life'> {
 }
 
 async function inMemory(count: number): Promise<Grown> {
-  const life = 'life'
+  const treeId = 'life'
   const clock = { ms: Date.now() }
   const now = Math.floor(clock.ms / 1000)
-  const { journal, overwrite, raise } = await grownJournal(life, count, now)
+  const { journal, overwrite, raise } = await grownJournal(treeId, count, now)
   const sleep = async (ms: number) => {
     clock.ms += ms
   }
   return {
-    ...{ journal, life, now, clock: { now: () => clock.ms, sleep } },
+    ...{ journal, treeId, now, clock: { now: () => clock.ms, sleep } },
     overwrite: async (index, change) => overwrite(index, change),
     raise: async bucket => raise(bucket),
   }
@@ -72,9 +72,9 @@ async function inEngine(count: number): Promise<Grown> {
     }
   }
   return {
-    ...{ journal: at.journal, life: at.life, now, clock: at.clock },
+    ...{ journal: at.journal, treeId: at.treeId, now, clock: at.clock },
     overwrite: async (index, change) => {
-      const item = grownItem(index, at.life, now)
+      const item = grownItem(index, at.treeId, now)
       const { kind, pk, sk, rev } = item
       await written({ item: { kind, pk, sk }, put: change(item), if: { rev } })
     },
@@ -83,7 +83,7 @@ async function inEngine(count: number): Promise<Grown> {
 }
 
 /** Everything that is wrong with a tree, and what the check held at most, megabytes. */
-async function checked({ life, ...at }: Grown) {
+async function checked({ treeId, ...at }: Grown) {
   collect()
   const before = process.memoryUsage().heapUsed
   const began = performance.now()
@@ -94,7 +94,7 @@ async function checked({ life, ...at }: Grown) {
     collect()
     most = Math.max(most, process.memoryUsage().heapUsed - before)
   }
-  const view = await viewTree(at, life)
+  const view = await viewTree(at, treeId)
   const faults = await lastingFaultsOf(view, async () => {
     calls += 1
     if (calls % 100 === 0) look()
@@ -135,16 +135,16 @@ const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 const nameOf = (level: string, pk: string, sk = '') => `${level} ${pk.replace(/^t#[^#]*#/, '')} ${sk}`
 
 /** Flips items, buckets, pages and roots at random places. @returns what a check should say of them */
-async function flip({ journal, life, now, overwrite, raise }: Grown, count: number): Promise<string[]> {
+async function flip({ journal, treeId, now, overwrite, raise }: Grown, count: number): Promise<string[]> {
   const expected: string[] = []
   for (const index of someOf(20, count)) {
     await overwrite(index, item => ({ ...item, data: { flipped: true } }))
-    const { kind, pk, sk } = grownItem(index, life, now)
-    const bucket = bucketOf(life, kind, pk, sk)
+    const { kind, pk, sk } = grownItem(index, treeId, now)
+    const bucket = bucketOf(treeId, kind, pk, sk)
     expected.push(nameOf('bucket', bucket.pk, bucket.sk))
   }
   for (const index of someOf(20, 65_536)) {
-    const bucket = { pk: pagePk(life, 'local', hex(index >> 8)), sk: hex(index & 255) }
+    const bucket = { pk: pagePk(treeId, 'local', hex(index >> 8)), sk: hex(index & 255) }
     await raise(bucket)
     expected.push(nameOf('bucket', bucket.pk, bucket.sk), nameOf('page', bucket.pk))
   }
@@ -155,10 +155,10 @@ async function flip({ journal, life, now, overwrite, raise }: Grown, count: numb
     expect((await journal.pageHashes(root)).get(page)?.hash).toBe('flipped')
   }
   for (const index of someOf(5, 256)) {
-    await flipHash(pagePk(life, 'replicated', 'root'), hex(index))
-    expected.push(nameOf('page', pagePk(life, 'replicated', hex(index))), 'root replicated')
+    await flipHash(pagePk(treeId, 'replicated', 'root'), hex(index))
+    expected.push(nameOf('page', pagePk(treeId, 'replicated', hex(index))), 'root replicated')
   }
-  await flipHash(rootsPk(life), 'whole')
+  await flipHash(rootsPk(treeId), 'whole')
   return [...expected, 'whole']
 }
 
@@ -174,7 +174,7 @@ describe.each([
     const found = faults.map(fault => {
       if (fault.level === 'whole') return 'whole'
       if (fault.level === 'root') return `root ${fault.of}`
-      const pk = pkOfPage(tables.life, fault)
+      const pk = pkOfPage(tables.treeId, fault)
       return fault.level === 'page' ? nameOf('page', pk) : nameOf('bucket', pk, hex(fault.subpage))
     })
     expect(found.sort()).toEqual([...new Set(expected)].sort())
@@ -225,8 +225,8 @@ test(
     const seen: number[] = []
     for (let run = 0; run < RUNS; run++) {
       const started = performance.now()
-      const { life = '' } = await set.at('east').record()
-      const view = await viewTree(ports, life)
+      const { treeId = '' } = await set.at('east').record()
+      const view = await viewTree(ports, treeId)
       expect(await lastingFaultsOf(view, () => set.clock.sleep(REST_MS)), `run ${run}`).toEqual([])
       seen.push(view.tally.seen)
       const took = ((performance.now() - started) / 1000).toFixed(1)

@@ -4,7 +4,7 @@ import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb
 import { expect, inject, test } from 'vitest'
 import { clientOf } from '../../infra/local/engine.ts'
 import { jobRun } from '../../shared/jobs/job.ts'
-import { leafInLife } from '../../shared/journal/tree.ts'
+import { leafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../../shared/replication/primary/enable.ts'
@@ -94,7 +94,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   }
   const clients = [latecomer(), ...Array.from({ length: 10 }, client)]
   const began = Date.now()
-  await finished(job => stampAll(run(), job), stamping(begun.life, began))
+  await finished(job => stampAll(run(), job), stamping(begun.treeId, began))
   const took = Date.now() - began
   ended = true
   await Promise.all(clients)
@@ -109,20 +109,20 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   )
 
   const items = await standing(journal)
-  expect(items.filter(item => !leafInLife(item, begun.life))).toEqual([])
+  expect(items.filter(item => !leafInTree(item, begun.treeId))).toEqual([])
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal)).toEqual([])
-  expect(await wrongSums(journal, begun.life)).toEqual([])
+  expect(await wrongSums(journal, begun.treeId)).toEqual([])
 
   const { since } = await endJournal(ports, (await record()).record)
-  await become(({ epoch: _epoch, life: _life, built: _built, ...before }) => ({
+  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...before }) => ({
     ...before,
     mode: 'disabled',
     since,
   }))
   const undone = Date.now()
-  await finished(job => unstampAll(run(), job), unstamping(since, begun.life, undone))
+  await finished(job => unstampAll(run(), job), unstamping(since, begun.treeId, undone))
   const back = Date.now() - undone
   print(
     `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,

@@ -1,14 +1,14 @@
 import type { Journal, Place } from '../../shared/journal/journal.ts'
-import { deltasOf, leafInLife } from '../../shared/journal/tree.ts'
+import { deltasOf, leafInTree } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 /**
  * Items as readers see them, and the sums of all buckets: as they are kept, and as they should be.
- * @param life name of the tree
+ * @param treeId name of the tree
  */
 export async function everythingIn(
   journal: Journal,
-  life: string,
+  treeId: string,
   nowMs: number,
 ): Promise<{ items: string[]; kept: string[]; right: string[] }> {
   const items: StoredItem[] = []
@@ -20,8 +20,8 @@ export async function everythingIn(
   }
   const now = Math.floor(nowMs / 1000)
   const deltas = deltasOf(
-    life,
-    items.map(item => ({ ...item, prev: null, next: leafInLife(item, life) })),
+    treeId,
+    items.map(item => ({ ...item, prev: null, next: leafInTree(item, treeId) })),
     now,
   )
   const right = deltas.map(({ bucket, sums }) => textOf(bucket, sums)).sort()

@@ -34,17 +34,17 @@ function newBuckets() {
  * The tables of a primary of so many items, which are made as they are read: what is held of them is sums, hashes and
  * the number of each one's bucket. Everything that a check asks is answered at once.
  */
-export async function grownJournal(life: string, count: number, now: number) {
+export async function grownJournal(treeId: string, count: number, now: number) {
   const head = firstHead('000001.000000000000', 1)
   const changed = new Map<number, StoredItem>()
-  const itemAt = (index: number): StoredItem => changed.get(index) ?? grownItem(index, life, now)
+  const itemAt = (index: number): StoredItem => changed.get(index) ?? grownItem(index, treeId, now)
   const { pages, add } = newBuckets()
   const hashes = new Map<string, Map<string, StoredPage>>()
   const numbers = new Map<string, number>()
   const inBucket = new Int32Array(count)
   for (let index = 0; index < count; index++) {
     const item = itemAt(index)
-    for (const { bucket, sums } of deltasOf(life, [{ ...item, prev: null, next: leafIn(item) }], now)) {
+    for (const { bucket, sums } of deltasOf(treeId, [{ ...item, prev: null, next: leafIn(item) }], now)) {
       add(bucket, sums)
       const name = bucketText(bucket)
       const number = numbers.get(name) ?? numbers.size
@@ -78,7 +78,7 @@ export async function grownJournal(life: string, count: number, now: number) {
     },
   }
   const whole = journal as Journal
-  await refreshTree({ journal: whole, life, head, now })
+  await refreshTree({ journal: whole, treeId, head, now })
   return {
     journal: whole,
     /** changes an item behind the journal's back */

@@ -21,7 +21,7 @@ const TOGETHER = 25
 const WRITERS = 16
 
 /** The item of a number: half of them expire, in one of eight generations. */
-export function grownItem(index: number, life: string, now: number): StoredItem {
+export function grownItem(index: number, treeId: string, now: number): StoredItem {
   const dies = index % 2 === 0
   const expires = dies ? now + (1 + (index % 8) * 4) * DAY : undefined
   const gen = generationOf(expires, now)
@@ -35,7 +35,7 @@ export function grownItem(index: number, life: string, now: number): StoredItem 
     ...(expires === undefined ? {} : { expires }),
     ...(gen === null ? {} : { ttl: ttlOf(gen) }),
   }
-  return placed({ ...item, leaf: leafOf(item) }, life)
+  return placed({ ...item, leaf: leafOf(item) }, treeId)
 }
 
 /** Makes a primary of so many items, as a journal would have left them, without writing each of its cells. */
@@ -59,11 +59,11 @@ export async function grown(at: Member, count: number): Promise<void> {
   const AT_ONCE = 10_000
   for (let from = 0; from < count; from += AT_ONCE) {
     const items = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) =>
-      grownItem(from + index, at.life, now),
+      grownItem(from + index, at.treeId, now),
     )
     await write(at.tables.data, items)
     const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
-    for (const { bucket, sums } of deltasOf(at.life, changes, now)) {
+    for (const { bucket, sums } of deltasOf(at.treeId, changes, now)) {
       const name = bucketText(bucket)
       const { parts } = buckets.get(name) ?? { parts: new Map<string, bigint>() }
       for (const [attribute, part] of sumAttributes(sums))
@@ -79,5 +79,5 @@ export async function grown(at: Member, count: number): Promise<void> {
   client.destroy()
   await asPrimary(at)
   const head = await at.journal.head()
-  if (head) await refreshTree({ journal: at.journal, life: at.life, head, now })
+  if (head) await refreshTree({ journal: at.journal, treeId: at.treeId, head, now })
 }

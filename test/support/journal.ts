@@ -3,17 +3,17 @@ import type { Head } from '../../shared/journal/head.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { epochName } from '../../shared/journal/position.ts'
 import { moves } from '../../shared/journal/transitions.ts'
-import { bucketText, deltasOf, leafIn, leafInLife, leafOf, live } from '../../shared/journal/tree.ts'
+import { bucketText, deltasOf, leafIn, leafInTree, leafOf, live } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
 /** Begins a journal of its own in the tables of a host, and gives the cluster record's part of it. */
-export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; life: string }> {
+export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
   const epoch = epochName(1, fresh('0000'))
   const old = await journal.head()
   if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
   await journal.moveHead(moves.begin(await journal.head(), epoch))
-  return { mode: 'primary', epoch, life: fresh() }
+  return { mode: 'primary', epoch, treeId: fresh() }
 }
 
 /** Everything in the table `data`, as it stands. */
@@ -65,20 +65,20 @@ const NOTHING = '0,0,0'
 /** Buckets of a tree whose sums are not those of the items in them, and items whose leaf is not that of their content. */
 export async function wrongSums(
   journal: Journal,
-  life: string,
+  treeId: string,
   now = Math.floor(Date.now() / 1000),
 ): Promise<string[]> {
-  const items = (await standing(journal)).filter(item => leafInLife(item, life))
+  const items = (await standing(journal)).filter(item => leafInTree(item, treeId))
   const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
   const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
   const wanted = new Map(
-    deltasOf(life, changes, now)
+    deltasOf(treeId, changes, now)
       .map(({ bucket, sums }) => [bucketText(bucket), live(sums, now).join()] as const)
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
-  const touched = (await replayed(journal)).cells.flatMap(cell => deltasOf(life, cell?.body ?? [], now))
-  for (const pk of new Set([...touched, ...deltasOf(life, changes, now)].map(({ bucket }) => bucket.pk)))
+  const touched = (await replayed(journal)).cells.flatMap(cell => deltasOf(treeId, cell?.body ?? [], now))
+  for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
     for (const [sk, { sums }] of await journal.page(pk)) {
       const sum = live(sums, now).join()
       if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)

@@ -14,7 +14,7 @@ import type { Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
 import { common, epochName, markText, posText } from '../../shared/journal/position.ts'
 import { moves } from '../../shared/journal/transitions.ts'
-import { deltasOf, leafIn, leafInLife, leafOf, placed } from '../../shared/journal/tree.ts'
+import { deltasOf, leafIn, leafInTree, leafOf, placed } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
 import { tree } from '../../shared/link/serve/reading.ts'
@@ -48,7 +48,7 @@ export type Member = Awaited<ReturnType<typeof member>>
 
 export async function member(clock = { ms: Date.now() }) {
   const { tables, connect } = isReal ? await engineTables() : memoryTables()
-  const [id, life] = [randomUUID(), randomUUID().slice(0, 8)]
+  const [id, treeId] = [randomUUID(), randomUUID().slice(0, 8)]
   const around = {
     tables,
     clock: {
@@ -74,7 +74,7 @@ export async function member(clock = { ms: Date.now() }) {
     cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
     genesis: kmsGenesis({ keyArn: 'own', entropy, kms }),
   }
-  return { id, life, journal, store, turn: clock, as, ...around, ...keys }
+  return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
 
 /** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
@@ -215,17 +215,17 @@ function written(
     .filter(({ doing: [, value], mine }) => value !== null || mine)
   const body = pairs.map(({ doing: [place, value, expires], mine }): CellChange => {
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
-    return { ...place, prev: mine ? leafInLife(mine, at.life) : null, next: item && leafIn(item), item }
+    return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
   })
   const mark = markText(position.hold, pos)
   const elements: Element[] = [
     ...pairs.map(({ mine }, index) => {
       const { kind, pk, sk, item } = body[index] as CellChange
-      const put = item && placed(item, at.life)
+      const put = item && placed(item, at.treeId)
       return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
     }),
     { cell: { ...position, id: randomUUID(), at: at.turn.ms, body } },
-    ...deltasOf(at.life, body, now).map(delta => ({ ...delta, mark })),
+    ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }
 }
@@ -269,7 +269,7 @@ export function linkTo(at: Member): SourceLink {
   return {
     activate: never,
     keyring: never,
-    tree: request => tree(at.journal, request, at.life, at.turn.ms),
+    tree: request => tree(at.journal, request, at.treeId, at.turn.ms),
     handover: async ({ epoch }) => {
       const end = await endEpoch(at, { epoch }, 'the heir')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
@@ -322,7 +322,7 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     own: { journal, store, clock, entropy, log: silent, audit: { write: async () => undefined } },
     cluster: at.as,
     link,
-    life: at.life,
+    treeId: at.treeId,
     linkName: '',
     hasTime: () => true,
     hold: async needs => needs,
@@ -338,5 +338,5 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
 const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
 
 /** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
-export const everythingOf = ({ journal, life, turn }: Pick<Member, 'journal' | 'life' | 'turn'>) =>
-  everythingIn(journal, life, turn.ms)
+export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>
+  everythingIn(journal, treeId, turn.ms)

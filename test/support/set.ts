@@ -82,8 +82,8 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     drop: () => ground.drop(members.map(({ tables }) => tables)),
     /** what a cluster has: items, sums as they are kept, and as they should be */
     everything: async (name: string) => {
-      const { life = '' } = await at(name).record()
-      return everythingIn(at(name).ports.journal, life, clock.now())
+      const { treeId = '' } = await at(name).record()
+      return everythingIn(at(name).ports.journal, treeId, clock.now())
     },
   }
 }

@@ -42,9 +42,10 @@ const LATE_PASSES = 3
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
-  const { life, built } = cluster?.data ?? {}
-  if (life === undefined || !built || reindex?.data.life !== life || reindex.data.late >= LATE_PASSES) return
-  await background.start({ ...stamping(life, 0) })
+  const { treeId, built } = cluster?.data ?? {}
+  if (treeId === undefined || !built || reindex?.data.treeId !== treeId || reindex.data.late >= LATE_PASSES)
+    return
+  await background.start({ ...stamping(treeId, 0) })
 }
 
 /** Does one after the other, whatever goes wrong with an earlier one. @throws when something did */

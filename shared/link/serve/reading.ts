@@ -125,22 +125,22 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
  * `root`: hashes of all pages of both subtrees as they are noted, in order. `page`: what each of its buckets amounts
  * to, in order; empty where it holds nothing. `bucket`: its items, each as a `BucketLine`, as far as the index of this
  * cluster knows them by now.
- * @param life names this cluster's tree
+ * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */
 export async function tree(
   journal: Pick<Journal, 'page' | 'pageHashes' | 'itemsOf'>,
   { level, page }: TreeRequest,
-  life: string,
+  treeId: string,
   now: number,
 ): Promise<TreeAnswer> {
   if (level === 'root') {
-    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${life}#${side}`)))
+    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${treeId}#${side}`)))
     return { hashes: both.flat() }
   }
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
   if (name === undefined || (sub === undefined) !== (level === 'page')) throw noSuchPage()
-  const pk = `t#${life}#${name}`
+  const pk = `t#${treeId}#${name}`
   if (sub !== undefined) return { hashes: (await journal.itemsOf({ pk, sk: sub }, [])).map(bucketLine) }
   const buckets = await journal.page(pk)
   const sums = pageNames.map(sk => amountOf(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))

@@ -158,7 +158,7 @@ async function answerSecondary(
       )
     case 'Tree': {
       const question = questionIn('Tree', body)
-      return forms.Tree.answer.write(await tree(journal, question, call.record.life ?? call.set, call.now))
+      return forms.Tree.answer.write(await tree(journal, question, call.record.treeId ?? call.set, call.now))
     }
     case 'Handover':
       return forms.Handover.answer.write(await handover(ports, call, head))

@@ -30,7 +30,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
   const { ports, connect, deadline } = run
   const { record, operation } = await standing(run, id)
   if (operation.data.status !== 'running') return DONE
-  if (record.data.life !== id) throw setLeft()
+  if (record.data.treeId !== id) throw setLeft()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
   while (follower.hasTime()) {
@@ -75,7 +75,7 @@ export const abandon: OperationEnd = async (run, id, fault) => {
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
-  const wiped = record.data.life === id
+  const wiped = record.data.treeId === id
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
   const failed = toStep(stand, run.ports.clock.now(), { status, activation, fault })

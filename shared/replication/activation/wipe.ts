@@ -42,7 +42,7 @@ export async function close(run: OperationRun, id: string): Promise<StepResult> 
   return commitStep(run, [replace(record, record, closed), toStep(stand, now, next)], stand)
 }
 
-const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.life === id
+const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
 
 const notOurs = (): never => {
   throw roleTaken()
@@ -56,9 +56,9 @@ const notOurs = (): never => {
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await standing(run, id)
   const { data: record } = stand.record
-  if (record.mode === 'secondary' && record.life === id) return DONE
+  if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
-  if (record.life !== id) return takeKeys(run, stand, id)
+  if (record.treeId !== id) return takeKeys(run, stand, id)
   // read before the record: once that says something else, this head is no longer the one to be replaced
   const head = await run.ports.journal.head()
   const again = await standing(run, id)
@@ -92,11 +92,11 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   await seeAdmitted(run, before, link)
   // asking takes seconds, and nothing is committed by a record that is old
   const stand = await standing(run, id)
-  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.life === id) return AGAIN
+  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
     ...linkedBy(link, id, stand.operation.data.activation),
-    life: id,
+    treeId: id,
     home: ports.deployment.home,
   }
   await auditEvent(run, 'activated', id, { ...stand.record.data, ...changed })
@@ -164,12 +164,12 @@ const isEmpty = ({ mode, line, dirty, link }: Head, id: string): boolean =>
 const SEGMENTS = 4
 
 /** @returns whether nothing is left that is not of this tree */
-async function deleteOthers({ ports, deadline }: OperationRun, life: string): Promise<boolean> {
+async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
     for (let from: ScanPage['next']; ; ) {
       const page = await ports.journal.scan({ index, of: SEGMENTS, from })
-      const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${life}#`) !== true)
-      await ports.journal.wipe(others, life)
+      const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${treeId}#`) !== true)
+      await ports.journal.wipe(others, treeId)
       if (!page.next) break
       if (ports.clock.now() >= deadline) return false
       from = page.next

@@ -2,15 +2,15 @@ import type { CellChange } from '../../journal/cell.ts'
 import { ttlOf } from '../../journal/generation.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import { markText } from '../../journal/position.ts'
-import { type Delta, deltasOf, type LeafChange, leafInLife, placed } from '../../journal/tree.ts'
+import { type Delta, deltasOf, type LeafChange, leafInTree, placed } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import type { DatedChange, Piece } from './pieces.ts'
 
 /** What the applier knows of its own cluster while it applies a window. */
 export interface Setting {
-  /** names the own tree */
-  readonly life: string
+  /** id of the own tree */
+  readonly treeId: string
   /** of the head: the first part of all marks */
   readonly hold: number
   /** end of the replay after a sync: up to there items may be ahead of the cells */
@@ -53,7 +53,7 @@ const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 /** What a piece does where everything is as its cell says: nothing has to be read for it. */
 export function asWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
-    step(change, setting.life, change.prev ? { leaf: change.prev.leaf } : 'absent'),
+    step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
   return steps(piece, setting, items, piece.changes)
 }
@@ -74,14 +74,14 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const items = seen.map(one =>
     stays(one)
       ? { key: placeOf(one.change), if: asFound(one.own) }
-      : step(one.change, setting.life, asFound(one.own)),
+      : step(one.change, setting.treeId, asFound(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
     .map(
       ({ change, own }): LeafChange => ({
         ...placeOf(change),
-        prev: own ? leafInLife(own, setting.life) : null,
+        prev: own ? leafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
     )
@@ -108,18 +108,18 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
 
 const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: CellChange, life: string, found: If): ItemStep => ({
+const step = (change: CellChange, treeId: string, found: If): ItemStep => ({
   key: placeOf(change),
-  put: change.item && placed(change.item, life),
+  put: change.item && placed(change.item, treeId),
   if: found,
 })
 
 function steps(
   { bucket, pos }: Piece,
-  { life, hold, now }: Setting,
+  { treeId, hold, now }: Setting,
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
-  const [delta = { bucket, sums: new Map() }] = deltasOf(life, leaves, now)
+  const [delta = { bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
   return { items, bucket: delta, mark: markText(hold, pos) }
 }

@@ -28,13 +28,13 @@ export type Component = readonly Piece[]
  * Takes the cells of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
  * key has one bucket for ever, and whatever shares a key shares that.
  *
- * @param life names the own tree
+ * @param treeId id of the own tree
  * @param cells in the order of their positions
  */
-export function componentsOf(life: string, cells: readonly Cell[]): Component[] {
+export function componentsOf(treeId: string, cells: readonly Cell[]): Component[] {
   const components = new Map<string, Piece[]>()
   for (const cell of cells)
-    for (const piece of piecesOf(life, cell)) {
+    for (const piece of piecesOf(treeId, cell)) {
       const place = bucketText(piece.bucket)
       const component = components.get(place) ?? []
       components.set(place, component)
@@ -43,14 +43,14 @@ export function componentsOf(life: string, cells: readonly Cell[]): Component[] 
   return [...components.values()]
 }
 
-function piecesOf(life: string, cell: Cell): Piece[] {
+function piecesOf(treeId: string, cell: Cell): Piece[] {
   const { seq, at } = cell
   const pos = posText(cell)
-  const byBucket = Map.groupBy(cell.body, ({ kind, pk, sk }) => bucketText(bucketOf(life, kind, pk, sk)))
+  const byBucket = Map.groupBy(cell.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
   return [...byBucket.values()].flatMap(changes => {
     const [first] = changes
     if (!first) return []
-    const bucket = bucketOf(life, first.kind, first.pk, first.sk)
+    const bucket = bucketOf(treeId, first.kind, first.pk, first.sk)
     const bytes = changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
     return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })), bytes }]
   })

@@ -19,20 +19,20 @@ export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
   Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
 
 /** What the tree should hold of an item, by its content; undefined where it has no place in this tree. */
-export function leafByContent(item: StoredItem, life: string): Leaf | undefined {
+export function leafByContent(item: StoredItem, treeId: string): Leaf | undefined {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
-  const place = bucketText(bucketOf(life, item.kind, item.pk, item.sk))
+  const place = bucketText(bucketOf(treeId, item.kind, item.pk, item.sk))
   if (item.leaf === undefined || item.bucket !== place || !Number.isInteger(gen ?? 0)) return undefined
   return { leaf: leafOf(item), gen }
 }
 
 /** Whether what an item says of its place in the tree is not so: whoever changes it next would make sums wrong. */
-export const isMisplaced = (item: StoredItem, life: string): boolean =>
-  leafByContent(item, life)?.leaf !== item.leaf || item.leaf === undefined
+export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
+  leafByContent(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
 
 /** A bucket and its items, read while its mark and its sums stayed the same. */
 export interface BucketFacts {
-  readonly life: string
+  readonly treeId: string
   readonly bucket: Bucket
   readonly stored: StoredBucket | undefined
   /** others may be among them */
@@ -50,17 +50,17 @@ export interface BucketVerdict {
 }
 
 /** Judges a bucket by the content of its items: what their attribute `leaf` says does not count. */
-export function judgeBucket({ life, bucket, stored, items, now }: BucketFacts): BucketVerdict {
+export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts): BucketVerdict {
   const name = bucketText(bucket)
   const own = items.filter(
-    one => isOfTree(one) && bucketText(bucketOf(life, one.kind, one.pk, one.sk)) === name,
+    one => isOfTree(one) && bucketText(bucketOf(treeId, one.kind, one.pk, one.sk)) === name,
   )
   const changes = own.map(({ kind, pk, sk, ...rest }) => {
-    const next = leafByContent({ kind, pk, sk, ...rest }, life) ?? null
+    const next = leafByContent({ kind, pk, sk, ...rest }, treeId) ?? null
     return { kind, pk, sk, prev: null, next }
   })
-  const sums = liveSums(deltasOf(life, changes, now)[0]?.sums ?? new Map(), now)
-  const misplaced = own.filter(item => isMisplaced(item, life))
+  const sums = liveSums(deltasOf(treeId, changes, now)[0]?.sums ?? new Map(), now)
+  const misplaced = own.filter(item => isMisplaced(item, treeId))
   const names = misplaced.map(({ pk, sk, rev }) => JSON.stringify([pk, sk, rev])).sort()
   const difference = [...differing(sums, liveSums(stored?.sums ?? new Map(), now)), ...names].join()
   return { difference, sums, misplaced }

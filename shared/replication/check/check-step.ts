@@ -14,7 +14,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
   if (!stand) return DONE
   const { ports } = run
   const { view, faults } = await passing(async () => {
-    const view = await viewTree(ports, stand.life)
+    const view = await viewTree(ports, stand.treeId)
     return { view, faults: await lastingFaultsOf(view, async () => inTime(run)) }
   })
   const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
@@ -27,7 +27,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
       reason: 'POST sys/replication/reindex makes it anew',
     })
   const check: Partial<TreeCheck> = {
-    ...{ life: stand.life, operation: id, findings, corrupted },
+    ...{ treeId: stand.treeId, operation: id, findings, corrupted },
     checkedAt: ports.clock.now(),
   }
   return endTreeWork(run, id, { check })

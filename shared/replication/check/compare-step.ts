@@ -29,15 +29,15 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
 }
 
 /** What a check found before is not so any more. */
-async function repaired({ ports }: OperationRun, { life }: TreeStand) {
+async function repaired({ ports }: OperationRun, { treeId }: TreeStand) {
   const [check] = await ports.store.read([key('tree-check')])
-  return check?.data.life === life ? { corrupted: false, findings: undefined } : {}
+  return check?.data.treeId === treeId ? { corrupted: false, findings: undefined } : {}
 }
 
 async function fetchDifferences(
   run: OperationRun,
   id: string,
-  { life, cluster }: TreeStand,
+  { treeId, cluster }: TreeStand,
 ): Promise<TreeReindex['differences']> {
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
@@ -45,7 +45,7 @@ async function fetchDifferences(
   if (!link) throw nothingToCompare()
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => inTime(run)
-  const beside = { journal: ports.journal, clock: ports.clock, life, now, link, progress }
+  const beside = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
   // what is written from now on has to come here before it can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await differencesTo(beside).catch((cause: unknown) => {

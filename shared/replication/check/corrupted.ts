@@ -9,9 +9,9 @@ import { divergingOf, isGivenUp } from '../secondary/diverging.ts'
  * @param diverging the same; absent: all was brought in line
  */
 export const isTreeCorrupted = (
-  { life, mode, link }: Pick<ClusterRecord, 'life' | 'mode' | 'link'>,
+  { treeId, mode, link }: Pick<ClusterRecord, 'treeId' | 'mode' | 'link'>,
   check: Pick<Item<'tree-check'>, 'data'> | undefined,
   diverging: Pick<Item<'diverging'>, 'data'> | undefined,
 ): boolean =>
-  (check !== undefined && check.data.life === life && check.data.corrupted) ||
-  (mode === 'secondary' && divergingOf(diverging, { life, link: link?.name }).some(isGivenUp))
+  (check !== undefined && check.data.treeId === treeId && check.data.corrupted) ||
+  (mode === 'secondary' && divergingOf(diverging, { treeId, link: link?.name }).some(isGivenUp))

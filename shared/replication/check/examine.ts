@@ -46,7 +46,7 @@ export async function suspectsOf(
   await lookAgain(view)
   let done = 0
   const found = await inParallel(allPages, async place => {
-    const buckets = await view.journal.page(pkOfPage(view.life, place))
+    const buckets = await view.journal.page(pkOfPage(view.treeId, place))
     const subpages = suspectsIn(view.tally, place, buckets)
     const own = (await pageFault(view, place, buckets)) === '' ? [] : [{ level: 'page' as const, ...place }]
     done += 1
@@ -66,7 +66,7 @@ export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): P
     async fault => {
       if (fault.level === 'bucket') return (await readBucket(view, fault, fault.subpage))?.verdict.difference
       if (fault.level !== 'page') return rootFault(view, fault)
-      return pageFault(view, fault, await view.journal.page(pkOfPage(view.life, fault)))
+      return pageFault(view, fault, await view.journal.page(pkOfPage(view.treeId, fault)))
     },
     () => lookAgain(view),
   )
@@ -84,18 +84,18 @@ const LOOKS = 5
 
 /** A bucket with its items, while nobody changed it; undefined where somebody always does. */
 export async function readBucket(
-  { journal, life, now, tally, tail }: TreeView,
+  { journal, treeId, now, tally, tail }: TreeView,
   place: PagePlace,
   subpage: number,
 ): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
-  const bucket = bucketAt(life, place, subpage)
+  const bucket = bucketAt(treeId, place, subpage)
   const also = [...misplacedIn(tally, place, subpage), ...tail.keys(bucket)]
   let [before] = await journal.buckets([bucket])
   for (let looks = 0; looks < LOOKS; looks++) {
     const items: StoredItem[] = await journal.itemsOf(bucket, also)
     const [stored] = await journal.buckets([bucket])
     if (isSame(before, stored)) {
-      const facts = { life, bucket, stored, items, now }
+      const facts = { treeId, bucket, stored, items, now }
       return { facts, verdict: judgeBucket(facts) }
     }
     before = stored
@@ -115,7 +115,7 @@ const textOf = (bucket: StoredBucket | undefined): string =>
 
 /** What is wrong with the hash of a page, as it follows from its buckets. */
 async function pageFault(
-  { hashes, life, now, tail }: TreeView,
+  { hashes, treeId, now, tail }: TreeView,
   place: PagePlace,
   buckets: ReadonlyMap<string, StoredBucket>,
 ): Promise<string | undefined> {
@@ -124,7 +124,7 @@ async function pageFault(
   if (!root || !stored) return 'none'
   if (stored.gen !== lastEnded(now)) return undefined
   const at = positionOf(stored.asOf > root.asOf ? stored.asOf : root.asOf)
-  const hash = await hashOfPageAt(pkOfPage(life, place), buckets, { tail, at, now })
+  const hash = await hashOfPageAt(pkOfPage(treeId, place), buckets, { tail, at, now })
   if (hash === undefined) return undefined
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }

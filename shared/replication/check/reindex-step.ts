@@ -19,7 +19,7 @@ export async function buildTree(run: OperationRun, id: string): Promise<StepResu
   if (!stand) return DONE
   const note = reindexNotes(run, id)
   return passing(async () => {
-    const view = await viewTree(run.ports, stand.life)
+    const view = await viewTree(run.ports, stand.treeId)
     await note({ stage: 'scanning' }, true)
     await countAll(view, () => note({}))
     const total = allPages.length
@@ -67,12 +67,12 @@ const ROUNDS = 3
 async function repairHashes(
   view: TreeView,
   faults: readonly TreeFault[],
-  { life, operation }: Pick<TreeStand, 'life' | 'operation'>,
+  { treeId, operation }: Pick<TreeStand, 'treeId' | 'operation'>,
 ): Promise<void> {
   const { force = false, skipFlush = false } = operation.data.reindex ?? {}
-  if (skipFlush) return forgetHashes(view.journal, life)
+  if (skipFlush) return forgetHashes(view.journal, treeId)
   const touched = faults.filter(fault => fault.level === 'bucket' || fault.level === 'page')
-  const pks = new Set(touched.map(fault => pkOfPage(life, fault)))
+  const pks = new Set(touched.map(fault => pkOfPage(treeId, fault)))
   if (!force && faults.length === 0) return
   const anew: Pages = force ? 'all' : pks
   const again: TreeFault[] = [

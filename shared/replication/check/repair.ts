@@ -17,13 +17,13 @@ const PACE_MS = 100
 const MOST = 90
 
 /** An item with the place in the tree that belongs to its content. */
-export function settledItem(item: StoredItem, life: string, now: number): StoredItem {
+export function settledItem(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
-  const known = leafByContent(item, life)
+  const known = leafByContent(item, treeId)
   const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
   const { ttl: _ttl, ...rest } = item
   const whole = gen === null ? rest : { ...rest, ttl: ttlOf(gen) }
-  return placed({ ...whole, leaf: leafOf(whole) }, life)
+  return placed({ ...whole, leaf: leafOf(whole) }, treeId)
 }
 
 /**
@@ -59,9 +59,9 @@ export async function repairBucket(
 
 /** What puts a bucket right, with the items in it that say something wrong of their place. */
 function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
-  const { life, bucket, stored, items, now } = facts
+  const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)
-  const settled = new Map(some.map(item => [item, settledItem(item, life, now)]))
+  const settled = new Map(some.map(item => [item, settledItem(item, treeId, now)]))
   const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
   return [
     ...[...settled].map(([item, put]): Element => {

@@ -18,7 +18,7 @@ const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
  * ten thousand do.
  */
 export interface Tally {
-  readonly life: string
+  readonly treeId: string
   /** epoch seconds: what had ended by then does not count */
   readonly now: number
   /** items gone through */
@@ -28,25 +28,25 @@ export interface Tally {
   readonly misplaced: Map<number, DataKey[]>
 }
 
-export const newTally = (life: string, now: number): Tally => ({
-  ...{ life, now, seen: 0 },
+export const newTally = (treeId: string, now: number): Tally => ({
+  ...{ treeId, now, seen: 0 },
   sums: new Array<bigint | undefined>(SUBTREES.length * PAGES * SUBPAGES),
   misplaced: new Map(),
 })
 
 /** Takes an item in by its content. */
 export function countIn(tally: Tally, item: StoredItem): void {
-  const { life, now, sums, misplaced } = tally
+  const { treeId, now, sums, misplaced } = tally
   tally.seen += 1
   if (!isOfTree(item)) return
-  const bucket = bucketOf(life, item.kind, item.pk, item.sk)
+  const bucket = bucketOf(treeId, item.kind, item.pk, item.sk)
   const of = bucket.pk.at(-4) === 'r' ? ('replicated' as const) : ('local' as const)
   const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
   const number = numberOf(place, Number.parseInt(bucket.sk, 16))
-  const leaf = leafByContent(item, life)
+  const leaf = leafByContent(item, treeId)
   if (leaf && (leaf.gen === null || !ended(leaf.gen, now)))
     sums[number] = (sums[number] ?? 0n) + weighed(slotWeight(leaf.gen), limbsOf(leaf.leaf))
-  if (isMisplaced(item, life))
+  if (isMisplaced(item, treeId))
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
 

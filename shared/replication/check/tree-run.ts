@@ -21,17 +21,17 @@ const TRIES = 5
 
 /** An operation over the tree of this cluster, while it runs. */
 export interface TreeStand extends OperationStand {
-  life: string
+  treeId: string
 }
 
 /** @returns nothing where the operation has ended. @throws OperationFailed where there is no tree any more */
 export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
   const stand = await standing(run, id)
   if (stand.operation.data.status !== 'running') return undefined
-  const { life, mode, built } = stand.record.data
-  if (life === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
+  const { treeId, mode, built } = stand.record.data
+  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
   if (built === false) throw treeUnbuilt()
-  return { ...stand, life }
+  return { ...stand, treeId }
 }
 
 /** What may pass fails the operation as `busy`: its caller comes back. */

@@ -13,7 +13,7 @@ import { newTally, type Tally } from './tally.ts'
 export interface TreeView {
   readonly journal: Journal
   readonly clock: Ports['clock']
-  readonly life: string
+  readonly treeId: string
   /** as it was at the beginning */
   readonly head: Head
   /** epoch seconds: generations that had ended by then do not count */
@@ -44,35 +44,35 @@ const BEHIND = 20_000
  */
 export async function viewTree(
   { journal, clock }: Pick<TreeView, 'journal' | 'clock'>,
-  life: string,
+  treeId: string,
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
   if (!head || head.mode === 'syncing' || head.until > 0) throw treeFills()
   const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.done
   const known = async (): Promise<number> => {
-    const roots = await journal.pageHashes(rootsPk(life))
+    const roots = await journal.pageHashes(rootsPk(treeId))
     return Math.min(...SUBTREES.map(of => reached(roots.get(of), head, lastEnded(now))))
   }
   const oldest = Math.max(head.from, dense - BEHIND)
-  if ((await known()) < oldest) await refreshTree({ journal, life, head, now })
+  if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
   if (first < head.from) throw treeFills()
   const after = Math.max(head.from, Math.min(first, dense - BEFORE))
   const view = {
-    ...{ journal, clock, life, head, now, tally: newTally(life, now) },
-    tail: tailOf(journal, { life, line: head.line, after, now }),
+    ...{ journal, clock, treeId, head, now, tally: newTally(treeId, now) },
+    tail: tailOf(journal, { treeId, line: head.line, after, now }),
   }
   return { ...view, hashes: await readHashes(view) }
 }
 
 /** Hashes as they are noted now, read while the roots stayed the same. */
-async function readHashes({ journal, life }: Pick<TreeView, 'journal' | 'life'>): Promise<StoredHashes> {
-  const before = await journal.pageHashes(rootsPk(life))
+async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
+  const before = await journal.pageHashes(rootsPk(treeId))
   const [replicated, local] = await Promise.all(
-    SUBTREES.map(of => journal.pageHashes(pagePk(life, of, 'root'))),
+    SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root'))),
   )
-  const roots = await journal.pageHashes(rootsPk(life))
+  const roots = await journal.pageHashes(rootsPk(treeId))
   const pages = { replicated: replicated ?? new Map(), local: local ?? new Map() }
   const asOf = roots.get('replicated')?.asOf ?? ''
   const isSettled =

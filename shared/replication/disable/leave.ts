@@ -116,6 +116,6 @@ export const forget: OperationStep = async (run, id) => {
   const closed = await closedToOthers(run, stand)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(unstamping(since, segment?.data?.life, ports.clock.now()))
+  await ports.background.start(unstamping(since, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }

@@ -58,7 +58,7 @@ interface Counts {
 /** Head of the journal, and what does not stay in line, read with the request's first read. */
 export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('diverging')] as const,
-  ...lookEarly(ports, () => ({ life: undefined })),
+  ...lookEarly(ports, () => ({ treeId: undefined })),
 })
 
 /**
@@ -72,9 +72,9 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   const { head } = await journalSeen(call, undefined)
   const waits = waitsFor(record, head)
   const lost = await lostCells(call)
-  const { life, link } = record
+  const { treeId, link } = record
   const keys = divergingOf(call.fetched.get(key('diverging')), {
-    life,
+    treeId,
     link: link?.name,
   })
   const report = {

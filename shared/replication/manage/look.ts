@@ -24,7 +24,7 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
     ...[key('tree-check'), key('tree-reindex'), key('diverging')],
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
-  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { life: record.life })),
+  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
 })
 
 /** Where the operation stands that holds the record, or that was given up last. */
@@ -88,10 +88,10 @@ async function givenIn({ id }: ClusterRecord, { store }: Looking['ports']): Prom
  * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
  * primary whose head does not write is looked at once more before it is said.
  */
-async function journalOf(call: Looking, { mode, life }: ClusterRecord): Promise<JournalSeen> {
-  const seen = await journalSeen(call, life)
+async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalSeen> {
+  const seen = await journalSeen(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
-    ? call.ports.journalView.look(life)
+    ? call.ports.journalView.look(treeId)
     : seen
 }
 
@@ -119,22 +119,22 @@ async function operationFacts(
  * nothing and no operation runs: never otherwise.
  */
 async function activationErrorOf(
-  { mode, life, link, operation: runs }: ClusterRecord,
+  { mode, treeId, link, operation: runs }: ClusterRecord,
   { head }: JournalSeen,
   { store }: Looking['ports'],
 ): Promise<string | undefined> {
-  if (mode !== 'secondary' || life === undefined || link?.name !== life || runs !== undefined)
+  if (mode !== 'secondary' || treeId === undefined || link?.name !== treeId || runs !== undefined)
     return undefined
   if (head?.mode !== 'syncing' || head.line.length > 0) return undefined
-  const [operation] = await store.read([key('operation', life)])
+  const [operation] = await store.read([key('operation', treeId)])
   return operation?.data.fault?.text
 }
 
 /** What is said of the tree that the cluster has now. */
-const ofTree = <T extends { life: string }>(
+const ofTree = <T extends { treeId: string }>(
   item: { readonly data: T } | undefined,
-  { life }: ClusterRecord,
-): T | undefined => (item?.data.life === life ? item?.data : undefined)
+  { treeId }: ClusterRecord,
+): T | undefined => (item?.data.treeId === treeId ? item?.data : undefined)
 
 /**
  * @param told by the run that applies what a primary has; `reindex` by the job that builds the tree; `check` and `anew`
@@ -173,10 +173,10 @@ interface TreeTold {
 }
 
 const divergingIn = (
-  { mode, life, link }: ClusterRecord,
+  { mode, treeId, link }: ClusterRecord,
   found: { readonly data: Diverging } | undefined,
 ): readonly string[] =>
-  mode === 'secondary' ? divergingOf(found, { life, link: link?.name }).filter(isGivenUp).map(tagOf) : []
+  mode === 'secondary' ? divergingOf(found, { treeId, link: link?.name }).filter(isGivenUp).map(tagOf) : []
 
 const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
   if (!anew || anew.stage === 'done' || anew.stage === 'failed') return {}
@@ -234,7 +234,10 @@ const contactFacts = (
 }
 
 /** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */
-const buildingOf = ({ life }: ClusterRecord, reindex: Reindex | undefined): JournalFacts['building'] & {} =>
-  reindex && reindex.life === life
+const buildingOf = (
+  { treeId }: ClusterRecord,
+  reindex: Reindex | undefined,
+): JournalFacts['building'] & {} =>
+  reindex && reindex.treeId === treeId
     ? { stage: 'building', done: reindex.done, total: Math.max(reindex.total, reindex.done) }
     : { stage: 'scanning', done: 0, total: 0 }

@@ -32,17 +32,17 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })
   if (item.data.mode === 'primary') return readdressed(item, address)
-  const { epoch, life, head } = await beginJournal(ports, item.data)
+  const { epoch, treeId, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
-    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, life, built: false, generation: 0 },
+    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, treeId, built: false, generation: 0 },
     home: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),
   }
   await noteEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
-  await ports.background.start(stamping(life, now))
+  await ports.background.start(stamping(treeId, now))
   return { answer: nothing([BECOMING]) }
 }
 
@@ -98,7 +98,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
       replace(item, item, to),
       roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(unstamping(since, item.data.life, now)),
+    afterwards: () => ports.background.start(unstamping(since, item.data.treeId, now)),
   }
 }
 

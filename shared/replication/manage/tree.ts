@@ -23,11 +23,11 @@ const LOST_MS = 3_600_000
 const TRIES = 3
 
 /** Of whichever role, by whoever asks. @throws ApiError where there is no tree that is whole */
-function lifeOf(call: Pick<Call, 'cluster'>): string {
-  const { mode, life, built } = clusterOf(call).record
-  if (life === undefined || mode === 'disabled') throw noTree(mode)
+function treeIdOf(call: Pick<Call, 'cluster'>): string {
+  const { mode, treeId, built } = clusterOf(call).record
+  if (treeId === undefined || mode === 'disabled') throw noTree(mode)
   if (built === false) throw treeGrows()
-  return life
+  return treeId
 }
 
 /** POST sys/replication/dr/secondary/merkle-check */
@@ -42,34 +42,34 @@ export function checkSecondaryTree(call: Call): Promise<Outcome> {
  */
 export async function checkMerkleTree(call: Call): Promise<Outcome> {
   const { ports, now } = call
-  const life = lifeOf(call)
+  const treeId = treeIdOf(call)
   const before = call.fetched.get(key('tree-check'))
-  const kept = reportOf(before, life)
+  const kept = reportOf(before, treeId)
   if (kept && now - kept.at < FRESH_MS) return answer(data(kept.report))
-  const id = await joined(call, life, before)
+  const id = await joined(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
   if (status === 'failed') throw givenUp(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
-  const found = reportOf(after, life)
+  const found = reportOf(after, treeId)
   if (!found) throw treeGrows()
   return answer(data(found.report))
 }
 
-function reportOf(item: Item<'tree-check'> | undefined, life: string) {
-  const { checkedAt, findings, life: of } = item?.data ?? {}
-  if (of !== life || checkedAt === undefined || !findings) return undefined
+function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
+  const { checkedAt, findings, treeId: of } = item?.data ?? {}
+  if (of !== treeId || checkedAt === undefined || !findings) return undefined
   return { at: checkedAt, report: { merkle_corruption_report: corruptionReport(findings, checkedAt) } }
 }
 
 /** The check that runs, or a new one. */
-async function joined(call: Call, life: string, before: Item<'tree-check'> | undefined): Promise<string> {
+async function joined(call: Call, treeId: string, before: Item<'tree-check'> | undefined): Promise<string> {
   const { ports, now } = call
   let check = before
   for (let tries = 0; tries < TRIES; tries++) {
-    if (check?.data.life === life && (await isRunning(call, check.data))) return check.data.operation
-    const { checkedAt: _, ...old } = check?.data.life === life ? check.data : {}
+    if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return check.data.operation
+    const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {
-      const next: TreeCheck = { corrupted: false, ...old, life, operation, startedAt: now }
+      const next: TreeCheck = { corrupted: false, ...old, treeId, operation, startedAt: now }
       return replace(key('tree-check'), check, next)
     })
     if (begun) return begun
@@ -134,18 +134,18 @@ export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outc
 /** POST sys/replication/reindex: the tree is made anew from what stands in the tables, in the background. */
 export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
   const { given, now } = call
-  const life = lifeOf(call)
+  const treeId = treeIdOf(call)
   const { record } = clusterOf(call)
   const { diff = false, force = false, skip_flush: skipFlush = false } = given
   if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
   const before = call.fetched.get(key('tree-reindex'))
-  if (before?.data.life === life && (await isRunning(call, before.data))) throw reindexRuns()
+  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRuns()
   const begun = await begin(
     call,
     'reindex',
     operation => {
-      const { finishedAt } = before?.data.life === life ? before.data : {}
-      const next: TreeReindex = { life, operation, startedAt: now, stage: 'scanning', done: 0, total: 0 }
+      const { finishedAt } = before?.data.treeId === treeId ? before.data : {}
+      const next: TreeReindex = { treeId, operation, startedAt: now, stage: 'scanning', done: 0, total: 0 }
       return replace(key('tree-reindex'), before, finishedAt === undefined ? next : { ...next, finishedAt })
     },
     { reindex: { diff, force, skipFlush } },

@@ -8,7 +8,7 @@ import type { Ports } from '../../ports.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 
-const LIFE_BYTES = 6
+const TREE_ID_BYTES = 6
 
 /**
  * What begins a journal in an epoch of its own.
@@ -18,17 +18,17 @@ const LIFE_BYTES = 6
 export async function beginJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
   { id }: Pick<ClusterRecord, 'id'>,
-): Promise<{ epoch: string; life: string; head: Element }> {
+): Promise<{ epoch: string; treeId: string; head: Element }> {
   const old = await journal.head()
   const epoch = epochName((old?.n ?? 0) + 1, id)
-  const life = entropy.bytes(LIFE_BYTES).toString('hex')
-  return { epoch, life, head: { head: moves.begin(old, epoch) } }
+  const treeId = entropy.bytes(TREE_ID_BYTES).toString('hex')
+  return { epoch, treeId, head: { head: moves.begin(old, epoch) } }
 }
 
 /**
  * Ends this cluster's journal. May be repeated until the record says so.
  * @param epoch of the record
- * @returns `since`: what the record takes, together with the mode `disabled` and without epoch, life and tree; `end`: the
+ * @returns `since`: what the record takes, together with the mode `disabled` and without epoch and tree; `end`: the
  * last position, as text
  */
 export async function endJournal(
@@ -41,15 +41,15 @@ export async function endJournal(
 }
 
 /** The background job that takes every item into a journal that was begun. @param now epoch milliseconds */
-export const stamping = (life: string, now: number) => ({
+export const stamping = (treeId: string, now: number) => ({
   job: 'journal-stamp',
-  life,
+  treeId,
   notBefore: now + bounds.CHANGEOVER_WAIT_MS,
 })
 
 /**
  * The background job that gives plain items back after a journal has ended.
- * @param life of the tree that is not used any more
+ * @param treeId of the tree that is not used any more
  */
-export const unstamping = (since: string, life: string | undefined, now: number) =>
-  defined({ job: 'journal-unstamp', since, life, notBefore: now + bounds.CHANGEOVER_WAIT_MS })
+export const unstamping = (since: string, treeId: string | undefined, now: number) =>
+  defined({ job: 'journal-unstamp', since, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

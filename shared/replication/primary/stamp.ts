@@ -1,6 +1,6 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
-import { leafInLife } from '../../journal/tree.ts'
+import { leafInTree } from '../../journal/tree.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
@@ -10,7 +10,7 @@ import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface StampJob {
   /** the tree that items are taken into */
-  life: string
+  treeId: string
   /** epoch milliseconds: until then somebody may still write without the journal */
   notBefore: number
   at?: ScanPlace | undefined
@@ -33,10 +33,10 @@ export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
   const left = await walk(run, job.at, pass, async items => {
-    const cluster = await serving(run, job.life)
+    const cluster = await serving(run, job.treeId)
     if (!cluster) return false
     // what is of no kind of ours was put there by hand, and is nobody's
-    const loose = items.filter(item => isKind(item.kind) && !leafInLife(item, job.life))
+    const loose = items.filter(item => isKind(item.kind) && !leafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += TOGETHER) {
       const some = loose.slice(at, at + TOGETHER)
       await stamped(run, some, cluster)
@@ -45,16 +45,16 @@ export async function stampAll(run: JobRun, job: StampJob): Promise<JobResult> {
     return true
   })
   if (left === 'ended') return 'done'
-  await progress(run, job.life, pass)
+  await progress(run, job.treeId, pass)
   if (left) return { again: { ...job, at: left, pass } }
   if (pass.found > 0)
-    return { again: { life: job.life, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
+    return { again: { treeId: job.treeId, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
   return built(run, job, pass.seen)
 }
 
-const serving = async (run: JobRun, life: string): Promise<ClusterRead | undefined> => {
+const serving = async (run: JobRun, treeId: string): Promise<ClusterRead | undefined> => {
   const cluster = await run.cluster()
-  return cluster?.record.mode === 'primary' && cluster.record.life === life ? cluster : undefined
+  return cluster?.record.mode === 'primary' && cluster.record.treeId === treeId ? cluster : undefined
 }
 
 /**
@@ -73,10 +73,10 @@ async function stamped(run: JobRun, items: readonly StoredItem[], cluster: Clust
 }
 
 /** A tree that was whole stays so while those who came late are looked for. */
-async function progress(run: JobRun, life: string, { seen, before }: Pass): Promise<void> {
+async function progress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
-  if (item?.data.life === life && item.data.stage === 'done') return
-  await note(run, { life, stage: 'building', done: seen, total: Math.max(seen, before), late: 0 })
+  if (item?.data.treeId === treeId && item.data.stage === 'done') return
+  await note(run, { treeId, stage: 'building', done: seen, total: Math.max(seen, before), late: 0 })
 }
 
 async function note(run: JobRun, reindex: Reindex): Promise<void> {
@@ -86,15 +86,15 @@ async function note(run: JobRun, reindex: Reindex): Promise<void> {
 
 /** The record says that the tree is whole: from now on other clusters may follow. */
 async function built(run: JobRun, job: StampJob, total: number): Promise<JobResult> {
-  const cluster = await serving(run, job.life)
+  const cluster = await serving(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])
-  if (!cluster || item?.data.life !== job.life) return 'done'
+  if (!cluster || item?.data.treeId !== job.treeId) return 'done'
   if (!item.data.built) {
     const changes = [replace(item, item, { ...item.data, built: true })]
     if ((await run.ports.store.commit(changes, cluster)) === 'conflict')
       return { again: { ...job, pass: undefined } }
   }
-  const late = before?.data.life === job.life && before.data.stage === 'done' ? before.data.late + 1 : 0
-  await note(run, { life: job.life, stage: 'done', done: total, total, late })
+  const late = before?.data.treeId === job.treeId && before.data.stage === 'done' ? before.data.late + 1 : 0
+  await note(run, { treeId: job.treeId, stage: 'done', done: total, total, late })
   return 'done'
 }

@@ -8,14 +8,14 @@ import { trimJournal } from './trim.ts'
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>
 
 /** A cluster that has a tree. */
-type Keeping = ClusterRecord & { life: string }
+type Keeping = ClusterRecord & { treeId: string }
 
 async function keeping({ store, deployment }: Dependencies): Promise<Keeping | undefined> {
   const [cluster] = await store.read([key('cluster')])
-  const { mode, life } = cluster?.data ?? {}
-  if (!cluster || (mode !== 'primary' && mode !== 'secondary') || life === undefined) return undefined
+  const { mode, treeId } = cluster?.data ?? {}
+  if (!cluster || (mode !== 'primary' && mode !== 'secondary') || treeId === undefined) return undefined
   if (isCopyOfPrimary(cluster.data, deployment)) return undefined
-  return { ...cluster.data, life }
+  return { ...cluster.data, treeId }
 }
 
 /** Closes positions of a primary that nobody has taken, where a later one is taken. */
@@ -23,10 +23,10 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
   if ((await keeping(ports))?.mode === 'primary') await fill(ports, 'below')
 }
 
-async function refreshHashes({ journal, clock }: Dependencies, { mode, life }: Keeping): Promise<void> {
+async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }: Keeping): Promise<void> {
   const head = await journal.head()
   if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return
-  await refreshTree({ journal, life, head, now: Math.floor(clock.now() / 1000) })
+  await refreshTree({ journal, treeId, head, now: Math.floor(clock.now() / 1000) })
 }
 
 /**

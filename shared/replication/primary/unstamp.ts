@@ -10,7 +10,7 @@ export interface UnstampJob {
   /** what stands below this position is of the journal that has ended */
   since: string
   /** of its tree; absent: unknown, and its sums stay */
-  life?: string | undefined
+  treeId?: string | undefined
   /** epoch milliseconds: until then somebody may still believe in the journal */
   notBefore: number
   at?: ScanPlace | undefined
@@ -24,21 +24,21 @@ const AT_ONCE = 16
 
 /** Gives plain items back after a journal has ended, then deletes the sums of its tree. */
 export async function unstampAll(run: JobRun, job: UnstampJob): Promise<JobResult> {
-  const { since, life, dropped } = job
+  const { since, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
   const result = await unstamp(run, job)
-  if (result !== 'done') return { again: defined({ ...result.again, life }) }
-  return life === undefined ? 'done' : { again: { since, life, notBefore: 0, dropped: 0 } }
+  if (result !== 'done') return { again: defined({ ...result.again, treeId }) }
+  return treeId === undefined ? 'done' : { again: { since, treeId, notBefore: 0, dropped: 0 } }
 }
 
 /** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
-async function dropTree(run: JobRun, { life = '', dropped = 0, ...job }: UnstampJob): Promise<JobResult> {
+async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: UnstampJob): Promise<JobResult> {
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
-  if (record?.data.life === life) return 'done'
-  const all = partitionsOf(life)
+  if (record?.data.treeId === treeId) return 'done'
+  const all = partitionsOf(treeId)
   for (let at = dropped; at < all.length; at += AT_ONCE) {
-    if (!hasTime(run)) return { again: { ...job, life, dropped: at } }
+    if (!hasTime(run)) return { again: { ...job, treeId, dropped: at } }
     await Promise.all(all.slice(at, at + AT_ONCE).map(pk => journal.dropPartition(pk)))
   }
   return 'done'
@@ -48,7 +48,10 @@ async function dropTree(run: JobRun, { life = '', dropped = 0, ...job }: Unstamp
  * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
  * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
  */
-async function unstamp(run: JobRun, job: UnstampJob): Promise<'done' | { again: Omit<UnstampJob, 'life'> }> {
+async function unstamp(
+  run: JobRun,
+  job: UnstampJob,
+): Promise<'done' | { again: Omit<UnstampJob, 'treeId'> }> {
   const { journal } = run.ports
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
@@ -76,7 +79,7 @@ async function forgotten(run: JobRun, total: number): Promise<'done'> {
   )
   const changes: Change[] = [
     ...stamps,
-    put(key('reindex'), { life: '', stage: 'done', done: total, total, late: 0 }),
+    put(key('reindex'), { treeId: '', stage: 'done', done: total, total, late: 0 }),
   ]
   for (const change of changes) {
     const cluster = await run.cluster()

@@ -59,8 +59,8 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   }
 }
 
-const isReindexing = ({ life, stage }: TreeReindex, record: ClusterRecord): boolean =>
-  life === record.life && stage !== 'done' && stage !== 'failed'
+const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): boolean =>
+  treeId === record.treeId && stage !== 'done' && stage !== 'failed'
 
 /**
  * Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. Where KMS does

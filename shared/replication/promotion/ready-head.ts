@@ -22,7 +22,7 @@ interface Ready {
  */
 export async function readyHead(
   { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
-  { own, life }: Follower,
+  { own, treeId }: Follower,
   { promotion: { force }, record }: Pick<PromotionStand, 'promotion' | 'record'>,
 ): Promise<Ready | undefined> {
   const head = await journal.head()
@@ -34,10 +34,10 @@ export async function readyHead(
   if (head.link !== link) return again(own)
   if (head.mode === 'syncing') {
     if (!force) throw syncBegan()
-    const stopped = await stopSync(own, life, head)
+    const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
-  const drained = await drain(own, life, link)
+  const drained = await drain(own, treeId, link)
   if (drained === 'done') return resting(journal, 'draining')
   if (drained === 'busy' || drained === 'moved') return again(own)
   const what =

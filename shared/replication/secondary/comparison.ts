@@ -28,26 +28,28 @@ const LOOK_MS = 10_000
  * @see docs/spec/replication.md#syncs
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
-  const { link, own, handsOff, life } = follower
+  const { link, own, handsOff, treeId } = follower
   if (!link || handsOff !== false) return 'waiting'
   follower.comparison ??= await isDue(follower)
   const { comparison } = follower
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
   const head = await own.journal.head()
   if (head?.mode !== 'applying' || head.dirty !== null) return 'waiting'
-  comparison.pages ??= await differingPages({ own, life, link })
+  comparison.pages ??= await differingPages({ own, treeId, link })
   if (!comparison.pages) {
     comparison.notBefore = own.clock.now() + LOOK_MS
     return 'waiting'
   }
-  const beside = { journal: own.journal, life, now: Math.floor(own.clock.now() / 1000), link }
+  const beside = { journal: own.journal, treeId, now: Math.floor(own.clock.now() / 1000), link }
   return compareSome(follower, head, comparison, { beside, pages: comparison.pages })
 }
 
 /** Whether the last sync is to be compared, and has not been. */
-async function isDue({ own, life }: Follower): Promise<Comparison | 'none'> {
+async function isDue({ own, treeId }: Follower): Promise<Comparison | 'none'> {
   const segments = await readSegments(own)
-  return segments.every(({ data }) => data?.life === life && data.phase === 'closed' && data.compare === true)
+  return segments.every(
+    ({ data }) => data?.treeId === treeId && data.phase === 'closed' && data.compare === true,
+  )
     ? { suspects: [], found: [] }
     : 'none'
 }
@@ -55,14 +57,14 @@ async function isDue({ own, life }: Follower): Promise<Comparison | 'none'> {
 /** Pages whose hashes are not the primary's; undefined while the own ones are those from before the sync. */
 async function differingPages({
   own: { journal, clock },
-  life,
+  treeId,
   link,
-}: Pick<Follower, 'own' | 'life'> & Pick<Beside, 'link'>): Promise<PagePlace[] | undefined> {
-  const roots = await journal.pageHashes(rootsPk(life))
+}: Pick<Follower, 'own' | 'treeId'> & Pick<Beside, 'link'>): Promise<PagePlace[] | undefined> {
+  const roots = await journal.pageHashes(rootsPk(treeId))
   const ended = lastEnded(Math.floor(clock.now() / 1000))
   if (!SUBTREES.every(of => roots.get(of)?.gen === ended)) return undefined
   const [own, { hashes }] = await Promise.all([
-    Promise.all(SUBTREES.map(of => journal.pageHashes(pagePk(life, of, 'root')))),
+    Promise.all(SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root')))),
     link.tree({ level: 'root' }),
   ])
   return allPages.filter(({ of, page }, index) => {

@@ -19,14 +19,14 @@ export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => 
 /** What is said of the link and the tree that a cluster has now. */
 export const divergingOf = (
   item: { readonly data: Diverging } | undefined,
-  { life, link }: { life: string | undefined; link: string | undefined },
+  { treeId, link }: { treeId: string | undefined; link: string | undefined },
 ): readonly DivergingKey[] =>
-  item && item.data.life === life && item.data.link === (link ?? '') ? item.data.keys : []
+  item && item.data.treeId === treeId && item.data.link === (link ?? '') ? item.data.keys : []
 
 /** The keys that have been given up, each once, as texts of `placeText`. */
 export async function givenUpKeys(
   journal: Pick<Journal, 'raw'>,
-  here: { life: string; link: string },
+  here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.raw([key('diverging')])
   const keys = item ? divergingOf({ data: item.data as unknown as Diverging }, here) : []

@@ -49,14 +49,14 @@ type Simple = Exclude<Step, SyncStep>['do']
 
 const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>> = {
   nothing: async () => 'stopped',
-  redo: async (follower, head) => afterRedo(follower, head, await redo(follower.own, follower.life, head)),
+  redo: async (follower, head) => afterRedo(follower, head, await redo(follower.own, follower.treeId, head)),
   stage: async (follower, head) => {
     const progress = await stageOn(follower, head)
     if (progress !== 'worked' && progress !== 'waiting') return progress
     const compared = await compareOn(follower)
     return compared === 'waiting' ? progress : compared
   },
-  drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
+  drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.treeId)),
   finish: async (follower, head) => {
     // one that was opened again meanwhile is of a later epoch, and stays open
     follower.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
@@ -69,7 +69,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
 }
 
 async function stageOn(follower: Follower, head: Head): Promise<Progress> {
-  const { link, own, life } = follower
+  const { link, own, treeId } = follower
   if (!link) return 'stopped'
   const { answer, stored } = await cellsBehind(follower, link, head)
   if ('trimmed' in answer) {
@@ -91,7 +91,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const tells = cells.some(({ noop }) => !noop)
   if (tells) follower.cameAt = own.clock.now()
   if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
-  const redone = await redo(own, life, staged, cells)
+  const redone = await redo(own, treeId, staged, cells)
   const progress = await afterRedo(follower, staged, redone)
   // where only the time was told, nothing comes behind it
   return redone === 'done' && !tells && cells.length === 1 ? 'waiting' : progress

@@ -41,8 +41,8 @@ export interface Follower {
   /** where this cluster is reached by the link, and by clients; absent: nobody knows */
   readonly address?: string
   readonly apiAddress?: string
-  /** name of the own tree */
-  readonly life: string
+  /** id of the own tree */
+  readonly treeId: string
   readonly hasTime: () => boolean
   /** takes the terms that something needs, before it is stored; tells what is held then */
   readonly hold: (needs: TermNeeds) => Promise<TermNeeds>

@@ -14,7 +14,7 @@ const NAMED = 20
  * @returns those that another sync may bring in line; `stop`: there are too many; `again`: somebody else counts too
  */
 export async function countRound(
-  { own, cluster, life, linkName }: Pick<Follower, 'own' | 'cluster' | 'life' | 'linkName'>,
+  { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   wrong: readonly Place[],
 ): Promise<readonly Place[] | 'stop' | 'again'> {
   const read = await cluster()
@@ -22,7 +22,7 @@ export async function countRound(
   const place = key('diverging')
   const [before] = await own.store.read([place])
   const now = own.clock.now()
-  const known = divergingOf(before, { life, link: linkName })
+  const known = divergingOf(before, { treeId, link: linkName })
   const { keys, fallen, left, tooMany } = afterRound(known, wrong, now)
   if (fallen.length > 0) {
     const items = fallen.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
@@ -33,7 +33,7 @@ export async function countRound(
     })
     await noteEvent('divergence', linkName, read.record, facts, own)
   }
-  const written = await own.store.commit([replace(place, before, { life, link: linkName, keys })], read)
+  const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
   if (written === 'conflict') return 'again'
   return tooMany ? 'stop' : left
 }

@@ -26,8 +26,8 @@ export async function newFollower(
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
-  const { life } = first?.record ?? {}
-  if (!first || life === undefined) return undefined
+  const { treeId } = first?.record ?? {}
+  if (!first || treeId === undefined) return undefined
   const link = await linkOf(first, ports, peer => connect({ ...peer, until }))
   const { journal, store, clock, entropy, log, audit } = ports
   return {
@@ -35,7 +35,7 @@ export async function newFollower(
     cluster,
     link,
     linkName: first.record.link?.name ?? '',
-    life,
+    treeId,
     hasTime,
     hold: async needs => {
       const now = await cluster()

@@ -17,16 +17,16 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * Applies what is staged, from its beginning, and says so in the head. Whoever finds a head with something staged
  * does this first: it was left by a crash, or somebody else is at it, and both are the same.
  *
- * @param life names the own tree
+ * @param treeId id of the own tree
  * @param staged the cells, where the caller has them in hand
  */
-export async function redo(own: Own, life: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
+export async function redo(own: Own, treeId: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
   const { hold, done, seq, until, line } = head
   if (done >= seq) return 'done'
   const cells = staged ?? (await own.journal.cells(line, done, seq))
   const whole = cells.filter(cell => cell !== undefined)
   if (whole.length < seq - done) return 'missing'
-  const setting = { life, hold, until, now: Math.floor(own.clock.now() / 1000) }
+  const setting = { treeId, hold, until, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
@@ -44,7 +44,7 @@ async function applyTolerantly(
   const target = targetOf({ journal, ...own })
   const applied = await applyWindow(cells, setting, target)
   if (applied.mismatch.length === 0) return applied
-  const tolerated = await givenUpKeys(journal, { life: setting.life, link })
+  const tolerated = await givenUpKeys(journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
   return applyWindow(cells, { ...setting, tolerated }, target)
 }
@@ -56,7 +56,7 @@ const TRIES = 8
  * is half applied would be half there for ever. The head is `draining` then, with nothing left to apply.
  * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
  */
-export async function drain(own: Own, life: string, link?: string): Promise<Redone> {
+export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
   let why: Redone = 'moved'
   for (let tries = 0; tries < TRIES; tries++) {
     const head = await own.journal.head()
@@ -67,7 +67,7 @@ export async function drain(own: Own, life: string, link?: string): Promise<Redo
     }
     if (head?.mode !== 'draining') return 'moved'
     if (head.done >= head.seq) return 'done'
-    why = await redo(own, life, head)
+    why = await redo(own, treeId, head)
     if (typeof why === 'object') return why
   }
   return why === 'done' ? 'moved' : why

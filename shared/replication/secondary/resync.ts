@@ -20,7 +20,7 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, life, hasTime, told } = follower
+  const { own, link, source, treeId, hasTime, told } = follower
   if (!link || !source) return 'stopped'
   told.state = 'merkle-sync'
   delete follower.comparison
@@ -28,7 +28,7 @@ export async function resync(
     own,
     link,
     linkName: follower.linkName,
-    life,
+    treeId,
     hasTime,
     prepare: items => holdFor(follower, needsOf(items)),
     seen: keys => {

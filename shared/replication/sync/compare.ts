@@ -12,8 +12,8 @@ import { inParallel } from '../../values/in-parallel.ts'
 /** A secondary beside its primary. */
 export interface Beside {
   journal: Journal
-  /** names the own tree */
-  life: string
+  /** id of the own tree */
+  treeId: string
   /** epoch seconds */
   now: number
   link: Pick<SourceLink, 'tree' | 'items'>
@@ -52,22 +52,22 @@ export async function differencesTo(beside: Comparing): Promise<Place[]> {
 }
 
 /** Keys in the buckets of a page whose sums differ. What the primary has written just now is among them. */
-export async function differingIn({ journal, life, now, link }: Beside, place: PagePlace): Promise<Key[]> {
+export async function differingIn({ journal, treeId, now, link }: Beside, place: PagePlace): Promise<Key[]> {
   const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
-    journal.page(pkOfPage(life, place)),
+    journal.page(pkOfPage(treeId, place)),
     link.tree({ level: 'page', page }),
   ])
   const keys: Key[] = []
   for (const [subpage, sk] of pageNames.entries()) {
     if (amountOf(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
-    const bucket = bucketAt(life, place, subpage)
+    const bucket = bucketAt(treeId, place, subpage)
     const [mine, theirs] = await Promise.all([
       journal.itemsOf(bucket, []),
       link.tree({ level: 'bucket', page: `${page}/${sk}` }),
     ])
     keys.push(
-      ...keysThatDiffer(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, life, one)),
+      ...keysThatDiffer(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, treeId, one)),
     )
   }
   return keys
@@ -84,8 +84,8 @@ function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now:
   return [...new Map(keys.map(one => [placeText(one), one])).values()]
 }
 
-const isIn = (bucket: { pk: string; sk: string }, life: string, { kind, pk, sk }: Key): boolean =>
-  bucketText(bucketOf(life, kind, pk, sk)) === bucketText(bucket)
+const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk }: Key): boolean =>
+  bucketText(bucketOf(treeId, kind, pk, sk)) === bucketText(bucket)
 
 /** Items of the primary as they were, and the last position that it had given away by then. */
 export interface Looked {

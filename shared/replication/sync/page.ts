@@ -1,5 +1,5 @@
 import type { Element, Place } from '../../journal/journal.ts'
-import { deltasOf, leafIn, leafInLife, placed } from '../../journal/tree.ts'
+import { deltasOf, leafIn, leafInTree, placed } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
 /** An item as the source has it; nothing: it has none. */
@@ -18,23 +18,23 @@ export const PAGE = 48
  * @param now epoch seconds
  */
 export function pageElements(
-  life: string,
+  treeId: string,
   wanted: readonly Wanted[],
   own: readonly (StoredItem | undefined)[],
   now: number,
 ): Element[] {
   const pairs = wanted.map(({ place, item }, index) => ({ place, item, own: own[index] }))
-  const items = pairs.map(one => itemElement(life, one))
+  const items = pairs.map(one => itemElement(treeId, one))
   const changes = pairs
-    .filter(one => !isSame(life, one))
+    .filter(one => !isSame(treeId, one))
     .map(({ place: { kind, pk, sk }, item, own: mine }) => ({
       kind,
       pk,
       sk,
-      prev: mine ? leafInLife(mine, life) : null,
+      prev: mine ? leafInTree(mine, treeId) : null,
       next: item ? leafIn(item) : null,
     }))
-  const buckets = deltasOf(life, changes, now).filter(({ sums }) => sums.size > 0)
+  const buckets = deltasOf(treeId, changes, now).filter(({ sums }) => sums.size > 0)
   return [...items, ...buckets]
 }
 
@@ -42,14 +42,14 @@ interface Pair extends Wanted {
   readonly own: StoredItem | undefined
 }
 
-const isSame = (life: string, { item, own }: Pair): boolean =>
+const isSame = (treeId: string, { item, own }: Pair): boolean =>
   item && own
-    ? item.rev === own.rev && item.pos === own.pos && leafInLife(own, life)?.leaf === item.leaf
+    ? item.rev === own.rev && item.pos === own.pos && leafInTree(own, treeId)?.leaf === item.leaf
     : item === own
 
-function itemElement(life: string, pair: Pair): Element {
+function itemElement(treeId: string, pair: Pair): Element {
   const { place, item, own } = pair
   const found = own ? { rev: own.rev } : 'absent'
-  if (isSame(life, pair)) return { check: place, if: found }
-  return { item: place, put: item ? placed(item, life) : null, if: found }
+  if (isSame(treeId, pair)) return { check: place, if: found }
+  return { item: place, put: item ? placed(item, treeId) : null, if: found }
 }

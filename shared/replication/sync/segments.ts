@@ -43,7 +43,7 @@ function nextElement(
 /** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
 export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
-  const later = before.some(({ data }) => data?.life === segment.life && data.hold >= segment.hold)
+  const later = before.some(({ data }) => data?.treeId === segment.treeId && data.hold >= segment.hold)
   if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
   const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))
@@ -192,7 +192,7 @@ async function writeSome(
     const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
     const next = nextElement(own, held, data)
     const now = Math.floor(own.clock.now() / 1000)
-    const elements = [next.element, ...pageElements(data.life, wanted, mine, now)]
+    const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
     const result = await own.journal.transact(elements)
     if (result === 'done') return next.held
     if (result !== 'conflict' && result.condition.includes(0)) return 'lost'

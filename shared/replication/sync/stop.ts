@@ -9,7 +9,7 @@ import { openSegments, readSegments } from './segments.ts'
  * comes. What it has touched stays noted in the head.
  * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
  */
-export async function stopSync(own: Own, life: string, head: Head): Promise<Head | undefined> {
+export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
   // what it has fetched may be of epochs that no cell here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
   const n = Math.max(head.n, ...lines.map(([epoch]) => epochNumber(epoch)))
@@ -17,7 +17,7 @@ export async function stopSync(own: Own, life: string, head: Head): Promise<Head
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ hold: moved.hold, life, what: 'touched', start: head.seq, line: [] },
+    ...{ hold: moved.hold, treeId, what: 'touched', start: head.seq, line: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

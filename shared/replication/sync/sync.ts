@@ -29,8 +29,8 @@ export interface SyncPlace {
   link: SourceLink
   /** a head that names another link is another one's */
   linkName: string
-  /** name of the own tree */
-  life: string
+  /** id of the own tree */
+  treeId: string
   hasTime: () => boolean
   /** before items are stored */
   prepare: (items: readonly StoredItem[]) => Promise<void>
@@ -54,14 +54,14 @@ export type Synced = 'done' | 'time' | 'again'
 
 /** The sync that was begun for a source that is still the same, and has not ended. */
 export async function underWay(
-  { own, life }: SyncPlace,
+  { own, treeId }: SyncPlace,
   head: Head,
   source: { line: Line },
 ): Promise<Running | undefined> {
   if (head.mode !== 'syncing') return undefined
   const segments = await readSegments(own)
   const goesOn = segments.every(
-    ({ data }) => data?.hold === head.hold && data.life === life && sameLine(data.line, source.line),
+    ({ data }) => data?.hold === head.hold && data.treeId === treeId && sameLine(data.line, source.line),
   )
   const fresh = segments.some(({ data }) => data?.fresh === true)
   return goesOn ? { hold: head.hold, fresh, segments } : undefined
@@ -74,7 +74,7 @@ const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.strin
  * @param source asked just now
  */
 export async function begin(
-  { own, link, linkName, life }: SyncPlace,
+  { own, link, linkName, treeId }: SyncPlace,
   head: Head,
   scope: Scope,
   source: EchoAnswer,
@@ -84,13 +84,13 @@ export async function begin(
   // source. What was a primary once has a lineage, and items that no sync has brought
   const isEmpty = head.line.length === 0
   const fresh =
-    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.life !== life)
+    scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
   const touches = scope.what === 'all' ? 'all' : scope.report
   const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return 'again'
   const segment: SyncSegment = defined({
     hold: moved.hold,
-    life,
+    treeId,
     what: scope.what,
     start,
     line: source.line.map(([epoch, at]) => [epoch, at] as const),
@@ -129,7 +129,7 @@ export async function endSync(
   const segment = first?.data
   if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
   // what was fetched has changed sums that no cell tells of
-  await forgetHashes(own.journal, segment.life)
+  await forgetHashes(own.journal, segment.treeId)
   const { what, start, line } = segment
   const end = { what, start, line, hasFetched: keys.length > 0, end: source }
   const seen = { ...head, mode: 'syncing', hold, link: linkName } as const

@@ -22,12 +22,12 @@ import { isAdopted } from './find.ts'
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run
   const before = await standing(run, id)
-  const { life } = before.record.data
+  const { treeId } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
-  if (!head || life === undefined || head.mode === 'writing') throw noSecondaryNow()
+  if (!head || treeId === undefined || head.mode === 'writing') throw noSecondaryNow()
   if (!(await stopped(run, head, id))) return AGAIN
-  const drained = await settled(run, head, life)
+  const drained = await settled(run, head, treeId)
   if (!drained) {
     await pauseBefore(ports, 1)
     return AGAIN
@@ -46,10 +46,14 @@ async function stopped({ ports }: OperationRun, head: Head, id: string): Promise
  * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
  * because it does not fit what stands here, is fetched anew from the next primary, all of it.
  */
-async function settled({ ports }: OperationRun, { mode, hold, epoch }: Head, life: string): Promise<boolean> {
+async function settled(
+  { ports }: OperationRun,
+  { mode, hold, epoch }: Head,
+  treeId: string,
+): Promise<boolean> {
   if (mode === 'syncing') return true
   if (mode === 'closed') return (await endEpoch(ports, { epoch })) !== undefined
-  const applied = await drain(ports, life)
+  const applied = await drain(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })

@@ -128,7 +128,7 @@ async function isOld(): Promise<void> {
 /** West has what east has, nothing else, and opens what the set's keyring encrypted. */
 async function isNew(): Promise<void> {
   const { record } = await recordOf()
-  const mine = await everythingOf({ ...west, life: record.life ?? '' })
+  const mine = await everythingOf({ ...west, treeId: record.treeId ?? '' })
   const theirs = await everythingOf(east)
   expect(mine.items).toEqual(theirs.items)
   expect(mine.kept).toEqual(mine.right)
@@ -142,7 +142,7 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', life: OPERATION, reachedAt: 'https://west.example' })
+    expect(record).toMatchObject({ mode: 'secondary', treeId: OPERATION, reachedAt: 'https://west.example' })
     const addrs = ['http://east.inside', 'http://east']
     expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
     expect(record).not.toHaveProperty('operation')
@@ -200,12 +200,12 @@ async function killedAtEveryCall(
 describe('an activation that is killed', () => {
   test('at any call has old data whole until the keys are changed, and ends in new data whole', async () => {
     const deaths = await killedAtEveryCall(STEPS, async () => {
-      if ((await recordOf()).record.life !== OPERATION)
+      if ((await recordOf()).record.treeId !== OPERATION)
         expect((await everythingOf(west)).items.filter(item => item.includes('old')).length).toBe(31)
     })
     expect(deaths).toBeGreaterThan(10)
     await isNew()
-    expect((await recordOf()).record).toMatchObject({ mode: 'secondary', life: OPERATION })
+    expect((await recordOf()).record).toMatchObject({ mode: 'secondary', treeId: OPERATION })
   })
 
   test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
@@ -213,7 +213,7 @@ describe('an activation that is killed', () => {
     await activationSteps['wipe']?.(runOf(), OPERATION)
     await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'bootstrapping', life: OPERATION, operation: OPERATION })
+    expect(record).toMatchObject({ mode: 'bootstrapping', treeId: OPERATION, operation: OPERATION })
     expect(operation).toMatchObject({ status: 'running', fault: { text: 'given up' } })
     await takeSteps(runOf())
     await isNew()

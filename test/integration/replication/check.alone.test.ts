@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 
 const journalOf = (name: string) => set.at(name).ports.journal
-const lifeOf = async (name: string) => (await set.at(name).record()).life ?? ''
+const treeIdOf = async (name: string) => (await set.at(name).record()).treeId ?? ''
 const policy = (name: string) => key('policy', name)
 
 /** The report of a cluster, not one that was made before. */
@@ -74,7 +74,7 @@ async function overwrite(
 
 /** Numbers of page and bucket. */
 async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: string, subpage: number]> {
-  const bucket = bucketOf(await lifeOf(name), kind, pk, sk)
+  const bucket = bucketOf(await treeIdOf(name), kind, pk, sk)
   return [String(Number.parseInt(bucket.pk.slice(-2), 16)), Number.parseInt(bucket.sk, 16)]
 }
 
@@ -92,17 +92,17 @@ describe('a check', () => {
   })
 
   test('finds an item, a bucket, a page and a root that were changed, each as what it is, until it is made anew', async () => {
-    const life = await lifeOf('west')
+    const treeId = await treeIdOf('west')
     const journal = journalOf('west')
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
-    const { pk, sk } = bucketOf(life, 'policy', policy('p2').pk, 'p2')
+    const { pk, sk } = bucketOf(treeId, 'policy', policy('p2').pk, 'p2')
     await journal.transact([{ bucket: { pk, sk }, sums: new Map([['p', [1n, 0n, 0n] as Limbs]]) }])
-    const pagesPk = pagePk(life, 'local', 'root')
+    const pagesPk = pagePk(treeId, 'local', 'root')
     const page = (await journal.pageHashes(pagesPk)).get('07')
     await journal.putPageHash(pagesPk, '07', { ...page, hash: 'other', asOf: page?.asOf ?? '' }, page?.hash)
-    const whole = (await journal.pageHashes(rootsPk(life))).get('whole')
+    const whole = (await journal.pageHashes(rootsPk(treeId))).get('whole')
     await journal.putPageHash(
-      rootsPk(life),
+      rootsPk(treeId),
       'whole',
       { ...whole, hash: 'other', asOf: whole?.asOf ?? '' },
       whole?.hash,
@@ -231,7 +231,7 @@ describe('a tree that is made anew', () => {
     await overwrite('east', policy('p3'), item => ({ ...item, data: { text: 'path "changed" {}' } }))
     await journalOf('east').transact([
       {
-        bucket: bucketOf(await lifeOf('east'), 'policy', 'policy', 'p4'),
+        bucket: bucketOf(await treeIdOf('east'), 'policy', 'policy', 'p4'),
         sums: new Map([['p', [7n, 0n, 0n]]]),
       },
     ])
@@ -251,18 +251,19 @@ describe('a tree that is made anew', () => {
   })
 
   test('leaves hashes to the worker of the journal where it is told to', async () => {
-    const life = await lifeOf('west')
-    const hashes = await journalOf('west').pageHashes(pagePk(life, 'local', 'root'))
+    const treeId = await treeIdOf('west')
+    const hashes = await journalOf('west').pageHashes(pagePk(treeId, 'local', 'root'))
     const page = hashes.get('09')
     await journalOf('west').putPageHash(
-      pagePk(life, 'local', 'root'),
+      pagePk(treeId, 'local', 'root'),
       '09',
       { ...page, hash: 'other', asOf: page?.asOf ?? '' },
       page?.hash,
     )
     expect((await operate('reindex', { skip_flush: true })).status).toBe(200)
     await set.settled()
-    const pageNow = async () => (await journalOf('west').pageHashes(pagePk(life, 'local', 'root'))).get('09')
+    const pageNow = async () =>
+      (await journalOf('west').pageHashes(pagePk(treeId, 'local', 'root'))).get('09')
     expect((await pageNow())?.hash).toBe('other')
     await set.at('west').minute({ hashes: true })
     expect((await pageNow())?.hash).toBe(page?.hash)

@@ -27,14 +27,14 @@ beforeAll(async () => {
 /** Changes an item of west and its tree, as a sync that has gone wrong would. */
 async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
   const { journal } = set.at('west').ports
-  const { life = '' } = await set.at('west').record()
+  const { treeId = '' } = await set.at('west').record()
   const [like] = await journal.raw([policy('c')])
   const [own] = await journal.raw([policy(name)])
   if (!like) throw new Error('there is no such item')
   const wanted = change(own ?? like)
-  const put = wanted && placed({ ...wanted, leaf: leafOf(wanted) }, life)
+  const put = wanted && placed({ ...wanted, leaf: leafOf(wanted) }, treeId)
   const next = put && leafIn(put)
-  const [delta] = deltasOf(life, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
+  const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
   if (!delta) throw new Error('nothing has changed')
   const found = own ? { rev: own.rev } : ('absent' as const)
   expect(await journal.transact([{ item: policy(name), put, if: found }, delta])).toBe('done')

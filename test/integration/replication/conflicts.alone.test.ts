@@ -28,7 +28,7 @@ const ROUNDS = sized(2, 16)
 const BY_CHANCE = sized(0.05, 0.01)
 
 const { store, journal, clock } = tableStore(cluster)
-let record: ClusterRecord & { life: string }
+let record: ClusterRecord & { treeId: string }
 
 /** Begins a journal in the tables of the service. */
 beforeAll(async () => {
@@ -65,7 +65,7 @@ async function isSound(): Promise<void> {
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   // items of before the journal are in no cell
   expect(await differences(journal, item => 'pos' in item)).toEqual([])
-  expect(await wrongSums(journal, record.life)).toEqual([])
+  expect(await wrongSums(journal, record.treeId)).toEqual([])
 }
 
 test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly one meets another, the journal is sound`, async () => {

@@ -42,8 +42,8 @@ async function isEven(): Promise<void> {
   const [east, west] = await Promise.all(['east', 'west'].map(living))
   expect(west).toEqual(east)
   for (const name of ['east', 'west']) {
-    const { life = '' } = await at(name).record()
-    expect(await wrongSums(at(name).ports.journal, life, Math.floor(set.clock.now() / 1000))).toEqual([])
+    const { treeId = '' } = await at(name).record()
+    expect(await wrongSums(at(name).ports.journal, treeId, Math.floor(set.clock.now() / 1000))).toEqual([])
   }
   const faults = at('west').told.filter(({ level }) => level === 'error')
   expect(faults, 'nothing differs from what the journal of the primary says').toEqual([])

@@ -115,7 +115,7 @@ async function hasLeft(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([200, 200])
   const record = await set.at('west').record()
   expect(record).toMatchObject({ mode: 'disabled', term: 2 })
-  for (const gone of ['set', 'link', 'life', 'epoch', 'operation']) expect(record).not.toHaveProperty(gone)
+  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation']) expect(record).not.toHaveProperty(gone)
   const { items } = await set.at('west').ports.journal.scan({ index: 0, of: 1 })
   expect(items.filter(({ pos, leaf, bucket }) => pos ?? leaf ?? bucket)).toEqual([])
   expect(await policies(set, 'west')).toEqual(await policies(set, 'east'))

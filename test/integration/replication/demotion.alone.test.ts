@@ -25,7 +25,7 @@ beforeEach(async () => {
   if (!record) throw new Error('not initialised')
   const primary: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), life: east.life },
+    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), treeId: east.treeId },
     ...{ link: emptyLink(await newOwnKey(east)), operation: OPERATION },
   }
   const now = east.turn.ms

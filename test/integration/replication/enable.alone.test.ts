@@ -3,7 +3,7 @@ import { jobRun } from '../../../shared/jobs/job.ts'
 import { noopCell } from '../../../shared/journal/cell.ts'
 import { denseUpTo, endEpoch, fill } from '../../../shared/journal/density.ts'
 import { rootsPk } from '../../../shared/journal/refresh.ts'
-import { bucketIn, leafInLife } from '../../../shared/journal/tree.ts'
+import { bucketIn, leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { beginJournal, endJournal, stamping, unstamping } from '../../../shared/replication/primary/enable.ts'
@@ -56,13 +56,13 @@ async function enabled(): Promise<string> {
   const { head, ...begun } = await beginJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
   await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
-  return begun.life
+  return begun.treeId
 }
 
 /** What primary/disable does. */
 async function disabled(): Promise<string> {
   const { since } = await endJournal(ports, await recordNow())
-  await become(({ epoch: _epoch, life: _life, built: _built, ...record }) => ({
+  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...record }) => ({
     ...record,
     mode: 'disabled',
     since,
@@ -81,9 +81,9 @@ async function finished<T extends { notBefore: number }>(
     payload = result.again
   }
 }
-const stamped = (life: string) => finished(job => stampAll(run(), job), stamping(life, clock.ms))
-const unstamped = (since: string, life?: string) =>
-  finished(job => unstampAll(run(), job), unstamping(since, life, clock.ms))
+const stamped = (treeId: string) => finished(job => stampAll(run(), job), stamping(treeId, clock.ms))
+const unstamped = (since: string, treeId?: string) =>
+  finished(job => unstampAll(run(), job), unstamping(since, treeId, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -102,11 +102,11 @@ async function seeded(count: number): Promise<void> {
     )
 }
 
-async function sound(life: string): Promise<void> {
+async function sound(treeId: string): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal)).toEqual([])
-  expect(await wrongSums(journal, life)).toEqual([])
+  expect(await wrongSums(journal, treeId)).toEqual([])
 }
 
 beforeEach(async () => {
@@ -121,7 +121,7 @@ describe('a journal is begun', () => {
   test(`over ${SIZE} items in use, with writers that come 30 s late: every item is in it, the sums are right`, async () => {
     await seeded(SIZE)
     const before = { record: await recordNow(), readAt: clock.ms }
-    const life = await enabled()
+    const treeId = await enabled()
     let writes = 0
     const scan = journal.scan
     // while the pass goes on, clients write, and so does who read the record before all this
@@ -152,43 +152,43 @@ describe('a journal is begun', () => {
           job,
         )
       },
-      stamping(life, clock.ms),
+      stamping(treeId, clock.ms),
     )
     expect((await recordNow()).built).toBe(true)
-    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
     expect(writes).toBeGreaterThan(10)
-    await sound(life)
+    await sound(treeId)
     const [reindex] = await store.read([key('reindex')])
-    expect(reindex?.data).toMatchObject({ life, stage: 'done', late: 0 })
+    expect(reindex?.data).toMatchObject({ treeId, stage: 'done', late: 0 })
   })
 
   test('not before nobody can be writing without it any more', async () => {
     await seeded(3)
-    const life = await enabled()
+    const treeId = await enabled()
     const start = clock.ms
-    await stamped(life)
+    await stamped(treeId)
     expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
   test('and what came later still is found by a later pass', async () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
-    const life = await enabled()
-    await stamped(life)
+    const treeId = await enabled()
+    await stamped(treeId)
     await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
     expect(await differences(journal)).not.toEqual([])
-    await stamped(life)
-    await sound(life)
+    await stamped(treeId)
+    await sound(treeId)
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
 
   test('over items that are as large as they can be', async () => {
     const large = 'x'.repeat(350_000)
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
-    const life = await enabled()
-    await stamped(life)
-    expect((await items()).filter(item => !leafInLife(item, life))).toEqual([])
-    await sound(life)
+    const treeId = await enabled()
+    await stamped(treeId)
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    await sound(treeId)
   })
 
   test('over items that are of no kind, too: they stay what they are', async () => {
@@ -202,20 +202,20 @@ describe('a journal is begun', () => {
 
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
-    const life = await enabled()
+    const treeId = await enabled()
     await finished(job => stampAll(jobRun(ports, clock.ms + 1), job), {
-      ...stamping(life, clock.ms),
+      ...stamping(treeId, clock.ms),
       notBefore: 0,
     })
     expect((await recordNow()).built).toBe(true)
-    await sound(life)
+    await sound(treeId)
   })
 
   test('and given up when it is ended meanwhile', async () => {
     await seeded(3)
-    const life = await enabled()
+    const treeId = await enabled()
     const since = await disabled()
-    await stamped(life)
+    await stamped(treeId)
     expect((await recordNow()).built).toBeUndefined()
     expect((await items()).filter(item => item.leaf)).toEqual([])
     await unstamped(since)
@@ -245,22 +245,22 @@ describe('a journal is ended', () => {
       undefined,
       'more',
     ])
-    const life = await enabled()
-    await stamped(life)
-    await sound(life)
+    const treeId = await enabled()
+    await stamped(treeId)
+    await sound(treeId)
   })
 
   test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
     await seeded(40)
-    const life = await enabled()
-    await stamped(life)
+    const treeId = await enabled()
+    await stamped(treeId)
     const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
-    await journal.putPageHash(rootsPk(life), 'whole', { hash: 'h', asOf: '' })
+    await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
     if (at === undefined) throw new Error('nothing was stamped')
     expect((await journal.page(at)).size).toBeGreaterThan(0)
-    await unstamped(await disabled(), life)
+    await unstamped(await disabled(), treeId)
     expect((await journal.page(at)).size).toBe(0)
-    expect((await journal.pageHashes(rootsPk(life))).size).toBe(0)
+    expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
   })
 
   test('another one is begun before the marks of the first are gone: no item is missing', async () => {
@@ -268,10 +268,10 @@ describe('a journal is ended', () => {
     await stamped(await enabled())
     await disabled()
     await write(put(place('n3'), role('between')))
-    const life = await enabled()
-    await stamped(life)
-    await sound(life)
-    expect((await items()).every(item => leafInLife(item, life))).toBe(true)
+    const treeId = await enabled()
+    await stamped(treeId)
+    await sound(treeId)
+    expect((await items()).every(item => leafInTree(item, treeId))).toBe(true)
   })
 
   test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {

@@ -136,9 +136,9 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
 
   test('a tree that a check found corrupted, and a reindex that runs', async () => {
     const { ports, record } = set.at('west')
-    const { life = '' } = await record()
+    const { treeId = '' } = await record()
     const as = { record: await record(), readAt: ports.clock.now() }
-    const of = { life, operation: 'o', startedAt: 1 }
+    const of = { treeId, operation: 'o', startedAt: 1 }
     await ports.store.commit(
       [
         put(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),

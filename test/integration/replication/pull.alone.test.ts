@@ -50,7 +50,7 @@ async function asSecondary(set: string): Promise<void> {
   const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
   const next: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'secondary', set, life: west.life, link },
+    ...{ mode: 'secondary', set, treeId: west.treeId, link },
     ...{ keyring: imported.keyring.id, term: imported.keyring.term },
   }
   expect(keyring?.data.id).toBe(imported.keyring.id)
@@ -252,7 +252,7 @@ test('what was given up is fetched once more where somebody wants the link to be
   await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
   const { kind, pk, sk } = x
   const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
-  const diverging = { life: west.life, link: record.data.link?.name ?? '', keys }
+  const diverging = { treeId: west.treeId, link: record.data.link?.name ?? '', keys }
   const recovery = { at: west.turn.ms }
   await west.store.commit([put(key('diverging'), diverging), put(key('recovery'), recovery)], as)
   await pulled()

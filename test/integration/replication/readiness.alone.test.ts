@@ -120,11 +120,11 @@ describe('of a pair that is well', () => {
 /** What differs from a secondary that is well; gives back what makes it well again. */
 const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a tree found corrupted': () =>
-    stored(life => put(key('tree-check'), { life, operation: 'x', startedAt: 1, corrupted: true })),
+    stored(treeId => put(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
   'a reindex': () =>
-    stored(life =>
+    stored(treeId =>
       put(key('tree-reindex'), {
-        ...{ life, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
+        ...{ treeId, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
       }),
     ),
   'cells that cannot be applied': () =>
@@ -150,11 +150,11 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
 }
 
 /** Stores something on west. @returns what removes it */
-async function stored(item: (life: string) => Change): Promise<() => Promise<unknown>> {
+async function stored(item: (treeId: string) => Change): Promise<() => Promise<unknown>> {
   const { ports, record } = set.at('west')
-  const { life = '', ...rest } = await record()
-  const as = { record: { ...rest, life }, readAt: ports.clock.now() }
-  const change = item(life)
+  const { treeId = '', ...rest } = await record()
+  const as = { record: { ...rest, treeId }, readAt: ports.clock.now() }
+  const change = item(treeId)
   await ports.store.commit([change], as)
   return async () => ports.store.commit([remove(keyOf(change))], { ...as, readAt: ports.clock.now() })
 }

@@ -55,7 +55,7 @@ async function overwrite(
 /** Whatever can be wrong is: an item changed, one gone, one too many, sums, the hash of a page, and the root. */
 async function damage(set: ClusterSet): Promise<void> {
   const { journal } = set.at('west').ports
-  const { life = '' } = await set.at('west').record()
+  const { treeId = '' } = await set.at('west').record()
   await overwrite(set, 'changed', item => ({ ...item, data: { text: 'other' } }))
   await overwrite(set, 'gone', () => null)
   const [like] = await journal.raw([policy('p')])
@@ -63,11 +63,11 @@ async function damage(set: ClusterSet): Promise<void> {
   const extra = policy('extra')
   await journal.transact([{ item: extra, put: { ...like, sk: extra.sk }, if: 'absent' }])
   await journal.transact([
-    { bucket: bucketOf(life, 'policy', 'policy', 'p'), sums: new Map([['p', [1n, 0n, 0n]]]) },
+    { bucket: bucketOf(treeId, 'policy', 'policy', 'p'), sums: new Map([['p', [1n, 0n, 0n]]]) },
   ])
   for (const [root, page] of [
-    [pagePk(life, 'local', 'root'), '07'],
-    [rootsPk(life), 'whole'],
+    [pagePk(treeId, 'local', 'root'), '07'],
+    [rootsPk(treeId), 'whole'],
   ] as const) {
     const stored = (await journal.pageHashes(root)).get(page)
     if (!stored) throw new Error('there is no such hash')

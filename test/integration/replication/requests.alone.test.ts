@@ -15,7 +15,7 @@ import { workerOn } from '../../support/workers.ts'
 const { store, journal, clock, commit } = tableStore(cluster)
 
 /** Begins a journal, and gives the cluster record that says so. */
-async function journaled(): Promise<ClusterRecord & { life: string }> {
+async function journaled(): Promise<ClusterRecord & { treeId: string }> {
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('no record')
   const record = { ...item.data, ...(await begun(journal)) }
@@ -65,7 +65,7 @@ test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, no it
   const { head, holes } = await replayed(journal)
   for (const seq of holes) await journal.putCell(noopCell({ epoch: head.epoch, seq }, 0))
   expect((await replayed(journal)).torn).toEqual([])
-  expect(await wrongSums(journal, record.life)).toEqual([])
+  expect(await wrongSums(journal, record.treeId)).toEqual([])
 })
 
 test('a journal costs a request one call more, and two where what is there has to be looked up', async () => {
@@ -85,7 +85,7 @@ test('a journal costs a request one call more, and two where what is there has t
   }
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('no record')
-  const { epoch: _epoch, life: _life, ...record } = item.data
+  const { epoch: _epoch, treeId: _treeId, ...record } = item.data
   clock.ms = Date.now()
   const plain = { ...record, mode: 'disabled' } as const
   await store.commit([replace(item, item, plain)], { record: item.data, readAt: clock.ms })
@@ -104,7 +104,7 @@ test('tidy, and the removal of a mount, take a position for twenty items', async
   const entries = Array.from({ length: 45 }, (_, index) => entry('access', accessor, `i-${index}`, 100))
   await seed({ commit }, entries)
   await done('POST', `${path}/config/client`, { max_retries: 1 })
-  const { life } = await journaled()
+  const { treeId } = await journaled()
   const position = async () => (await journal.head())?.seq ?? 0
   const before = await position()
   await done('POST', `${path}/tidy/identity-accesslist`)
@@ -121,5 +121,5 @@ test('tidy, and the removal of a mount, take a position for twenty items', async
   // the mount's own commit, its configuration, and its sixteen partitions of entries
   expect((await position()) - disabling).toBeLessThanOrEqual(18)
   expect((await replayed(journal)).torn).toEqual([])
-  expect(await wrongSums(journal, life)).toEqual([])
+  expect(await wrongSums(journal, treeId)).toEqual([])
 })

@@ -193,9 +193,9 @@ describe('a secondary under load', () => {
     const head = await headOf(west)
     expect(head).toMatchObject({ seq: 10, done: 0 })
     const own = (await follower(west, undefined)).own
-    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.life, head)))
+    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
     expect(all).toContain('done')
-    expect(await redo(own, west.life, head)).toBe('moved')
+    expect(await redo(own, west.treeId, head)).toBe('moved')
     await isEqual()
   })
 })
@@ -365,7 +365,7 @@ describe('rules of the applier', () => {
     })
     await expect(followOn(said)).rejects.toThrow(Crash)
     expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 1, done: 0 })
-    expect(await drain((await follower(west, undefined)).own, west.life)).toBe('done')
+    expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
     expect(await headOf(west)).toMatchObject({ mode: 'draining', seq: 1, done: 1 })
     await isEqual()
   })
@@ -633,12 +633,12 @@ describe('rules of a sync', () => {
 
   test('a late wipe takes nothing that has been fetched since', async () => {
     await commit(east, [x, '1'])
-    const old = placed({ ...x, rev: 'r', data: {} }, 'the life before')
+    const old = placed({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ item: x, put: old, if: 'absent' }])
     const found = [x]
-    expect(await west.journal.wipe(found, west.life)).toBe(1)
+    expect(await west.journal.wipe(found, west.treeId)).toBe(1)
     await synced()
-    expect(await west.journal.wipe(found, west.life)).toBe(0)
+    expect(await west.journal.wipe(found, west.treeId)).toBe(0)
     await isEqual()
   })
 

@@ -50,14 +50,14 @@ describe('the status', () => {
       create(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
       create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-1', built: true })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', built: true })
     // of secondaries, of terms, and of who was given them
     const QUERIES = ['Query', 'Query', 'Query']
     for (const path of PATHS) {
       // the environment knows no tree, or another one: where its roots stand is told by the record
-      await become({ life: 'life-0' })
+      await become({ treeId: 'life-0' })
       await costOf(path)
-      await become({ life: 'life-1' })
+      await become({ treeId: 'life-1' })
       expect((await costOf(path)).toSorted(), path).toEqual(['BatchGetItem', 'BatchGetItem', ...QUERIES])
       expect((await costOf(path)).toSorted(), path).toEqual(['BatchGetItem', ...QUERIES])
     }
@@ -78,29 +78,29 @@ describe('the status', () => {
   })
 
   test('of a primary whose tree is being built says so, and has no root', async () => {
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-2', built: false })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-2', built: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
   })
 
   test('follows the record as it is read now, whatever role or tree the environment has seen before', async () => {
     const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, built: true } as const
-    await become({ ...primary, life: 'life-1' })
+    await become({ ...primary, treeId: 'life-1' })
     const { merkle_root: one } = (await status()) as { merkle_root: string }
     expect(one).toMatch(/^[0-9a-f]{40}$/)
     for (const [parts, shown] of [
       [{ mode: 'secondary' }, { mode: 'secondary', merkle_root: one }],
       [{ mode: 'bootstrapping' }, { mode: 'bootstrapping' }],
       [
-        { mode: 'secondary', life: 'life-2' },
+        { mode: 'secondary', treeId: 'life-2' },
         { mode: 'secondary', merkle_root: '' },
       ],
       [{ mode: 'disabled' }, { mode: 'disabled' }],
       [
-        { ...primary, life: 'life-1' },
+        { ...primary, treeId: 'life-1' },
         { mode: 'primary', merkle_root: one },
       ],
-      [{ life: 'life-2' }, { mode: 'primary', merkle_root: '' }],
-      [{ life: 'life-1' }, { mode: 'primary', merkle_root: one }],
+      [{ treeId: 'life-2' }, { mode: 'primary', merkle_root: '' }],
+      [{ treeId: 'life-1' }, { mode: 'primary', merkle_root: one }],
     ] as const) {
       await become(parts)
       expect(await status(), JSON.stringify(parts)).toMatchObject(shown)
@@ -169,7 +169,7 @@ describe('the status', () => {
     expect(await status()).toMatchObject({ known_primary_cluster_addrs: [] })
     const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', time: 0, version: '' }
     await commit(put(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, life: 'life-1', built: true })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', built: true })
     for (const path of [...PATHS, '/sys/replication/dr/readiness']) {
       const { status: code, text } = await api('GET', path)
       expect([path, code, text.includes('"c"'), text.includes('me:secret')]).toEqual([path, 200, true, false])

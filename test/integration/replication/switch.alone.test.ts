@@ -88,12 +88,12 @@ describe('a planned switch, by one token that was made beforehand', () => {
 
   test('the old primary follows the new one by its token: nothing is wiped, and nothing fetched twice', async () => {
     await write('west', 'after')
-    const { life } = await set.at('east').record()
+    const { treeId } = await set.at('east').record()
     const { hold } = await set.at('east').head()
     const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })
     expect(reply.status, reply.text).toBe(200)
     await areEqual()
-    expect((await set.at('east').record()).life).toBe(life)
+    expect((await set.at('east').record()).treeId).toBe(treeId)
     expect((await set.at('east').head()).hold, 'no sync').toBe(hold + 1)
     expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({
       ...{ complete: true, waits_for: '', lost: [], next: '', diverging: [] },

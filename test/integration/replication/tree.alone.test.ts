@@ -45,16 +45,16 @@ async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> 
     })
   const now = Math.floor(clock.ms / 1000)
   const pages = new Map<string, Map<string, Limbs>>()
-  for (const { bucket, sums } of deltasOf(record.life ?? '', [...items.values()], now)) {
+  for (const { bucket, sums } of deltasOf(record.treeId ?? '', [...items.values()], now)) {
     const page = pages.get(bucket.pk) ?? new Map<string, Limbs>()
     pages.set(bucket.pk, page.set(bucket.sk, live(sums, now)))
   }
   return rootHash(
-    pageNames.map(page => pageHash(pages.get(pagePk(record.life ?? '', of, page)) ?? new Map())),
+    pageNames.map(page => pageHash(pages.get(pagePk(record.treeId ?? '', of, page)) ?? new Map())),
   )
 }
 
-const roots = () => journal.pageHashes(rootsPk(record.life ?? ''))
+const roots = () => journal.pageHashes(rootsPk(record.treeId ?? ''))
 
 async function agree(seq: number): Promise<void> {
   const found = await roots()
@@ -92,7 +92,7 @@ describe('roots', () => {
     await commit(put(place('a'), role('later')), create(place('b'), role('later')))
     const head = await journal.head()
     if (!head) throw new Error('no head')
-    const around = { journal, life: record.life ?? '', head, now: Math.floor(clock.ms / 1000) }
+    const around = { journal, treeId: record.treeId ?? '', head, now: Math.floor(clock.ms / 1000) }
     expect(await refreshTree(around)).toBeGreaterThan(0)
     await agree(1)
     expect(await fill(ports, 'below')).toBe(3)

@@ -86,11 +86,11 @@ describe('a secondary that shall follow nobody', () => {
   })
 
   test('follows again by a token, and nothing was wiped', async () => {
-    const { life, set: of } = await set.at('west').record()
+    const { treeId, set: of } = await set.at('west').record()
     const reply = await update({ token: await tokenOf('east') })
     expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('nothing is wiped')]])
     await follows()
-    expect(await set.at('west').record()).toMatchObject({ life, set: of })
+    expect(await set.at('west').record()).toMatchObject({ treeId, set: of })
     expect(await status()).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
   })
 

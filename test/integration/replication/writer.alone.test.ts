@@ -4,7 +4,7 @@ import { noopCell } from '../../../shared/journal/cell.ts'
 import { ttlOf } from '../../../shared/journal/generation.ts'
 import { epochName, markText, posText } from '../../../shared/journal/position.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
-import { leafInLife } from '../../../shared/journal/tree.ts'
+import { leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import {
   type Change,
@@ -46,7 +46,7 @@ async function sound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal, own)).toEqual([])
-  expect(await wrongSums(journal, record.life ?? '')).toEqual([])
+  expect(await wrongSums(journal, record.treeId ?? '')).toEqual([])
 }
 
 beforeEach(async () => {
@@ -183,7 +183,7 @@ describe('times', () => {
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
     expect(item?.['ttl']).toBe(ttlOf(generation))
-    expect(leafInLife(item as never, record.life ?? '')?.gen).toBe(generation)
+    expect(leafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
     await sound()
   })
 
@@ -193,7 +193,7 @@ describe('times', () => {
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
-    expect([item?.['ttl'], leafInLife(item as never, record.life ?? '')?.gen]).toEqual([undefined, null])
+    expect([item?.['ttl'], leafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([undefined, null])
     await sound()
   })
 
@@ -213,12 +213,12 @@ describe('times', () => {
     const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
     if (!item?.ttl) throw new Error('no ttl')
     await journal.transact([{ item, put: null, if: { rev: item.rev } }])
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
     clock.ms = item.ttl * 1000
     expect(
       await commit(create(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 })),
     ).toBe('done')
-    expect(await wrongSums(journal, record.life ?? '', item.ttl)).toEqual([])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
   })
 })
 
@@ -319,14 +319,14 @@ describe('positions', () => {
 
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
-    const { epoch = '', life = '' } = record
+    const { epoch = '', treeId = '' } = record
     const { hold = 0 } = (await journal.head()) ?? {}
     const mark = markText(hold, posText({ epoch, seq: 3 }))
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
     await journal.transact([{ bucket, sums: new Map(), mark }])
-    expect(bucket.pk).toContain(life)
+    expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.seq).toBe(4)
     await sound()

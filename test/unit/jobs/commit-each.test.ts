@@ -10,7 +10,7 @@ const numbered = (count: number): IndependentChanges[] =>
   Array.from({ length: count }, (_, index) => of(`${index}`))
 
 const plain = { mode: 'primary' } as ClusterRecord
-const journaled = { mode: 'primary', epoch: 'e', life: 'l' } as ClusterRecord
+const journaled = { mode: 'primary', epoch: 'e', treeId: 'l' } as ClusterRecord
 
 interface World {
   record?: ClusterRecord | undefined

@@ -32,7 +32,7 @@ const journal = {
 } as unknown as Journal
 
 const refresh = (at = now, anew?: Parameters<typeof refreshTree>[1]) =>
-  refreshTree({ journal, life: 'life', head, now: at }, anew)
+  refreshTree({ journal, treeId: 'life', head, now: at }, anew)
 const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {

@@ -8,7 +8,7 @@ import {
   type LeafChange,
   type Limbs,
   leafIn,
-  leafInLife,
+  leafInTree,
   leafOf,
   limbsOf,
   live,
@@ -119,9 +119,9 @@ describe('an item in a tree', () => {
   })
 
   test('has a leaf in that one only: what an earlier tree left counts as not in any', () => {
-    expect(leafInLife(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
-    expect(leafInLife(stored, 'ab')).toBeNull()
-    expect(leafInLife(item, 'abc')).toBeNull()
+    expect(leafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
+    expect(leafInTree(stored, 'ab')).toBeNull()
+    expect(leafInTree(item, 'abc')).toBeNull()
   })
 })
 

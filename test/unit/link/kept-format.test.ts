@@ -25,7 +25,7 @@ interface Kept {
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
   token: string
   journal: { body: string; changes: CellChange[] }
-  tree: { life: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
+  tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
 const directory = `${root}test/vectors/formats`
@@ -89,9 +89,9 @@ describe.each(numbers)('format %s', number => {
   })
 
   test('leaves, places and hashes are those that it computed', () => {
-    const { life, item, stored, page, root: hash, whole } = kept.tree
+    const { treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
-    expect(placed(item, life)).toEqual(stored)
+    expect(placed(item, treeId)).toEqual(stored)
     const sums = new Map<string, Limbs>([
       ['0a', [1n, 2n, 3n]],
       ['0b', [4n, 5n, 6n]],

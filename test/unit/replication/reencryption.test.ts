@@ -47,7 +47,7 @@ const LONG_AGO = NOW - KEPT_MS
 /** A primary at which the term `old` may be destroyed. */
 const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
   now: NOW,
-  record: { mode: 'primary', epoch: EPOCH, life: 'l', ownTerm: 'new' } as TermFacts['record'],
+  record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as TermFacts['record'],
   keyring: {
     active: 'new',
     held: ['old', 'new'],

@@ -76,7 +76,7 @@ test('hashes are not made anew all the time while cells are written: full batche
   const clock = { ms: 1_000_000 }
   const refreshed: number[] = []
   const ports = {
-    store: { read: async () => [{ data: { mode: 'secondary', life: 'l' } }], list: async () => [] },
+    store: { read: async () => [{ data: { mode: 'secondary', treeId: 'l' } }], list: async () => [] },
     // a refresh begins by looking at the head
     journal: { head: async () => void refreshed.push(clock.ms) },
     clock: {

@@ -18,7 +18,7 @@ export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wip
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
   },
   scan: segment => scanned(engine, scanCall(engine.tables.data, segment)),
-  wipe: (items, life) => countOf(items, place => wiped(engine, place, life)),
+  wipe: (items, treeId) => countOf(items, place => wiped(engine, place, treeId)),
   unstamp: items => countOf(items, item => unstamped(engine, item)),
 })
 
@@ -26,11 +26,11 @@ export const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wip
  * What was found by a scan goes, be it of a kind that nobody knows.
  * @returns whether it was deleted, or was not there; not when it is an item of this tree
  */
-async function wiped(engine: Engine, { pk, sk }: Pick<Place, 'pk' | 'sk'>, life: string): Promise<boolean> {
+async function wiped(engine: Engine, { pk, sk }: Pick<Place, 'pk' | 'sk'>, treeId: string): Promise<boolean> {
   const deletion = {
     TableName: engine.tables.data,
     Key: { pk, sk },
-    ...conditionOf({ notOf: life }),
+    ...conditionOf({ notOf: treeId }),
   }
   return (await insisted(engine, () => engine.documents.send(new DeleteCommand(deletion)))) !== 'refused'
 }

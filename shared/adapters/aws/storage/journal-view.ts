@@ -8,11 +8,11 @@ import { itemsIn, tableKeysOf } from './reads.ts'
 
 /** Head and roots as they stand, and items of other keys, in one batch read. */
 export const journalView = ({ tables, get, seconds }: Engine): JournalView => ({
-  look: async (life, keys = []) => {
+  look: async (treeId, keys = []) => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
     const head = inCluster(headKey.pk, headKey.sk)
-    const names = life === undefined ? [] : ['replicated', 'local', 'whole']
-    const roots = names.map(sk => inCluster(`t#${life}#root`, sk))
+    const names = treeId === undefined ? [] : ['replicated', 'local', 'whole']
+    const roots = names.map(sk => inCluster(`t#${treeId}#root`, sk))
     const found = await get([head, ...roots, ...tableKeysOf(tables, keys)])
     const [replicated, local, whole] = roots.map(at => pageFrom(found.get(nameOf(at))))
     const item = found.get(nameOf(head))

@@ -28,7 +28,7 @@ interface Attempt {
   own: readonly Change[]
   rev: string
   epoch: string
-  life: string
+  treeId: string
 }
 
 /** What the writer works with. */
@@ -62,18 +62,18 @@ async function commitJournaled(
   ...[changes, cluster, { tries: most = POSITIONS }]: Parameters<Commit>
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
-  const { epoch = '', life = '' } = cluster.record
+  const { epoch = '', treeId = '' } = cluster.record
   const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
   for (let [tries, looks] = [0, 0]; tries < most && looks < TRIES; ) {
     timeLeft(engine, cluster)
-    const found = await plansOf(writing, data, { life, rev, now: engine.seconds() }, seen)
+    const found = await plansOf(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
     if (planned.length === 0 && own.length === 0) return 'done'
-    const outcome = await attempt(writing, { planned, own, rev, epoch, life })
+    const outcome = await attempt(writing, { planned, own, rev, epoch, treeId })
     if (outcome === 'done' || outcome === 'conflict') return outcome
     if (outcome === 'look') {
       looks += 1
@@ -92,13 +92,13 @@ async function stampItems(
   cluster: ClusterRead,
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
-  const { epoch = '', life = '' } = cluster.record
+  const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
   for (let tries = 0; tries < POSITIONS; tries++) {
     if (tries > 0) await engine.pause(tries)
     timeLeft(engine, cluster)
-    const planned = items.map(item => planOfStamp(item, { life, rev, now: engine.seconds() }))
-    const outcome = await attempt(writing, { planned, own: [], rev, epoch, life })
+    const planned = items.map(item => planOfStamp(item, { treeId, rev, now: engine.seconds() }))
+    const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
     if (outcome === 'done' || outcome === 'conflict') return outcome
   }
   throw busy()
@@ -106,7 +106,7 @@ async function stampItems(
 
 async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const { engine, journal } = writing
-  const { planned, own, rev, epoch, life } = wanted
+  const { planned, own, rev, epoch, treeId } = wanted
   const given = await journal.allocate(epoch)
   if (given === 'refused') {
     const head = await journal.head()
@@ -119,10 +119,10 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const body = planned.map(one => changeOf(one, position))
   const mark = markText(given.hold, posText(position))
   const parts: Part[] = [
-    ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, life)),
+    ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),
     { cell: { ...position, id: rev, at: engine.clock.now(), body } },
-    ...deltasOf(life, body, now).map(delta => ({ ...delta, mark })),
+    ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await transactParts(engine, parts).catch(doubt)
   if (verdict === 'done' || (await settled(writing, position, rev)) === 'ours') return 'done'
@@ -181,8 +181,8 @@ function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): Ce
 function partOf(
   { kind, pk, sk, if: condition, counts }: Planned,
   item: StoredItem | null,
-  life: string,
+  treeId: string,
 ): Part {
-  const put = item && placed(item, life)
+  const put = item && placed(item, treeId)
   return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
 }

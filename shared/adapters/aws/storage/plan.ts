@@ -1,6 +1,6 @@
 import { generationOf, ttlOf } from '../../../journal/generation.ts'
 import type { Test } from '../../../journal/journal.ts'
-import { type Leaf, leafInLife, leafOf } from '../../../journal/tree.ts'
+import { type Leaf, leafInTree, leafOf } from '../../../journal/tree.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { type Item, type Kind, specOf } from '../../../storage/kinds.ts'
 import { asStored, plainTtl, type StoredItem, toStored } from '../../../storage/requests.ts'
@@ -31,7 +31,7 @@ type Plan = Planned | 'look' | 'nothing' | 'conflict'
 export type ItemSeen = { readonly item: StoredItem | undefined }
 
 interface Era {
-  readonly life: string
+  readonly treeId: string
   /** of the commit */
   readonly rev: string
   /** epoch seconds */
@@ -78,7 +78,7 @@ export function planOf(change: Change, era: Era, seen: ItemSeen | undefined): Pl
   }
   const looked = (assumed: boolean): Plan => {
     const old = seen?.item
-    return plan(old, old ? leafInLife(old, era.life) : null, assumed)
+    return plan(old, old ? leafInTree(old, era.treeId) : null, assumed)
   }
   if (expected === 'any') return seen ? looked(true) : 'look'
   if (expected === 'absent') {
@@ -88,7 +88,7 @@ export function planOf(change: Change, era: Era, seen: ItemSeen | undefined): Pl
   }
   if (seen) return seen.item?.rev === expected.rev ? looked(false) : 'conflict'
   const { inTree, rev } = expected
-  const prev = inTree ? leafInLife(inTree, era.life) : null
+  const prev = inTree ? leafInTree(inTree, era.treeId) : null
   if (!inTree || !prev) return 'look'
   if (!('count' in change)) return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, false)
   const old = asStored(change.count as Item)
@@ -103,11 +103,11 @@ function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Era):
 }
 
 /** The plan of an item that was written while no journal was kept: it stays as it is, and gets a place in the tree. */
-export const planOfStamp = (item: StoredItem, { rev, now, life }: Era): Planned => ({
+export const planOfStamp = (item: StoredItem, { rev, now, treeId }: Era): Planned => ({
   kind: item.kind,
   pk: item.pk,
   sk: item.sk,
-  prev: leafInLife(item, life),
+  prev: leafInTree(item, treeId),
   next: { ...journaled(item, now), rev },
   if: { rev: item.rev },
   assumed: false,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Head } from '../../../../shared/journal/head.ts'
 import { epochAt, type Line, posText } from '../../../../shared/journal/position.ts'
-import { leafInLife } from '../../../../shared/journal/tree.ts'
+import { leafInTree } from '../../../../shared/journal/tree.ts'
 import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
 import { witness } from './cells.ts'
@@ -22,8 +22,8 @@ function fold(seen: ReturnType<typeof witness>, line: Line, upTo: number): Map<s
 
 /** What stands and has not died. */
 function leavesOf({ data, record }: Standing, seconds: number): Map<string, string> {
-  const { life = '' } = record ?? {}
-  const live = [...data].filter(([, item]) => leafInLife(item, life) && !isDead(item, seconds))
+  const { treeId = '' } = record ?? {}
+  const live = [...data].filter(([, item]) => leafInTree(item, treeId) && !isDead(item, seconds))
   return new Map(live.map(([name, { leaf = '' }]) => [name, leaf]))
 }
 

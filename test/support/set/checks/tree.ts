@@ -3,7 +3,7 @@ import {
   bucketIn,
   bucketText,
   type Limbs,
-  leafInLife,
+  leafInTree,
   limbsOf,
   sumsFrom,
 } from '../../../../shared/journal/tree.ts'
@@ -23,10 +23,10 @@ function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
 }
 
 /** The sums that the items of a bucket come to. */
-function rightSums(now: Standing, life: string, bucket: string): Map<string, Limbs> {
+function rightSums(now: Standing, treeId: string, bucket: string): Map<string, Limbs> {
   const sums = new Map<string, Limbs>()
   for (const item of now.data.values()) {
-    const leaf = item.bucket === bucket ? leafInLife(item, life) : null
+    const leaf = item.bucket === bucket ? leafInTree(item, treeId) : null
     if (!leaf) continue
     const slot = leaf.gen === null ? 'p' : `g${leaf.gen}`
     const [a, b, c] = limbsOf(leaf.leaf)
@@ -44,11 +44,11 @@ const storedSums = (now: Standing, bucket: string) => {
 /** What a bucket holds is the sum of the leaves of its items, at every moment. */
 export const sums = (): Check => {
   return ({ entry, now }) => {
-    const { life } = now.record ?? {}
-    if (entry.what !== 'written' || life === undefined) return undefined
+    const { treeId } = now.record ?? {}
+    if (entry.what !== 'written' || treeId === undefined) return undefined
     const seconds = Math.floor(entry.at / 1000)
-    for (const bucket of touched(entry.changes, life)) {
-      const [right, kept] = [rightSums(now, life, bucket), storedSums(now, bucket)]
+    for (const bucket of touched(entry.changes, treeId)) {
+      const [right, kept] = [rightSums(now, treeId, bucket), storedSums(now, bucket)]
       if (sumsText(right, seconds) !== sumsText(kept, seconds))
         return `bucket ${bucket} is not the sum of its leaves`
     }
@@ -58,9 +58,9 @@ export const sums = (): Check => {
 
 function touched(
   changes: Extract<Parameters<Check>[0]['entry'], { changes: unknown }>['changes'],
-  life: string,
+  treeId: string,
 ) {
-  const mine = `t#${life}#`
+  const mine = `t#${treeId}#`
   const named = changes.flatMap(({ pk, sk, before, after }) =>
     pk.startsWith(mine)
       ? pk.includes('#root') || !/#[rl]#[0-9a-f]{2}$/.test(pk)
@@ -86,7 +86,7 @@ export const order = (): Check => {
 
 /** All buckets of a cluster's tree, as texts without the tree's name: equal on clusters that have the same. */
 export function treeText({ own, record }: Standing, seconds: number): string[] {
-  const mine = `t#${record?.life}#`
+  const mine = `t#${record?.treeId}#`
   return [...own.values()]
     .filter(({ pk }) => String(pk).startsWith(mine) && /#[rl]#[0-9a-f]{2}$/.test(String(pk)))
     .map(item => ({

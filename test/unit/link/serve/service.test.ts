@@ -82,7 +82,7 @@ describe('an activation', () => {
     const token = await w.token('west')
     await w.write(key('cluster'), { ...w.record, built: false })
     const building = (done: number) =>
-      w.write(key('reindex'), { life: 'a life', stage: 'building', done, total: 300, late: 0 })
+      w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the journal is 0 % built; repeat it when it is, with the same token',

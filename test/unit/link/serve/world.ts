@@ -140,7 +140,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const pairText = newLinkPair(randomBytes)
   const record: ClusterRecord = {
     ...{ id, name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: START },
-    ...{ set, epoch, built: true, life: 'a life', clusterAddr: ADDRESS },
+    ...{ set, epoch, built: true, treeId: 'a life', clusterAddr: ADDRESS },
     link: {
       ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
       ownKey: await encryptOwnKey(pairText, cipher as never),

@@ -4,19 +4,19 @@ import { placed } from '../../../../shared/journal/tree.ts'
 import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
 import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
+import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'
 
 const { a, b } = neighbours
 const x = policyAt('x')
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, hold: 1, until: 0, now: NOW }
 
 /** The only piece of each cell of a writer. */
 const piecesOf = ({ cells }: ReturnType<typeof writer>): Piece[] =>
   cells.map(cell => {
-    const [piece] = componentsOf(LIFE, [cell]).flat()
+    const [piece] = componentsOf(TREE_ID, [cell]).flat()
     if (!piece) throw new Error('a cell without changes')
     return piece
   })
@@ -58,7 +58,7 @@ describe('marks', () => {
     const at = having(pieces)
     // a sync begins again behind the second cell, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
-    at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, LIFE))
+    at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, hold: 3, until: 4 }
     expect(judged(third, at)).toBe('applied')
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')

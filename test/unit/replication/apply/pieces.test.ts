@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
 import { componentsOf, packs } from '../../../../shared/replication/apply/pieces.ts'
-import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
+import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
 const { a, b, apart } = neighbours
 
@@ -22,11 +22,11 @@ describe('components of a window', () => {
       fc.property(commits, all => {
         const { commit, cells } = writer()
         for (const places of all) commit(0, ...places.map(one => [one, 'v'] as const))
-        const components = componentsOf(LIFE, cells)
+        const components = componentsOf(TREE_ID, cells)
         const buckets = components.map(one => [
           ...new Set(
             one.flatMap(piece =>
-              piece.changes.map(({ kind, pk, sk }) => bucketText(bucketOf(LIFE, kind, pk, sk))),
+              piece.changes.map(({ kind, pk, sk }) => bucketText(bucketOf(TREE_ID, kind, pk, sk))),
             ),
           ),
         ])
@@ -46,7 +46,7 @@ describe('components of a window', () => {
   test('two changes of one cell in one bucket are one piece', () => {
     const { commit, cells } = writer()
     commit(0, [a, '1'], [apart, '1'], [b, '1'])
-    const components = componentsOf(LIFE, cells)
+    const components = componentsOf(TREE_ID, cells)
     expect(components.map(one => one.map(piece => piece.changes.map(change => change.sk)))).toEqual([
       [[a.sk, b.sk]],
       [[apart.sk]],
@@ -58,14 +58,14 @@ describe('components of a window', () => {
     const token = tokenAt('t')
     const DAY = 86_400
     for (const days of [1, 9, 3, 400, 2]) commit(0, [token, `${days}`, days * DAY])
-    const [only, ...others] = componentsOf(LIFE, cells)
+    const [only, ...others] = componentsOf(TREE_ID, cells)
     expect(others).toEqual([])
     expect(only?.map(piece => piece.seq)).toEqual([1, 2, 3, 4, 5])
   })
 
   test('a cell without changes is in no component', () => {
     expect(
-      componentsOf(LIFE, [{ epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true }]),
+      componentsOf(TREE_ID, [{ epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true }]),
     ).toEqual([])
   })
 })
@@ -75,7 +75,7 @@ describe('transactions of pieces', () => {
     const { commit, cells } = writer()
     for (let n = 0; n < count; n++)
       commit(0, ...Array.from({ length: changes }, (_, i) => [policyAt(`n${n}-${i}`), 'v'] as const))
-    return componentsOf(LIFE, cells).map(one => one.slice(0, 1))
+    return componentsOf(TREE_ID, cells).map(one => one.slice(0, 1))
   }
 
   test('hold 98 elements at most, and every piece is in one', () => {

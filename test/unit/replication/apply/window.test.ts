@@ -6,11 +6,11 @@ import { applyWindow, type Target } from '../../../../shared/replication/apply/w
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import {
   type Doing,
-  LIFE,
   nameOf,
   neighbours,
   type Place,
   policyAt,
+  TREE_ID,
   tokenAt,
   writer,
 } from '../../../builders/journal.ts'
@@ -19,7 +19,7 @@ import { seen, tables } from '../../../builders/tables.ts'
 const { a, b, apart } = neighbours
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { life: LIFE, hold: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, hold: 1, until: 0, now: NOW }
 const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
 
 /** Commits of one or two items each: put, or deleted where it is there. */

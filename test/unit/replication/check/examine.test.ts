@@ -4,7 +4,7 @@ import type { Limbs } from '../../../../shared/journal/tree.ts'
 import { readBucket } from '../../../../shared/replication/check/examine.ts'
 import { newTally } from '../../../../shared/replication/check/tally.ts'
 import type { TreeView } from '../../../../shared/replication/check/view.ts'
-import { LIFE } from '../../../builders/journal.ts'
+import { TREE_ID } from '../../../builders/journal.ts'
 
 const now = 1_800_000_000
 const alive = Math.ceil(now / 345_600) + 1
@@ -20,7 +20,7 @@ function reading(...answers: StoredBucket[]) {
     buckets: async () => [answers[asked++ % answers.length]],
     itemsOf: async () => [],
   }
-  const view = { journal, life: LIFE, now, tally: newTally(LIFE, now), tail: { keys: () => [] } }
+  const view = { journal, treeId: TREE_ID, now, tally: newTally(TREE_ID, now), tail: { keys: () => [] } }
   return readBucket(view as unknown as TreeView, { of: 'local', page: 7 }, 3)
 }
 

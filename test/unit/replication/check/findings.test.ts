@@ -77,25 +77,25 @@ describe('the report of a check', () => {
 })
 
 test('a tree is corrupted while the last check of this very tree says so', () => {
-  const check = (life: string, corrupted: boolean) => ({
-    data: { life, corrupted, operation: 'o', startedAt: 0 },
+  const check = (treeId: string, corrupted: boolean) => ({
+    data: { treeId, corrupted, operation: 'o', startedAt: 0 },
   })
-  const a = { life: 'a', mode: 'secondary' } as const
+  const a = { treeId: 'a', mode: 'secondary' } as const
   expect(isTreeCorrupted(a, undefined, undefined)).toBe(false)
   expect(isTreeCorrupted(a, check('a', false), undefined)).toBe(false)
   expect(isTreeCorrupted(a, check('a', true), undefined)).toBe(true)
-  expect(isTreeCorrupted({ ...a, life: 'b' }, check('a', true), undefined)).toBe(false)
+  expect(isTreeCorrupted({ ...a, treeId: 'b' }, check('a', true), undefined)).toBe(false)
 })
 
 test('the tree of a secondary is corrupted also while something does not stay as this primary has it', () => {
   const link = { ...emptyLink('own' as Encrypted), name: 'l' }
-  const here = { life: 'a', mode: 'secondary', link } as const
-  const diverging = (rounds: number, of = { life: 'a', link: 'l' }) => ({
+  const here = { treeId: 'a', mode: 'secondary', link } as const
+  const diverging = (rounds: number, of = { treeId: 'a', link: 'l' }) => ({
     data: { ...of, keys: [{ kind: 'policy', pk: 'policy', sk: 'x', rounds, at: 0 }] },
   })
   expect(isTreeCorrupted(here, undefined, diverging(3))).toBe(false)
   expect(isTreeCorrupted(here, undefined, diverging(4))).toBe(true)
   expect(isTreeCorrupted({ ...here, mode: 'primary' }, undefined, diverging(4))).toBe(false)
-  expect(isTreeCorrupted(here, undefined, diverging(4, { life: 'b', link: 'l' }))).toBe(false)
-  expect(isTreeCorrupted(here, undefined, diverging(4, { life: 'a', link: 'another' }))).toBe(false)
+  expect(isTreeCorrupted(here, undefined, diverging(4, { treeId: 'b', link: 'l' }))).toBe(false)
+  expect(isTreeCorrupted(here, undefined, diverging(4, { treeId: 'a', link: 'another' }))).toBe(false)
 })

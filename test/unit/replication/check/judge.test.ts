@@ -8,7 +8,7 @@ import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
 import { settledItem } from '../../../../shared/replication/check/repair.ts'
 import { countIn, newTally, suspectsIn } from '../../../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { LIFE, neighbours, type Place, tokenAt, writer } from '../../../builders/journal.ts'
+import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
 // A bucket and its items: what is judged is the content, and nothing that an item says of itself.
 
@@ -22,15 +22,15 @@ function itemAt(place: Place, value = 'v', expires?: number): StoredItem {
   })(writer())
   const [item] = items.values()
   if (!item) throw new Error('no item')
-  return placed(item, LIFE)
+  return placed(item, TREE_ID)
 }
 
-const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(LIFE, kind, pk, sk)
+const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(TREE_ID, kind, pk, sk)
 
 /** The bucket that items come to. */
 function sumOf(...items: StoredItem[]): StoredBucket {
   const [delta] = deltasOf(
-    LIFE,
+    TREE_ID,
     items.map(item => ({ ...item, prev: null, next: leafIn(item) })),
     now,
   )
@@ -38,7 +38,7 @@ function sumOf(...items: StoredItem[]): StoredBucket {
 }
 
 const judged = (place: Place, stored: StoredBucket | undefined, items: StoredItem[]) =>
-  judgeBucket({ life: LIFE, bucket: bucketAt(place), stored, items, now })
+  judgeBucket({ treeId: TREE_ID, bucket: bucketAt(place), stored, items, now })
 
 const { a, b, apart } = neighbours
 const [first, second, stranger] = [itemAt(a), itemAt(b), itemAt(apart)]
@@ -54,7 +54,12 @@ describe('a bucket', () => {
 
   test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
     ['an item that was changed while its leaf stayed', a, sumOf(first, second), [flipped, second]],
-    ['an item that was changed together with its leaf', a, sumOf(first), [settledItem(flipped, LIFE, now)]],
+    [
+      'an item that was changed together with its leaf',
+      a,
+      sumOf(first),
+      [settledItem(flipped, TREE_ID, now)],
+    ],
     ['an item that was taken away', a, sumOf(first, second), [second]],
     ['an item that was put there', a, sumOf(first), [first, second]],
     [
@@ -94,14 +99,14 @@ describe('a bucket', () => {
   test('is put right with items that are put right', () => {
     const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
     for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
-      const settled = settledItem(item, LIFE, now)
+      const settled = settledItem(item, TREE_ID, now)
       const verdict = judged(item, undefined, [settled])
       expect(verdict.misplaced).toEqual([])
       expect(judged(item, { sums: verdict.sums }, [settled]).difference).toBe('')
       expect(settled.data).toEqual(item.data)
     }
-    expect(settledItem(loose, LIFE, now).ttl).toBe(token.ttl)
-    expect(settledItem(first, LIFE, now)).toEqual(first)
+    expect(settledItem(loose, TREE_ID, now).ttl).toBe(token.ttl)
+    expect(settledItem(first, TREE_ID, now)).toEqual(first)
   })
 })
 
@@ -110,12 +115,12 @@ describe('a tally', () => {
   const bucketsOf = (of: string, page: number): Map<string, StoredBucket> => {
     const own = items.filter(item => {
       const { pk } = bucketAt(item)
-      return pk === `t#${LIFE}#${of}#${page.toString(16).padStart(2, '0')}`
+      return pk === `t#${TREE_ID}#${of}#${page.toString(16).padStart(2, '0')}`
     })
     return new Map([...Map.groupBy(own, item => bucketAt(item).sk)].map(([sk, some]) => [sk, sumOf(...some)]))
   }
   const suspects = (counted: readonly StoredItem[]) => {
-    const tally = newTally(LIFE, now)
+    const tally = newTally(TREE_ID, now)
     for (const item of counted) countIn(tally, item)
     return allPages.flatMap(place =>
       suspectsIn(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(

@@ -29,7 +29,7 @@ function storeOf(parts: readonly Item<'report'>[]) {
   return { list, read }
 }
 
-const DISABLED = { mode: 'disabled' as const, life: 'l', link: { name: 'n' } }
+const DISABLED = { mode: 'disabled' as const, treeId: 'l', link: { name: 'n' } }
 
 const answered = async (
   parts: readonly Item<'report'>[],
@@ -200,7 +200,7 @@ describe('what does not stay in line with the primary', () => {
     { kind: 'policy', pk: 'policy', sk: 'x', rounds: 4, at: 5000 },
     { kind: 'policy', pk: 'policy', sk: 'y', rounds: 2, at: 6000 },
   ]
-  const found = (link: string) => ({ ...key('diverging'), data: { life: 'l', link, keys } })
+  const found = (link: string) => ({ ...key('diverging'), data: { treeId: 'l', link, keys } })
 
   test('is named with its rounds, and whether it was given up; its short name is that of the status', async () => {
     const { diverging } = await shown([], {}, { diverging: found('n') })

@@ -100,9 +100,9 @@ describe('the execution of an operation that has failed and holds the record sti
     ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled', failed: ID }],
     [
       'goes on with a wipe, from which there is no way back',
-      { mode: 'bootstrapping', life: ID },
+      { mode: 'bootstrapping', treeId: ID },
       'running',
-      { mode: 'bootstrapping', life: ID, operation: ID },
+      { mode: 'bootstrapping', treeId: ID, operation: ID },
     ],
   ] as const)('%s', async (_, more, status, expected) => {
     const { store, stored } = memoryStore([

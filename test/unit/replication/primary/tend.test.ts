@@ -25,7 +25,7 @@ beforeEach(() => {
   slept = []
   calls = []
   takes = 0
-  record = { mode: 'secondary', life: 'a life' }
+  record = { mode: 'secondary', treeId: 'a life' }
   head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 9, done: 9 }
 })
 
@@ -70,7 +70,7 @@ const ports = () => {
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
 const primary = (mode: Head['mode'] = 'writing') => {
-  record = { mode: 'primary', life: 'a life' }
+  record = { mode: 'primary', treeId: 'a life' }
   head = { ...head, mode, own: EPOCH }
 }
 
@@ -83,7 +83,7 @@ describe('holes are closed', () => {
 
   test.each<[what: string, change: Partial<ClusterRecord>]>([
     ['a secondary', { mode: 'secondary' }],
-    ['a cluster without a tree', { life: undefined as never }],
+    ['a cluster without a tree', { treeId: undefined as never }],
     ['a restored copy', { home: 'other tables' }],
     ['a cluster without replication', { mode: 'disabled' }],
     ['a cluster that is emptied', { mode: 'bootstrapping' }],

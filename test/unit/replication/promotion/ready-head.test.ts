@@ -31,7 +31,7 @@ function closed(seq: number, there: readonly number[]) {
       return found ?? 'done'
     },
   } satisfies Partial<Journal> as unknown as Journal
-  const follower = { own: { clock, journal }, life: 'life' } as unknown as Follower
+  const follower = { own: { clock, journal }, treeId: 'life' } as unknown as Follower
   const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionStand
   return { cells, ready: () => readyHead({ clock, journal }, follower, stand) }
 }

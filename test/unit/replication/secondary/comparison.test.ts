@@ -8,10 +8,10 @@ import type { Follower } from '../../../../shared/replication/secondary/follower
 // When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
 // `comparison.alone.test.ts`.
 
-const LIFE = 'a life'
+const TREE_ID = 'a life'
 const START = 1_800_000_000_000
 const synced: SyncSegment = {
-  ...{ hold: 3, life: LIFE, what: 'all', start: 5, line: [['000001.aaaaaaaaaaaa', 1]] },
+  ...{ hold: 3, treeId: TREE_ID, what: 'all', start: 5, line: [['000001.aaaaaaaaaaaa', 1]] },
   ...{ phase: 'closed', seen: 9, compare: true },
 }
 
@@ -36,7 +36,7 @@ beforeEach(() => {
 /** A secondary whose tree is the primary's, as far as the hashes of pages tell. */
 const newFollower = (): Follower =>
   ({
-    life: LIFE,
+    treeId: TREE_ID,
     handsOff: false,
     own: {
       clock: { now: () => now },
@@ -91,7 +91,7 @@ describe('nothing is compared', () => {
     ['while a sync has not ended', () => segments.splice(4, 1, { ...synced, phase: 'source' })],
     [
       'after a sync of a tree that is not there any more',
-      () => segments.splice(4, 1, { ...synced, life: 'x' }),
+      () => segments.splice(4, 1, { ...synced, treeId: 'x' }),
     ],
     ['before the journal is replayed behind what was fetched', () => Object.assign(head, { dirty: 'all' })],
     ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],

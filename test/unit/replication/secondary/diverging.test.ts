@@ -79,11 +79,11 @@ describe('a key that is found wrong', () => {
 
 test('what was found by another link, or in another tree, is not of these', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
-  const data = { life: 'a life', link: 'a link', keys }
-  expect(divergingOf({ data }, { life: 'a life', link: 'a link' })).toEqual(keys)
-  expect(divergingOf({ data }, { life: 'another', link: 'a link' })).toEqual([])
-  expect(divergingOf({ data }, { life: 'a life', link: undefined })).toEqual([])
-  expect(divergingOf({ data: { ...data, link: '' } }, { life: 'a life', link: undefined })).toEqual(keys)
+  const data = { treeId: 'a life', link: 'a link', keys }
+  expect(divergingOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
+  expect(divergingOf({ data }, { treeId: 'another', link: 'a link' })).toEqual([])
+  expect(divergingOf({ data }, { treeId: 'a life', link: undefined })).toEqual([])
+  expect(divergingOf({ data: { ...data, link: '' } }, { treeId: 'a life', link: undefined })).toEqual(keys)
 })
 
 test('keys of kinds that this version does not know are no places', () => {

@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const follower = () =>
   ({
-    ...{ life: 'a life', linkName: 'a link' },
+    ...{ treeId: 'a life', linkName: 'a link' },
     cluster: async () => (isSecondary ? { record: { id: 'c', set: 's' }, readAt: 0 } : undefined),
     own: {
       clock: { now: () => 1000 },
@@ -43,7 +43,7 @@ const follower = () =>
 describe('a round', () => {
   test('is kept by the link and the tree in which it was counted', async () => {
     expect(await countRound(follower(), [at('x')])).toEqual([at('x')])
-    expect(stored).toEqual({ life: 'a life', link: 'a link', keys: [{ ...at('x'), rounds: 1, at: 1000 }] })
+    expect(stored).toEqual({ treeId: 'a life', link: 'a link', keys: [{ ...at('x'), rounds: 1, at: 1000 }] })
     expect([told, audited]).toEqual([[], []])
   })
 

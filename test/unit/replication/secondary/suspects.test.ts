@@ -11,7 +11,7 @@ import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
 // What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
 // fetched where they still differ, and given up in the end.
 
-const LIFE = 'a life'
+const TREE_ID = 'a life'
 const NOW = 1_800_000_000_000
 const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${index}` })
 
@@ -33,7 +33,7 @@ beforeEach(() => {
 const buckets = new Map<string, string[]>()
 for (let index = 0; index < MOST_COMPARED + 500; index++) {
   const { kind, pk, sk } = at(index)
-  const bucket = bucketText(bucketOf(LIFE, kind, pk, sk)).replace(`t#${LIFE}#`, '')
+  const bucket = bucketText(bucketOf(TREE_ID, kind, pk, sk)).replace(`t#${TREE_ID}#`, '')
   const line = JSON.stringify([kind, pk, sk, 'leaf', null])
   buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
 }
@@ -41,7 +41,13 @@ for (let index = 0; index < MOST_COMPARED + 500; index++) {
 /** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
 const newFollower = (): Follower =>
   ({
-    ...{ life: LIFE, linkName: 'a link', handsOff: false, comparison, told: { state: 'idle', synced: 0 } },
+    ...{
+      treeId: TREE_ID,
+      linkName: 'a link',
+      handsOff: false,
+      comparison,
+      told: { state: 'idle', synced: 0 },
+    },
     source: { epoch: head.epoch, line: head.line, seq: 12, frontier: 12 },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
     own: {
@@ -111,7 +117,7 @@ test('at most ten thousand keys are asked for, a hundred at a time', async () =>
 describe('keys that differ', () => {
   const known = (count: number, rounds: number): void => {
     const keys = Array.from({ length: count }, (_, index) => ({ ...at(index), rounds, at: NOW }))
-    counted = { life: LIFE, link: 'a link', keys }
+    counted = { treeId: TREE_ID, link: 'a link', keys }
   }
   const concluded = async (found: number) => {
     const follower = newFollower()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { limbsOf, placed } from '../../../../shared/journal/tree.ts'
 import { pageElements } from '../../../../shared/replication/sync/page.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { LIFE, nameOf, type Place, policyAt, writer } from '../../../builders/journal.ts'
+import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders/journal.ts'
 
 const x = policyAt('x')
 
@@ -17,11 +17,11 @@ const states = (place: Place) => {
 }
 
 const elements = (item: StoredItem | undefined, own: StoredItem | undefined) =>
-  pageElements(LIFE, [{ place: x, item }], [own], 0)
+  pageElements(TREE_ID, [{ place: x, item }], [own], 0)
 
 describe('what a sync writes', () => {
   const { first, second } = states(x)
-  const mine = (item: StoredItem) => placed(item, LIFE)
+  const mine = (item: StoredItem) => placed(item, TREE_ID)
 
   test('an item that is missing here is stored, in the own tree, and summed; no mark is touched', () => {
     const [item, bucket, ...more] = elements(second, undefined)
