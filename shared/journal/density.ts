@@ -16,13 +16,13 @@ const SETTLINGS = 40
 
 /** The last position below which no cell is missing. What a cluster that follows has taken is dense. */
 export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
-  if (head.mode !== 'writing' && head.mode !== 'closed') return head.seq
-  for (let at = Math.max(head.done, head.from); at < head.seq; at += WINDOW) {
-    const cells = await journal.cells(head.line, at, Math.min(at + WINDOW, head.seq))
+  if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
+  for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
+    const cells = await journal.cells(head.lineage, at, Math.min(at + WINDOW, head.last))
     const hole = cells.indexOf(undefined)
     if (hole >= 0) return at + hole
   }
-  return head.seq
+  return head.last
 }
 
 /** The last position below which no cell is missing, those without a cell behind it, and whether a later one has one. */
@@ -31,7 +31,7 @@ async function holes(
   head: Head,
 ): Promise<{ dense: number; open: { seq: number; below: boolean; since: number }[] }> {
   const dense = await denseUpTo(journal, head)
-  const cells = await journal.cells(head.line, dense, head.seq)
+  const cells = await journal.cells(head.lineage, dense, head.last)
   const last = cells.findLastIndex(cell => cell !== undefined)
   const open = cells.flatMap((cell, index) => {
     if (cell) return []
@@ -45,9 +45,9 @@ async function holes(
  * Whether cells behind the last position that is known to be dense may have been deleted by the engine: then what has
  * no cell there may have been a commit, and the journal cannot tell any more.
  */
-async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from }: Head): Promise<boolean> {
-  if (done <= from) return false
-  const [last] = await journal.cells(line, done - 1, done)
+async function mayHaveLost({ journal, clock }: Dependencies, { lineage, applied, retainedFrom }: Head): Promise<boolean> {
+  if (applied <= retainedFrom) return false
+  const [last] = await journal.cells(lineage, applied - 1, applied)
   return last === undefined || last.at < clock.now() - JOURNAL_PROMISE_MS
 }
 
@@ -60,7 +60,7 @@ async function mayHaveLost({ journal, clock }: Dependencies, { line, done, from 
 export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
-  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.done ?? 0
+  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.applied ?? 0
   const { dense: before, open } = await holes(ports, head)
   const found = open.filter(({ below }) => below || which === 'all')
   const isOld = found.length > 0 && (await mayHaveLost(ports, head))
@@ -72,7 +72,7 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
     )
   }
   const dense = found.length > 0 ? await denseUpTo(journal, head) : before
-  if (dense > head.done) await journal.moveHead(moves.noteDense(head, dense, { isOld }))
+  if (dense > head.applied) await journal.moveHead(moves.noteDense(head, dense, { isOld }))
   return dense
 }
 
@@ -105,24 +105,24 @@ const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
  * repeated at any time, and come late: an epoch that this cluster has begun since stays open.
  * @param ending `below` is remembered as seen
- * @param heir UUID of the cluster that may take it over, noted where this call is the one that closes
+ * @param successor UUID of the cluster that may take it over, noted where this call is the one that closes
  * @returns the end, which may be acknowledged; undefined where there is no such epoch of this cluster's to end
  */
 export async function endEpoch(
   ports: Dependencies,
   ending: WhichEpoch,
-  heir = '',
+  successor = '',
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
   const seen = 'below' in ending ? epochNumber(ending.below) : 0
   if (before?.mode === 'writing' && isMeant(ending, before))
-    await journal.moveHead(moves.close(before, heir, seen))
+    await journal.moveHead(moves.close(before, successor, seen))
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.own !== head.epoch || !isMeant(ending, head)) return undefined
   await journal.moveHead(moves.noteEnd(head, await fillAll(ports, head)))
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
-    ? { epoch: head.epoch, seq: head.seq }
+    ? { epoch: head.epoch, seq: head.last }
     : undefined
 }

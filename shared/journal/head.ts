@@ -1,4 +1,4 @@
-import { type Epoch, epochNumber, type Line, LONGEST_LINE } from './position.ts'
+import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE } from './position.ts'
 
 /**
  * What the journal of a cluster is doing. `writing`: it is a primary's. `closed`: it has an exact end, or gets one.
@@ -19,28 +19,28 @@ export interface Head {
   /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only its owner gives a journal away. */
   own: Epoch | ''
   /** The last position that was given to a commit, or staged. The next one is behind it. */
-  seq: number
+  last: number
   /**
    * The last position up to which all is applied; of a cluster that writes, up to which no cell is known to be missing.
    * Work that was left half done begins again behind it.
    */
-  done: number
+  applied: number
   /** The first part of all marks; grows with every claim, sync and end of a sync. It fences what was begun before. */
-  hold: number
+  incarnation: number
   /** The lineage: epochs with their first positions. It tells where two journals part. */
-  line: Line
+  lineage: Lineage
   /** Cells are kept from behind this position on. Nobody reads, or rewinds, what stands before. */
-  from: number
+  retainedFrom: number
   /** Where the replay after a sync ends; 0 outside. Up to there an item may be ahead of its cell. */
-  until: number
+  replayUntil: number
   /** What a sync that is not finished may have touched: nothing, everything, or what a report names. The next sync fetches it. */
-  dirty: null | 'all' | string
+  unfinishedSync: null | 'all' | string
   /** The epoch of the source of the last sync, while its replay lasts; else empty. Another source makes the sync anew. */
-  dirtyFrom: Epoch | ''
+  unfinishedSyncEpoch: Epoch | ''
   /** The highest number of an epoch that was ever seen. A new epoch lies above it. */
-  n: number
+  maxEpoch: number
   /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing. */
-  heir: string
+  successor: string
   /** When the last staged cell was written, epoch milliseconds by the clock of its writer; 0 or absent: unknown. Status shows it. */
   stagedAt?: number
   /** Name of the link by which this cluster follows; empty: it never followed. What comes by another link is not taken any more. */
@@ -54,16 +54,16 @@ const all: { readonly [K in keyof Head]-?: true } = {
   mode: true,
   epoch: true,
   own: true,
-  seq: true,
-  done: true,
-  hold: true,
-  line: true,
-  from: true,
-  until: true,
-  dirty: true,
-  dirtyFrom: true,
-  n: true,
-  heir: true,
+  last: true,
+  applied: true,
+  incarnation: true,
+  lineage: true,
+  retainedFrom: true,
+  replayUntil: true,
+  unfinishedSync: true,
+  unfinishedSyncEpoch: true,
+  maxEpoch: true,
+  successor: true,
   stagedAt: true,
   link: true,
 }
@@ -102,11 +102,11 @@ const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
 export const headRules = {
   applied: {
     says: 'nothing is applied, or known to be dense, that was not given away or staged',
-    oneOf: [compared(f.done, 'upTo', f.seq)],
+    oneOf: [compared(f.applied, 'upTo', f.last)],
   },
   kept: {
     says: 'what is not applied yet is kept',
-    oneOf: [compared(f.from, 'upTo', f.done)],
+    oneOf: [compared(f.retainedFrom, 'upTo', f.applied)],
   },
   writer: {
     says: 'who writes, writes in its own epoch',
@@ -122,34 +122,34 @@ export const headRules = {
   },
   numbered: {
     says: 'no epoch has a number above the highest that was seen',
-    oneOf: [compared(f.epoch, 'within', f.n)],
+    oneOf: [compared(f.epoch, 'within', f.maxEpoch)],
   },
   touching: {
     says: 'a sync under way has noted what it may touch',
-    oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.dirty, null)],
+    oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
   },
   replaying: {
     says: 'a replay lasts only while what its sync has touched is noted',
-    oneOf: [is(f.until, 0), isNot(f.dirty, null)],
+    oneOf: [is(f.replayUntil, 0), isNot(f.unfinishedSync, null)],
   },
   replayed: {
     says: 'a replay with its source ends where all of it is applied',
-    oneOf: [is(f.dirtyFrom, ''), compared(f.done, 'below', f.until)],
+    oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
   },
   alone: {
     says: 'who writes, or has ended its journal, replays nothing',
-    oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.until, 0)],
+    oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
     says: 'the lineage rises, ends at the last position or before it, and has twelve epochs at most',
-    of: [f.line, f.epoch, f.seq],
-    holds: ({ line, epoch, seq }) => {
-      const [lastEpoch, lastStart] = line.at(-1) ?? ['', 0]
-      const rises = line.every(([one, start], index) => {
-        const [before, startBefore] = line[index - 1] ?? ['', 0]
+    of: [f.lineage, f.epoch, f.last],
+    holds: ({ lineage, epoch, last }) => {
+      const [lastEpoch, lastStart] = lineage.at(-1) ?? ['', 0]
+      const rises = lineage.every(([one, start], index) => {
+        const [before, startBefore] = lineage[index - 1] ?? ['', 0]
         return one > before && start > startBefore
       })
-      return rises && line.length <= LONGEST_LINE && lastEpoch <= epoch && lastStart <= seq + 1
+      return rises && lineage.length <= LONGEST_LINEAGE && lastEpoch <= epoch && lastStart <= last + 1
     },
   },
 } satisfies Readonly<Record<string, HeadRule>>
@@ -161,7 +161,7 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
 /** Fields that no move makes less. */
-export const growing: readonly (keyof Head)[] = [f.hold, f.n]
+export const growing: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 
 /** Whether a fact holds; undefined where a field that it speaks of is not known. */
 export function judged(fact: Fact, head: Partial<Head>): boolean | undefined {
@@ -189,15 +189,15 @@ export const firstHead = (epoch: Epoch, n: number): Head => ({
   mode: 'writing',
   epoch,
   own: epoch,
-  seq: 0,
-  done: 0,
-  hold: 1,
-  line: [[epoch, 1]],
-  from: 0,
-  until: 0,
-  dirty: null,
-  dirtyFrom: '',
-  n,
-  heir: '',
+  last: 0,
+  applied: 0,
+  incarnation: 1,
+  lineage: [[epoch, 1]],
+  retainedFrom: 0,
+  replayUntil: 0,
+  unfinishedSync: null,
+  unfinishedSyncEpoch: '',
+  maxEpoch: n,
+  successor: '',
   link: '',
 })

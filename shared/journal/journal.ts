@@ -3,7 +3,7 @@ import type { Item, Key, Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { Cell } from './cell.ts'
 import type { Head } from './head.ts'
-import type { Epoch, Line } from './position.ts'
+import type { Epoch, Lineage } from './position.ts'
 import type { HeadMove } from './transitions.ts'
 import type { Bucket, Sums } from './tree.ts'
 
@@ -112,9 +112,9 @@ export interface Journal {
   /** Moves the head by a row of `transitions.ts`. `refused`: it is not as the row expects, or would break a rule. */
   moveHead(move: HeadMove): Promise<Head | 'refused'>
   /** The next position of an epoch that this cluster is writing. It belongs to the caller: nobody else gets it. */
-  allocate(epoch: Epoch): Promise<{ seq: number; hold: number } | 'refused'>
+  allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
   /** The cells of all positions behind `after` up to `to`; undefined where there is none. */
-  cells(line: Line, after: number, to: number): Promise<(Cell | undefined)[]>
+  cells(lineage: Lineage, after: number, to: number): Promise<(Cell | undefined)[]>
   /** Stores a cell where there is none, or tells which one there is; the same one counts as stored. */
   putCell(cell: Cell): Promise<'done' | 'conflict' | Cell>
   /**

@@ -8,12 +8,12 @@ export interface Position {
 }
 
 /** Lineage: the epochs of a journal with their first positions, oldest first, twelve at most. */
-export type Line = readonly (readonly [epoch: Epoch, start: number])[]
+export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 const SEQ_DIGITS = 12
-const HOLD_DIGITS = 9
+const INCARNATION_DIGITS = 9
 /** Epochs that a lineage has at most. */
-export const LONGEST_LINE = 12
+export const LONGEST_LINEAGE = 12
 
 const POSITION = /^(\d{6}\.[0-9a-f]{12})\/(\d{12})$/
 
@@ -59,19 +59,19 @@ export function positionOf(text: string): Position {
 }
 
 /**
- * `<hold, 9 digits>/<position>`: the order in which one cluster applied things. The hold grows with every claim and
+ * `<incarnation, 9 digits>/<position>`: the order in which one cluster applied things. The incarnation grows with every take-over and
  * every sync, so that a replay after a rewind stands above what it replaces.
  */
-export const markText = (hold: number, pos: string): string =>
-  `${String(hold).padStart(HOLD_DIGITS, '0')}/${pos}`
+export const markText = (incarnation: number, pos: string): string =>
+  `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
 
 /** The epoch in which a place of a journal stands; empty before its lineage begins. */
-export const epochAt = (line: Line, seq: number): Epoch =>
-  line.findLast(([, start]) => start <= seq)?.[0] ?? ''
+export const epochAt = (lineage: Lineage, seq: number): Epoch =>
+  lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
 /** The lineage with one more epoch; the oldest is forgotten where it would be too long. */
-export const withEpoch = (line: Line, epoch: Epoch, start: number): Line =>
-  [...line, [epoch, start] as const].slice(-LONGEST_LINE)
+export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
+  [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**
  * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once parted
@@ -79,16 +79,16 @@ export const withEpoch = (line: Line, epoch: Epoch, start: number): Line =>
  * @returns `cut`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
  */
 export function common(
-  source: { readonly line: Line },
-  own: { readonly line: Line; readonly seq: number },
+  source: { readonly lineage: Lineage },
+  own: { readonly lineage: Lineage; readonly seq: number },
 ): { cut: number; diverged: boolean } {
-  const same = ([epoch, start]: Line[number]) =>
-    source.line.findIndex(([other, at]) => other === epoch && at === start)
-  const last = own.line.findLastIndex(entry => same(entry) >= 0)
-  const shared = own.line[last]
+  const same = ([epoch, start]: Lineage[number]) =>
+    source.lineage.findIndex(([other, at]) => other === epoch && at === start)
+  const last = own.lineage.findLastIndex(entry => same(entry) >= 0)
+  const shared = own.lineage[last]
   if (!shared) return { cut: -1, diverged: own.seq >= 0 }
-  const sourceEnd = (source.line[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
-  const ownEnd = (own.line[last + 1]?.[1] ?? own.seq + 1) - 1
+  const sourceEnd = (source.lineage[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
+  const ownEnd = (own.lineage[last + 1]?.[1] ?? own.seq + 1) - 1
   const cut = Math.min(sourceEnd, ownEnd)
   return { cut, diverged: own.seq > cut }
 }

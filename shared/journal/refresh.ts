@@ -50,10 +50,10 @@ const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(
  */
 export async function refreshTree(standing: Standing, anew?: Pages): Promise<number> {
   const { journal, treeId, head, now } = standing
-  if (head.mode === 'syncing' || head.until > 0) return 0
+  if (head.mode === 'syncing' || head.replayUntil > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
-  const seq = own ? await denseUpTo(journal, head) : head.done
-  const at = { epoch: epochAt(head.line, seq) || head.epoch, seq }
+  const seq = own ? await denseUpTo(journal, head) : head.applied
+  const at = { epoch: epochAt(head.lineage, seq) || head.epoch, seq }
   const [asOf, gen] = [posText(at), lastEnded(now)]
   const roots = await journal.pageHashes(rootsPk(treeId))
   const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
@@ -62,7 +62,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const changed = await changedPages(standing, Math.min(...known), seq)
   const making: Making = {
     ...standing,
-    ...{ at, asOf, gen, tail: tailOf(journal, { treeId, line: head.line, after: seq, now }) },
+    ...{ at, asOf, gen, tail: tailOf(journal, { treeId, lineage: head.lineage, after: seq, now }) },
     due: pk => has(changed, pk) || (anew !== undefined && has(anew, pk)),
   }
   const made = new Map<string, string>()
@@ -70,7 +70,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   for (const of of SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of)
     // a sync may have begun: what it changes has no cells, and it has forgotten these hashes, or will
-    if ((await journal.head())?.hold !== head.hold) return 0
+    if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
     count += pages
@@ -117,10 +117,10 @@ async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: stri
 }
 
 /** Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended since. */
-export function reached(root: StoredPage | undefined, { line }: Pick<Head, 'line'>, gen: number): number {
+export function reached(root: StoredPage | undefined, { lineage }: Pick<Head, 'lineage'>, gen: number): number {
   if (!root || root.gen !== gen) return -1
   const { epoch, seq } = positionOf(root.asOf)
-  return epochAt(line, seq) === epoch || seq === 0 ? seq : -1
+  return epochAt(lineage, seq) === epoch || seq === 0 ? seq : -1
 }
 
 /** Partitions of the pages that positions behind `after` up to `to` have changed. */
@@ -129,10 +129,10 @@ async function changedPages(
   after: number,
   to: number,
 ): Promise<Pages> {
-  if (after < head.from || to - after > MANY) return 'all'
+  if (after < head.retainedFrom || to - after > MANY) return 'all'
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
-    for (const cell of await journal.cells(head.line, at, Math.min(at + WINDOW, to)))
+    for (const cell of await journal.cells(head.lineage, at, Math.min(at + WINDOW, to)))
       for (const { bucket } of deltasOf(treeId, cell?.body ?? [], now)) changed.add(bucket.pk)
   return changed
 }

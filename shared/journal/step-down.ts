@@ -15,10 +15,10 @@ export type StepDown =
   | { reason: 'restored'; epoch: string }
   /** its epoch has ended, and whoever asked for that has died before the record said so */
   | { reason: 'unfinished'; epoch: string }
-  /** `heir`: UUID of the secondary that asked */
-  | { reason: 'handover'; epoch: string; heir: string }
-  /** `heir`: UUID of the cluster that writes the higher epoch `below` */
-  | { reason: 'fence'; heir: string; below: string }
+  /** `successor`: UUID of the secondary that asked */
+  | { reason: 'handover'; epoch: string; successor: string }
+  /** `successor`: UUID of the cluster that writes the higher epoch `below` */
+  | { reason: 'fence'; successor: string; below: string }
 
 /** Tries at changing the record while others change it too. */
 const TRIES = 5
@@ -36,7 +36,7 @@ export async function stepDown(
   why: StepDown,
   operation: string,
 ): Promise<Position | undefined> {
-  const end = await endEpoch(ports, why, 'heir' in why ? why.heir : '')
+  const end = await endEpoch(ports, why, 'successor' in why ? why.successor : '')
   if (!end) return undefined
   for (let tries = 0; tries < TRIES; tries++) {
     const readAt = ports.clock.now()

@@ -1,5 +1,5 @@
 import type { Journal } from './journal.ts'
-import { type Line, posText } from './position.ts'
+import { type Lineage, posText } from './position.ts'
 import { type Bucket, bucketText, deltasOf, type Limbs, live } from './tree.ts'
 
 /** What a cell behind some position has done to a bucket, with the keys that it has changed there. */
@@ -40,7 +40,7 @@ const WINDOW = 500
  */
 export function tailOf(
   journal: Pick<Journal, 'cells'>,
-  { treeId, line, after, now }: { treeId: string; line: Line; after: number; now: number },
+  { treeId, lineage, after, now }: { treeId: string; lineage: Lineage; after: number; now: number },
 ): Tail {
   const lates = new Map<string, Late[]>()
   const keys = new Map<string, DataKey[]>()
@@ -63,10 +63,10 @@ export function tailOf(
 
   async function read(seq: number): Promise<ReadonlySet<number>> {
     for (const hole of [...missing].filter(one => one <= seq))
-      for (const cell of await journal.cells(line, hole - 1, hole)) take(cell)
+      for (const cell of await journal.cells(lineage, hole - 1, hole)) take(cell)
     while (end < seq) {
       const to = Math.min(end + WINDOW, seq)
-      const cells = await journal.cells(line, end, to)
+      const cells = await journal.cells(lineage, end, to)
       for (const [index, cell] of cells.entries()) if (!cell) missing.add(end + 1 + index)
       cells.forEach(take)
       end = to

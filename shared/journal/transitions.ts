@@ -1,5 +1,5 @@
 import { firstHead, type Head, type HeadMode } from './head.ts'
-import { type Epoch, epochAt, epochNumber, type Line, type Position, withEpoch } from './position.ts'
+import { type Epoch, epochAt, epochNumber, type Lineage, type Position, withEpoch } from './position.ts'
 
 /*
  * Every way in which the head of a journal moves, one row for each. What all rows keep is said by `headRules`.
@@ -13,7 +13,7 @@ interface Transition<S extends Partial<Head> | undefined, G extends readonly unk
   readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
   readonly becomes: (seen: S, ...given: G) => Partial<Head>
   /** a field that is counted up, whatever it is */
-  readonly adds?: Partial<Pick<Head, 'seq'>>
+  readonly adds?: Partial<Pick<Head, 'last'>>
   /** who makes the move */
   readonly by: string
   readonly why: string
@@ -35,16 +35,16 @@ const FOLLOWING = {
   syncing: 'syncing',
   closed: 'closed',
 } as const
-const NOTHING_TO_FETCH = { until: 0, dirty: null, dirtyFrom: '' } as const
-const ALL_TO_FETCH = { dirty: 'all', dirtyFrom: '' } as const
+const NOTHING_TO_FETCH = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
+const ALL_TO_FETCH = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
 
 export const transitions = {
   begin: row({
     modes: { none: 'writing', closed: 'writing' },
-    expects: { n: true, hold: true },
+    expects: { maxEpoch: true, incarnation: true },
     becomes: (old: Head | undefined, epoch: Epoch) => ({
       ...firstHead(epoch, epochNumber(epoch)),
-      hold: (old?.hold ?? 0) + 1,
+      incarnation: (old?.incarnation ?? 0) + 1,
     }),
     by: 'a cluster that becomes the primary of a new set, in one transaction with its record',
     why: 'a journal begins, in an epoch above all that were seen; no journal in use is begun anew',
@@ -53,16 +53,16 @@ export const transitions = {
     modes: { writing: 'writing' },
     expects: { epoch: true },
     becomes: (_: Pick<Head, 'epoch'>) => ({}),
-    adds: { seq: 1 },
+    adds: { last: 1 },
     by: 'every commit of a primary, before its transaction',
     why: 'the next position belongs to the caller alone, and none is given once the epoch has ended',
   }),
   noteDense: row({
     modes: { writing: 'writing' },
-    expects: { epoch: true, hold: true, done: true },
+    expects: { epoch: true, incarnation: true, applied: true },
     becomes: (_: Head, dense: number, { isOld }: Filled = { isOld: false }) => ({
-      done: dense,
-      ...(isOld ? { from: dense } : {}),
+      applied: dense,
+      ...(isOld ? { retainedFrom: dense } : {}),
     }),
     by: 'the worker of the journal, once it has filled holes; a primary, before it gives cells away',
     why: 'no cell is missing up to there, so that nobody has to look again',
@@ -70,35 +70,35 @@ export const transitions = {
   close: row({
     modes: { writing: 'closed' },
     expects: { epoch: true },
-    becomes: (head: Head, heir: string, seenNumber: number) => ({ heir, n: Math.max(head.n, seenNumber) }),
+    becomes: (head: Head, successor: string, seenNumber: number) => ({ successor, maxEpoch: Math.max(head.maxEpoch, seenNumber) }),
     by: 'whoever ends an epoch: a demotion, a handover, a fence, a disabled primary, a restored copy',
     why: 'no position is given any more: those that are open can be counted and filled',
   }),
   noteEnd: row({
     modes: { closed: 'closed' },
-    expects: { epoch: true, hold: true },
-    becomes: ({ seq }: Head, { isOld }: Filled) => ({ done: seq, ...(isOld ? { from: seq } : {}) }),
+    expects: { epoch: true, incarnation: true },
+    becomes: ({ last }: Head, { isOld }: Filled) => ({ applied: last, ...(isOld ? { retainedFrom: last } : {}) }),
     by: 'whoever ends an epoch, once every position has a cell',
     why: 'the end of the epoch is exact, and may be acknowledged',
   }),
   nameSuccessor: row({
     modes: { closed: 'closed' },
-    expects: { epoch: true, heir: true },
-    becomes: (_: Head, heir: string) => ({ heir }),
+    expects: { epoch: true, successor: true },
+    becomes: (_: Head, successor: string) => ({ successor }),
     by: 'a handover of an epoch that was closed without a successor',
     why: 'a closed epoch is handed over to one cluster, and to no second one',
   }),
   noteFence: row({
     modes: { closed: 'closed' },
-    expects: { epoch: true, n: true, heir: true },
-    becomes: (_: Head, heir: string, number: number) => ({ heir, n: number }),
+    expects: { epoch: true, maxEpoch: true, successor: true },
+    becomes: (_: Head, successor: string, number: number) => ({ successor, maxEpoch: number }),
     by: 'a cluster whose epoch was ended by a fence, whenever it was closed',
     why: 'whatever it claims itself lies above the epoch that has fenced it, and nobody else takes the closed one over',
   }),
   trim: row({
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
-    expects: { epoch: true, hold: true, from: true },
-    becomes: (_: Head, from: number) => ({ from }),
+    expects: { epoch: true, incarnation: true, retainedFrom: true },
+    becomes: (_: Head, from: number) => ({ retainedFrom: from }),
     by: 'the worker of the journal, twice a day',
     why: 'cells that the engine may delete soon are read by nobody any more',
   }),
@@ -118,12 +118,12 @@ export const transitions = {
   }),
   stage: row({
     modes: { applying: 'applying' },
-    expects: { hold: true, seq: true, epoch: true, done: true, link: true },
-    becomes: ({ n }: Head, last: Position & { at: number }, line: Line) => ({
-      seq: last.seq,
+    expects: { incarnation: true, last: true, epoch: true, applied: true, link: true },
+    becomes: ({ maxEpoch }: Head, last: Position & { at: number }, lineage: Lineage) => ({
+      last: last.seq,
       epoch: last.epoch,
-      line: line.filter(([, start]) => start <= last.seq),
-      n: Math.max(n, epochNumber(last.epoch)),
+      lineage: lineage.filter(([, start]) => start <= last.seq),
+      maxEpoch: Math.max(maxEpoch, epochNumber(last.epoch)),
       stagedAt: last.at,
     }),
     by: 'a secondary, once it has stored cells of its source',
@@ -131,73 +131,73 @@ export const transitions = {
   }),
   noteApplied: row({
     modes: { applying: 'applying', draining: 'draining' },
-    expects: { hold: true, done: true },
-    becomes: ({ seq, until }: Head) => ({
-      done: seq,
-      ...(until > 0 && seq >= until ? NOTHING_TO_FETCH : {}),
+    expects: { incarnation: true, applied: true },
+    becomes: ({ last, replayUntil }: Head) => ({
+      applied: last,
+      ...(replayUntil > 0 && last >= replayUntil ? NOTHING_TO_FETCH : {}),
     }),
     by: 'whoever has applied what was staged',
     why: 'nobody applies it again; where a replay ends, its sync is whole',
   }),
   stopStaging: row({
     modes: { applying: 'draining' },
-    expects: { hold: true, link: true },
+    expects: { incarnation: true, link: true },
     becomes: (_: Head) => ({}),
     by: 'whoever wants to do something else to a secondary than to apply: a sync, a promotion',
     why: 'nothing is staged any more, so that what is staged can be applied to its end',
   }),
   resume: row({
     modes: { draining: 'applying' },
-    expects: { hold: true, seq: true, link: true },
+    expects: { incarnation: true, last: true, link: true },
     becomes: (_: Head) => ({}),
     by: 'a secondary whose journal fits that of its source; a promotion that was given up; a secondary that follows nobody now',
     why: 'cells may be staged again',
   }),
   follow: row({
     modes: { closed: 'applying' },
-    expects: { hold: true, seq: true, link: true },
-    becomes: ({ hold, seq }: Head) => ({ own: '', hold: hold + 1, done: seq }),
+    expects: { incarnation: true, last: true, link: true },
+    becomes: ({ incarnation, last }: Head) => ({ own: '', incarnation: incarnation + 1, applied: last }),
     by: 'a former primary whose journal is a part of that of its new source',
     why: 'what is applied from here on stands above what this cluster wrote itself',
   }),
   beginSync: row({
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
-    expects: { hold: true, seq: true, done: true, link: true },
-    becomes: ({ hold }: Head, dirty: 'all' | string) => ({ hold: hold + 1, dirty, dirtyFrom: '' }),
+    expects: { incarnation: true, last: true, applied: true, link: true },
+    becomes: ({ incarnation }: Head, unfinishedSync: 'all' | string) => ({ incarnation: incarnation + 1, unfinishedSync, unfinishedSyncEpoch: '' }),
     by: 'a secondary to which no cells lead from where it is',
     why: 'what it may touch is noted before it touches it, and a sync that was begun before is fenced',
   }),
   refetchAll: row({
     modes: { draining: 'syncing' },
-    expects: { hold: true },
-    becomes: ({ hold }: Pick<Head, 'mode' | 'hold'>) => ({ hold: hold + 1, ...ALL_TO_FETCH }),
+    expects: { incarnation: true },
+    becomes: ({ incarnation }: Pick<Head, 'mode' | 'incarnation'>) => ({ incarnation: incarnation + 1, ...ALL_TO_FETCH }),
     by: 'a change of the primary, where what was staged cannot be applied',
     why: 'what stands here may be half of it: everything is fetched from the next primary',
   }),
   stopSync: row({
     modes: { syncing: 'syncing' },
-    expects: { hold: true, seq: true, n: true },
-    becomes: ({ hold, seq }: Head, n: number) => ({ hold: hold + 1, done: seq, n }),
+    expects: { incarnation: true, last: true, maxEpoch: true },
+    becomes: ({ incarnation, last }: Head, n: number) => ({ incarnation: incarnation + 1, applied: last, maxEpoch: n }),
     by: 'a promotion by force amid a sync',
     why: 'none of its writes comes later, and the new epoch lies above all that it may have fetched',
   }),
   endSync: row({
     modes: { syncing: 'applying' },
-    expects: { hold: true, link: true },
+    expects: { incarnation: true, link: true },
     becomes: (head: Head, sync: EndedSync) => afterSync(head, sync),
     by: 'a secondary that has fetched what it had to, and has closed its segments',
     why: 'cells are applied from a position before the first fetch on; up to one behind the last, items may be ahead of them',
   }),
   requestSync: row({
     modes: { applying: 'applying' },
-    expects: { hold: true, until: true, dirty: true },
-    becomes: (_: Head, report: string) => ({ dirty: report, dirtyFrom: '' }),
+    expects: { incarnation: true, replayUntil: true, unfinishedSync: true },
+    becomes: (_: Head, report: string) => ({ unfinishedSync: report, unfinishedSyncEpoch: '' }),
     by: 'a comparison with the primary that has found differences',
     why: 'the next sync fetches what a report names; one that is asked for already is not forgotten',
   }),
   changeLink: row({
     modes: { ...FOLLOWING, applying: 'draining' },
-    expects: { hold: true, link: true },
+    expects: { incarnation: true, link: true },
     becomes: (_: Head, link: string) => ({ link }),
     by: 'a change of the primary, or leaving the set',
     why: 'nothing is taken that comes by the old link, however late: there are never two',
@@ -211,45 +211,45 @@ export const transitions = {
   }),
   leaveSet: row({
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
-    expects: { hold: true, seq: true, done: true, link: true },
-    becomes: (_: Head, n: number) => ({ own: '', n, ...NOTHING_TO_FETCH }),
+    expects: { incarnation: true, last: true, applied: true, link: true },
+    becomes: (_: Head, n: number) => ({ own: '', maxEpoch: n, ...NOTHING_TO_FETCH }),
     by: 'a secondary that leaves its set, in one transaction with record and keyring',
     why: 'it follows nobody any more, and its next journal lies above every epoch that an item here may be of',
   }),
   takeOver: row({
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
-    expects: { hold: true, seq: true, done: true, epoch: true, n: true, dirty: true },
-    becomes: ({ hold, seq, line, dirty }: Head, epoch: Epoch) => ({
-      ...{ epoch, own: epoch, n: epochNumber(epoch), hold: hold + 1, done: seq, ...NOTHING_TO_FETCH },
-      ...(dirty === null
-        ? { line: withEpoch(before(line, seq), epoch, seq + 1) }
+    expects: { incarnation: true, last: true, applied: true, epoch: true, maxEpoch: true, unfinishedSync: true },
+    becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
+      ...{ epoch, own: epoch, maxEpoch: epochNumber(epoch), incarnation: incarnation + 1, applied: last, ...NOTHING_TO_FETCH },
+      ...(unfinishedSync === null
+        ? { lineage: withEpoch(before(lineage, last), epoch, last + 1) }
         : // what an unfinished sync has touched leads from nowhere
-          { line: [[epoch, seq + 1]], from: seq }),
+          { lineage: [[epoch, last + 1]], retainedFrom: last }),
     }),
     by: 'a promotion, in one transaction with record and membership',
     why: 'this cluster writes, behind all that it has, in an epoch of its own',
   }),
   startEmpty: row({
     modes: { none: 'syncing', closed: 'syncing' },
-    expects: { hold: true, seq: true },
+    expects: { incarnation: true, last: true },
     becomes: (old: Head | undefined, link: string) => ({
-      ...firstHead('', old?.n ?? 0),
-      ...{ own: '', line: [], hold: (old?.hold ?? 0) + 1, dirty: 'all', link },
+      ...firstHead('', old?.maxEpoch ?? 0),
+      ...{ own: '', lineage: [], incarnation: (old?.incarnation ?? 0) + 1, unfinishedSync: 'all', link },
     }),
     by: 'the activation of a secondary, before what stood there is deleted',
     why: 'it has nothing, and fetches everything; what was begun before stays fenced',
   }),
   skipStaged: row({
     modes: { draining: 'draining' },
-    expects: { hold: true, seq: true, done: true },
-    becomes: ({ seq }: Head) => ({ done: seq, ...ALL_TO_FETCH }),
+    expects: { incarnation: true, last: true, applied: true },
+    becomes: ({ last }: Head) => ({ applied: last, ...ALL_TO_FETCH }),
     by: 'a promotion by force, where what was staged cannot be applied',
     why: 'nobody will ever apply it: what stands here may be half of it, and leads from nowhere',
   }),
 }
 
 /** The part of a lineage that a journal has come to. */
-const before = (line: Line, seq: number): Line => line.filter(([, start]) => start <= seq)
+const before = (lineage: Lineage, seq: number): Lineage => lineage.filter(([, start]) => start <= seq)
 
 /** A sync whose segments are closed: what it was about, and how far its source was after the last fetch. */
 export interface EndedSync {
@@ -257,26 +257,26 @@ export interface EndedSync {
   /** the replay begins behind it */
   readonly start: number
   /** lineage of the source */
-  readonly line: Line
+  readonly lineage: Lineage
   /** whether items were fetched that may be ahead of their cells */
   readonly hasFetched: boolean
   /** the end of the source's journal by then */
   readonly end: Position
 }
 
-function afterSync(head: Head, { what, start, line: known, hasFetched, end }: EndedSync): Partial<Head> {
+function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }: EndedSync): Partial<Head> {
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
-  const line = before(known, start)
+  const lineage = before(known, start)
   return {
-    ...(until > 0 ? { until, dirty: head.dirty, dirtyFrom: end.epoch } : NOTHING_TO_FETCH),
-    ...(what === 'all' ? { from: start } : {}),
-    hold: head.hold + 1,
+    ...(until > 0 ? { replayUntil: until, unfinishedSync: head.unfinishedSync, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
+    ...(what === 'all' ? { retainedFrom: start } : {}),
+    incarnation: head.incarnation + 1,
     epoch: epochAt(known, start) || end.epoch,
     own: '',
-    seq: start,
-    done: start,
-    line: line.length > 0 ? line : known.slice(0, 1),
-    n: Math.max(head.n, epochNumber(end.epoch)),
+    last: start,
+    applied: start,
+    lineage: lineage.length > 0 ? lineage : known.slice(0, 1),
+    maxEpoch: Math.max(head.maxEpoch, epochNumber(end.epoch)),
     stagedAt: 0,
   }
 }
@@ -293,7 +293,7 @@ export interface HeadMove {
   readonly from: readonly HeadMode[] | 'none'
   readonly expect: Partial<Head>
   readonly next: Partial<Head>
-  readonly add: Partial<Pick<Head, 'seq'>>
+  readonly add: Partial<Pick<Head, 'last'>>
   /** what the head is afterwards, as far as the caller can know */
   readonly after: Partial<Head>
 }

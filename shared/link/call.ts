@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Line } from '../journal/position.ts'
+import type { Lineage } from '../journal/position.ts'
 import type { Clock, Entropy } from '../ports.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
 import { type Carry, FrontAnswered, type Method } from './carry.ts'
@@ -42,7 +42,7 @@ const NONCE = 16
 export type Ask = <M extends Method>(
   method: M,
   question: Question<M>,
-  line: Line,
+  lineage: Lineage,
 ) => Promise<{ reply: Reply<M>; time: number }>
 
 /**
@@ -52,10 +52,10 @@ export type Ask = <M extends Method>(
 export function asker({ set, from, signing, otherKey }: End, means: CallMeans): Ask {
   const { carry, clock, entropy, rules, until = Number.POSITIVE_INFINITY } = means
   let last = 0
-  return async (method, question, line) => {
+  return async (method, question, lineage) => {
     const now = clock.now()
     last = Math.max(now, last + 1)
-    const caller: LinkCaller = { set, from, line }
+    const caller: LinkCaller = { set, from, lineage }
     const nonce = entropy.bytes(NONCE)
     const { question: asked, answer: answered } = forms[method]
     // the form of a method fits its question: TypeScript cannot follow that through the table

@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
-import type { Line } from '../journal/position.ts'
+import type { Lineage } from '../journal/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import type { Method } from './carry.ts'
@@ -22,18 +22,18 @@ export interface LinkCaller {
   /** the secondary's id; of a call by the primary, its cluster's id */
   from: string
   /** lineage of the source as the caller last learnt it; empty: it knows none */
-  line: Line
+  lineage: Lineage
 }
 
 /** Bytes of a nonce and of a signature. */
 const NONCE = 16
 const SIGNATURE = 64
 
-const digestOf = (line: Line): Buffer => (line.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(line)))
+const digestOf = (lineage: Lineage): Buffer => (lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage)))
 
 /** Whether a caller means this lineage; it means any as long as it knows none. */
-export const knowsLine = (envelope: Pick<Envelope, 'line'>, line: Line): boolean =>
-  envelope.line.length === 0 || digestOf(line).equals(envelope.line)
+export const knowsLineage = (envelope: Pick<Envelope, 'lineage'>, lineage: Lineage): boolean =>
+  envelope.line.length === 0 || digestOf(lineage).equals(envelope.line)
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
@@ -53,11 +53,11 @@ const callText = (
  */
 export function signCall(
   method: Method,
-  { set, from, line }: LinkCaller,
+  { set, from, lineage }: LinkCaller,
   body: Uint8Array,
   { signing, nonce, time }: { signing: KeyObject; nonce: Buffer; time: number },
 ): Call {
-  const facts = { set, from, epoch: line.at(-1)?.[0] ?? '', line: digestOf(line), time: BigInt(time), nonce }
+  const facts = { set, from, epoch: lineage.at(-1)?.[0] ?? '', line: digestOf(lineage), time: BigInt(time), nonce }
   const signature = sign(null, callText(method, facts, body), signing)
   return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
 }

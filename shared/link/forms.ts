@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { epochNumber, isTooFar, type Line, MOST_AHEAD } from '../journal/position.ts'
+import { epochNumber, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
 import type { Era } from './gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
@@ -31,14 +31,14 @@ const SIGNATURE = { bytes: 64 }
 const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
-const LONGEST_LINE = 12
+const LONGEST_LINEAGE = 12
 /** What one answer may hold, which is not longer than this by far. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
 /** Bounds of all fields of messages that are no numbers, by name: a field without one does not pass the tests. */
 export const fieldBounds: Readonly<Record<string, Bound>> = {
   ...{ set: SHORT, cluster: SHORT, primary: SHORT, by: SHORT, from: NAME, id: NAME },
-  ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINE }, nonce: { bytes: 16 } },
+  ...{ epoch: { bytes: 32 }, line: { bytes: 32, most: LONGEST_LINEAGE }, nonce: { bytes: 16 } },
   ...{ signingKey: KEY, exchangeKey: KEY, key: KEY },
   ...{ signature: SIGNATURE, proof: SIGNATURE, earlierProof: SIGNATURE },
   ...{ address: ADDRESS, addresses: ADDRESS, met: ADDRESS, apiAddress: ADDRESS },
@@ -88,9 +88,9 @@ export const epochIn = (text: string): string => {
   return text
 }
 
-export const eras = (line: Line) => line.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
+export const eras = (lineage: Lineage) => lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for what is no lineage */
-export const lineOf = (given: readonly Era[]): Line => {
+export const lineageOf = (given: readonly Era[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
   if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))
     throw new Error(`a lineage leaves out more than ${MOST_AHEAD} epochs`)

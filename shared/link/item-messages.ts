@@ -1,7 +1,7 @@
 import { type Key, type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   ItemsRequestSchema,
   ItemsResponseSchema,
@@ -44,11 +44,11 @@ export const itemsForms = {
   ),
   answer: formOf(
     ItemsResponseSchema,
-    ({ items, seq, line, epoch: name }: ItemsAnswer) => ({
-      ...{ items: items.map(json), seq: BigInt(seq), line: eras(line), epoch: name },
+    ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
+      ...{ items: items.map(json), seq: BigInt(seq), line: eras(lineage), epoch: name },
     }),
     ({ items, seq, line, epoch: name }): ItemsAnswer => ({
-      ...{ items: items.map(itemOf), seq: safeInteger(seq), line: lineOf(line), epoch: epochIn(name) },
+      ...{ items: items.map(itemOf), seq: safeInteger(seq), lineage: lineageOf(line), epoch: epochIn(name) },
     }),
   ),
 }

@@ -1,6 +1,6 @@
 import { type Cell, decodeBody, encodeBody } from '../journal/cell.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   CellsRequestSchema,
   CellsResponseSchema,
@@ -34,16 +34,16 @@ export const echoForms = {
   ),
   answer: formOf(
     EchoResponseSchema,
-    ({ seq, frontier, line, canaryAt, ...one }: ToldEcho) => ({
+    ({ seq, frontier, lineage, canaryAt, ...one }: ToldEcho) => ({
       ...one,
       seq: BigInt(seq),
       frontier: BigInt(frontier),
-      line: eras(line),
+      line: eras(lineage),
       canaryAt: BigInt(canaryAt),
     }),
     (one): ToldEcho => ({
       ...{ seq: safeInteger(one.seq), frontier: safeInteger(one.frontier) },
-      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), line: lineOf(one.line) },
+      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), lineage: lineageOf(one.line) },
       ...{ addresses: one.addresses, met: one.met, format: one.format },
       ...{ apiAddress: one.apiAddress, term: one.term },
     }),
@@ -72,8 +72,8 @@ function cellOf({ epoch: name, seq, id, at, body, root }: JournalCell): Cell {
 export const cellsForms = {
   question: formOf(
     CellsRequestSchema,
-    ({ line, from, bytes }: CellsRequest) => ({ line: eras(line), from: BigInt(from), bytes }),
-    ({ line, from, bytes }): CellsRequest => ({ line: lineOf(line), from: safeInteger(from), bytes }),
+    ({ lineage, from, bytes }: CellsRequest) => ({ line: eras(lineage), from: BigInt(from), bytes }),
+    ({ line, from, bytes }): CellsRequest => ({ lineage: lineageOf(line), from: safeInteger(from), bytes }),
   ),
   answer: formOf(
     CellsResponseSchema,
@@ -87,7 +87,7 @@ export const cellsForms = {
                 case: 'run' as const,
                 value: {
                   cells: answer.cells.map(cellForm),
-                  line: eras(answer.line),
+                  line: eras(answer.lineage),
                   frontier: BigInt(answer.frontier),
                 },
               },
@@ -97,7 +97,7 @@ export const cellsForms = {
       if (outcome.case === 'trimmed') return { trimmed: safeInteger(outcome.value) }
       if (outcome.case === undefined) throw new Error('an answer is missing')
       const { cells, line, frontier } = outcome.value
-      return { cells: cells.map(cellOf), line: lineOf(line), frontier: safeInteger(frontier) }
+      return { cells: cells.map(cellOf), lineage: lineageOf(line), frontier: safeInteger(frontier) }
     },
   ),
 }

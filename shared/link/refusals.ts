@@ -242,11 +242,11 @@ export const epochElsewhere = (own: string, asked: string) =>
 export const primaryNoMore = () =>
   refused('failed_precondition', 'this cluster is no primary any more', FIND_PRIMARY)
 
-/** @param heir UUID of a cluster */
-export const handedOver = (heir: string) =>
+/** @param successor UUID of a cluster */
+export const handedOver = (successor: string) =>
   refused(
     'failed_precondition',
-    `this cluster has been handed over to ${heir}`,
+    `this cluster has been handed over to ${successor}`,
     'only force promotes another one',
   )
 

@@ -1,6 +1,6 @@
-import type { Epoch, Line, Position } from '../journal/position.ts'
+import type { Epoch, Lineage, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   ActivateRequestSchema,
   ActivateResponseSchema,
@@ -58,7 +58,7 @@ export const activateForms = {
   answer: formOf(
     ActivateResponseSchema,
     ({
-      line,
+      lineage,
       recovery,
       statement,
       chain,
@@ -66,7 +66,7 @@ export const activateForms = {
     }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
       ...one,
       ...recovery,
-      line: eras(line),
+      line: eras(lineage),
       statement: statementForm(statement),
       chain: chain.map(statementForm),
     }),
@@ -75,7 +75,7 @@ export const activateForms = {
         ...{ primary: one.primary, epoch: epochIn(one.epoch), keyring: one.keyring, format: one.format },
         addresses: one.addresses,
         met: one.met,
-        line: lineOf(line),
+        lineage: lineageOf(line),
         recovery: { shares, threshold },
         statement: readStatement(statement),
         chain: chainOf(chain),
@@ -111,7 +111,7 @@ export interface FenceQuestion {
   /** raw Ed25519 key that signed the call, base64 */
   key: string
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** leads to the key */
   chain: readonly Statement[]
   addresses: readonly string[]
@@ -131,15 +131,15 @@ export interface FenceReply extends Position {
 export const fenceForms = {
   question: formOf(
     FenceRequestSchema,
-    ({ key, line, chain, addresses, ...one }: FenceQuestion) => ({
+    ({ key, lineage, chain, addresses, ...one }: FenceQuestion) => ({
       ...one,
       signingKey: Buffer.from(key, 'base64'),
-      line: eras(line),
+      line: eras(lineage),
       chain: chain.map(statementForm),
       addresses: [...addresses],
     }),
     ({ cluster, signingKey, epoch: name, line, chain, addresses }): FenceQuestion => ({
-      ...{ cluster, epoch: epochIn(name), line: lineOf(line), chain: chainOf(chain), addresses },
+      ...{ cluster, epoch: epochIn(name), lineage: lineageOf(line), chain: chainOf(chain), addresses },
       key: Buffer.from(signingKey).toString('base64'),
     }),
   ),

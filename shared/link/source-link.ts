@@ -1,4 +1,4 @@
-import type { Line } from '../journal/position.ts'
+import type { Lineage } from '../journal/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { activationQuestion } from './activation-request.ts'
 import { asker, type CallMeans, type End } from './call.ts'
@@ -18,37 +18,37 @@ import {
 export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
   const ask = asker(end, around)
   /** the source's lineage as it told last: what it answers by another one is refused by itself */
-  let line: Line = []
+  let lineage: Lineage = []
   let took = 0
 
   return {
     activate: async request => {
       const question = activationQuestion(request, end, around.entropy.bytes)
-      const { reply } = await ask('Activate', question, line)
+      const { reply } = await ask('Activate', question, lineage)
       checkFormat(reply.format)
-      line = reply.line
+      lineage = reply.lineage
       const { format: _, ...activated } = reply
       return { ...activated, set: end.set, primaryKey: Buffer.from(end.otherKey).toString('base64') }
     },
     echo: async request => {
       const asked = around.clock.now()
-      const { reply, time } = await ask('Echo', { ...request, format: FORMAT, took }, line)
+      const { reply, time } = await ask('Echo', { ...request, format: FORMAT, took }, lineage)
       const now = around.clock.now()
       took = now - asked
       checkFormat(reply.format)
-      line = reply.line
+      lineage = reply.lineage
       return { ...reply, time, took, skew: Math.round(time - (asked + now) / 2) } satisfies EchoAnswer
     },
     cells: async request => {
-      const { reply } = await ask('Cells', request, line)
-      if ('line' in reply) line = reply.line
+      const { reply } = await ask('Cells', request, lineage)
+      if ('line' in reply) lineage = reply.lineage
       return reply
     },
-    items: request => allItems(part => ask('Items', part, line), request),
-    scan: async request => (await ask('Scan', request, line)).reply,
-    tree: async request => (await ask('Tree', request, line)).reply,
-    keyring: async request => (await ask('Keyring', request, line)).reply,
-    handover: async request => (await ask('Handover', request, line)).reply,
+    items: request => allItems(part => ask('Items', part, lineage), request),
+    scan: async request => (await ask('Scan', request, lineage)).reply,
+    tree: async request => (await ask('Tree', request, lineage)).reply,
+    keyring: async request => (await ask('Keyring', request, lineage)).reply,
+    handover: async request => (await ask('Handover', request, lineage)).reply,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Cell } from '../journal/cell.ts'
-import type { Epoch, Line, Position } from '../journal/position.ts'
+import type { Epoch, Lineage, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
@@ -66,7 +66,7 @@ export interface Activated {
   set: string
   primary: string
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** a keyring for import: sealed to this cluster's exchange key */
   keyring: string
   recovery: { shares: number; threshold: number }
@@ -102,7 +102,7 @@ export interface EchoAnswer {
   /** the last position below which no cell is missing */
   frontier: number
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** of the primary, and of other clusters of the set */
   addresses: string[]
   met: string[]
@@ -116,7 +116,7 @@ export interface EchoAnswer {
 }
 
 export interface CellsRequest {
-  line: Line
+  lineage: Lineage
   /** the position already held: the answer begins with the next one */
   from: number
   /** bytes of all bodies together; one cell comes in any case */
@@ -125,7 +125,7 @@ export interface CellsRequest {
 
 export type CellsAnswer =
   /** `frontier`: up to where these cells show no gap */
-  | { cells: Cell[]; line: Line; frontier: number }
+  | { cells: Cell[]; lineage: Lineage; frontier: number }
   /** both journals are one up to here, and the caller's goes on */
   | { diverged: number }
   /** cells are kept from behind this position on only */
@@ -139,7 +139,7 @@ export interface ItemsAnswer {
   items: (StoredItem | undefined)[]
   /** of the head, read afterwards */
   seq: number
-  line: Line
+  lineage: Lineage
   epoch: Epoch
 }
 

@@ -1,4 +1,4 @@
-import { type Epoch, isEpochOf, type Line } from '../journal/position.ts'
+import { type Epoch, isEpochOf, type Lineage } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
 import { claimantRevoked, claimantUnknown, lineageRevoked } from './refusals.ts'
 import type { LinkRefused } from './source.ts'
@@ -17,7 +17,7 @@ export interface FenceFacts {
   set: string
   /** epoch that this cluster writes, or wrote last, and its lineage */
   own: Epoch
-  line: Line
+  lineage: Lineage
   /** keys that this cluster has admitted since it last joined another one, and not revoked */
   registered: readonly MemberKey[]
   /** the key that admitted this cluster */
@@ -29,7 +29,7 @@ export interface FenceFacts {
 /** A cluster that says it is primary, in a call signed by its key. */
 export interface Claimant extends MemberKey {
   epoch: Epoch
-  line: Line
+  lineage: Lineage
   /** statements, each after those that it rests on */
   chain: readonly Statement[]
 }
@@ -67,7 +67,7 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
 export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
   if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
-  const strange = claimant.line.filter(([epoch]) => !facts.line.some(([known]) => known === epoch))
+  const strange = claimant.lineage.filter(([epoch]) => !facts.lineage.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
   if (outlaw) return lineageRevoked(outlaw[0])
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]

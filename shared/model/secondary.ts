@@ -1,14 +1,14 @@
 /** A sixteenth of a sync. Every write of the sync goes together with one of it, so that a late one is refused. */
 export interface SyncSegment {
   /** of the head while the sync runs */
-  hold: number
+  incarnation: number
   /** id of the own tree */
   treeId: string
   /** all items, or those that a report names */
   what: 'all' | 'touched'
   /** where the replay begins, and the lineage of the source at the beginning */
   start: number
-  line: (readonly [epoch: string, start: number])[]
+  lineage: (readonly [epoch: string, start: number])[]
   /** fetching what the source has; looking for what only this cluster has; nothing is written any more */
   phase: 'source' | 'own' | 'closed'
   /** nothing of this tree was there before the sync */

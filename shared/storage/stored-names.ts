@@ -5,12 +5,14 @@
  */
 const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cluster: { treeId: 'life' },
-  segment: { treeId: 'life' },
+  segment: { treeId: 'life', incarnation: 'hold', lineage: 'line' },
   diverging: { treeId: 'life' },
   'tree-check': { treeId: 'life' },
   'tree-reindex': { treeId: 'life' },
   reindex: { treeId: 'life' },
   job: { treeId: 'life' },
+  head: { last: 'seq', applied: 'done', maxEpoch: 'n', retainedFrom: 'from', replayUntil: 'until', incarnation: 'hold', unfinishedSync: 'dirty', unfinishedSyncEpoch: 'dirtyFrom', lineage: 'line', successor: 'heir' },
+  'primary-closed': { successor: 'heir' },
 }
 
 const renamed = (value: object, names: ReadonlyMap<string, string>): Record<string, unknown> =>

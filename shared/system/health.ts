@@ -40,7 +40,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'seq' | 'stagedAt'>
+type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'last' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -120,7 +120,7 @@ function healthOf(
     enterprise: true,
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
-    ...(head && record?.mode === 'primary' ? { last_wal: head.seq } : {}),
+    ...(head && record?.mode === 'primary' ? { last_wal: head.last } : {}),
     echo_duration_ms: contact?.took ?? 0,
     clock_skew_ms: contact?.skew ?? 0,
     replication_primary_canary_age_ms:

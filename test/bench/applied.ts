@@ -65,19 +65,19 @@ const CELLS_AT_ONCE = 1200
 
 /** A primary that has all of its cells in memory: what the link costs is not counted. */
 function linkOver(cells: readonly Cell[]): SourceLink {
-  const line = [[EPOCH, 1]] as const
+  const lineage = [[EPOCH, 1]] as const
   const never = async () => {
     throw new Error('not asked for here')
   }
   return {
     ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
     echo: async () => ({
-      ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, line },
+      ...{ time: Date.now(), seq: cells.length, frontier: cells.length, epoch: EPOCH, lineage },
       ...{ addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0, term: '' },
     }),
     cells: async ({ from }) => ({
       cells: cells.slice(from, from + CELLS_AT_ONCE),
-      line,
+      lineage,
       frontier: Math.min(cells.length, from + CELLS_AT_ONCE),
     }),
   } as SourceLink
@@ -108,7 +108,7 @@ export async function appliedRate(
   await journal.moveHead(moves.startEmpty(undefined, ''))
   const head = (await journal.head()) as Head
   const nothing = { epoch: EPOCH, seq: 0 }
-  const sync = { what: 'all', start: 0, line: [[EPOCH, 1]], hasFetched: false, end: nothing } as const
+  const sync = { what: 'all', start: 0, lineage: [[EPOCH, 1]], hasFetched: false, end: nothing } as const
   await journal.moveHead(moves.endSync(head, sync))
   const cells = loginCells(count, instances)
   const link = linkOver(cells)
@@ -134,7 +134,7 @@ export async function appliedRate(
     source: await link.echo({ position: { epoch: '', seq: 0 }, state: 'idle', address: '', apiAddress: '' }),
   }
   const [began, before] = [performance.now(), process.cpuUsage()]
-  while (((await journal.head())?.done ?? 0) < count) await followOn(follower)
+  while (((await journal.head())?.applied ?? 0) < count) await followOn(follower)
   const { user, system } = process.cpuUsage(before)
   const perSecond = (count / (performance.now() - began)) * 1000
   await tap?.close()

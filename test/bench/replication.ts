@@ -168,7 +168,7 @@ async function units(host: Host, world: World, { print, results }: BenchTools): 
   for (const type of ['ec2', 'iam'] as const) {
     await fetch(`${host.base_url}/auth/cloud/login`, { method: 'POST', body: world[type][0] ?? '' })
     const head = await journal.head()
-    const cells = head ? await journal.cells(head.line, head.seq - 10, head.seq) : []
+    const cells = head ? await journal.cells(head.lineage, head.last - 10, head.last) : []
     const cell = cells.findLast(one => one?.body.some(({ kind }) => kind === 'token'))
     if (!cell) throw new Error('the login is not in the journal')
     const { primary, secondary } = writeUnits(cell)

@@ -6,12 +6,12 @@ export const SECOND = '000002.bbbbbbbbbbbb'
 export const THIRD = '000003.cccccccccccc'
 
 const common: Omit<Head, 'mode'> = {
-  ...{ epoch: SECOND, own: '', seq: 9, done: 7, hold: 5, from: 2, until: 0, dirty: null, dirtyFrom: '' },
-  line: [
+  ...{ epoch: SECOND, own: '', last: 9, applied: 7, incarnation: 5, retainedFrom: 2, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+  lineage: [
     [FIRST, 1],
     [SECOND, 4],
   ],
-  ...{ n: 2, heir: '', stagedAt: 100, link: 'a link' },
+  ...{ maxEpoch: 2, successor: '', stagedAt: 100, link: 'a link' },
 }
 
 /** A head of each mode that keeps all rules. */
@@ -20,7 +20,7 @@ export const headIn: Readonly<Record<HeadMode, Head>> = {
   closed: { ...common, mode: 'closed', own: SECOND },
   applying: { ...common, mode: 'applying' },
   draining: { ...common, mode: 'draining' },
-  syncing: { ...common, mode: 'syncing', dirty: 'a report' },
+  syncing: { ...common, mode: 'syncing', unfinishedSync: 'a report' },
 }
 
 /** A row as the protocol wants it. */
@@ -40,64 +40,64 @@ const of =
   seen =>
     make(seen as Head)
 
-const EMPTY = { until: 0, dirty: null, dirtyFrom: '' } as const
-const ALL = { dirty: 'all', dirtyFrom: '' } as const
+const EMPTY = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
+const ALL = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
 const ALL_BUT_WRITING = {
   applying: 'applying',
   draining: 'draining',
   syncing: 'syncing',
   closed: 'closed',
 } as const
-const BEGUN = { seq: 0, done: 0, from: 0, heir: '', hold: 6, ...EMPTY } as const
+const BEGUN = { last: 0, applied: 0, retainedFrom: 0, successor: '', incarnation: 6, ...EMPTY } as const
 
 export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
   begin: {
     make: old => moves.begin(old, THIRD),
     modes: { none: 'writing', closed: 'writing' },
-    fencedBy: ['mode', 'hold', 'n'],
-    becomes: { ...BEGUN, epoch: THIRD, own: THIRD, n: 3, line: [[THIRD, 1]], link: '' },
+    fencedBy: ['mode', 'incarnation', 'maxEpoch'],
+    becomes: { ...BEGUN, epoch: THIRD, own: THIRD, maxEpoch: 3, lineage: [[THIRD, 1]], link: '' },
   },
   allocate: {
     make: of(({ epoch }) => moves.allocate({ epoch })),
     modes: { writing: 'writing' },
     fencedBy: ['mode', 'epoch'],
-    becomes: { seq: 10 },
+    becomes: { last: 10 },
   },
   noteDense: {
     make: of(head => moves.noteDense(head, 8)),
     modes: { writing: 'writing' },
-    fencedBy: ['mode', 'epoch', 'hold', 'done'],
-    becomes: { done: 8 },
+    fencedBy: ['mode', 'epoch', 'incarnation', 'applied'],
+    becomes: { applied: 8 },
   },
   close: {
     make: of(head => moves.close(head, 'heir', 7)),
     modes: { writing: 'closed' },
     fencedBy: ['mode', 'epoch'],
-    becomes: { heir: 'heir', n: 7 },
+    becomes: { successor: 'heir', maxEpoch: 7 },
   },
   noteEnd: {
     make: of(head => moves.noteEnd(head, { isOld: false })),
     modes: { closed: 'closed' },
-    fencedBy: ['mode', 'epoch', 'hold'],
-    becomes: { done: 9 },
+    fencedBy: ['mode', 'epoch', 'incarnation'],
+    becomes: { applied: 9 },
   },
   nameSuccessor: {
     make: of(head => moves.nameSuccessor(head, 'heir')),
     modes: { closed: 'closed' },
-    fencedBy: ['mode', 'epoch', 'heir'],
-    becomes: { heir: 'heir' },
+    fencedBy: ['mode', 'epoch', 'successor'],
+    becomes: { successor: 'heir' },
   },
   noteFence: {
     make: of(head => moves.noteFence(head, 'heir', 8)),
     modes: { closed: 'closed' },
-    fencedBy: ['mode', 'epoch', 'n', 'heir'],
-    becomes: { heir: 'heir', n: 8 },
+    fencedBy: ['mode', 'epoch', 'maxEpoch', 'successor'],
+    becomes: { successor: 'heir', maxEpoch: 8 },
   },
   trim: {
     make: of(head => moves.trim(head, 6)),
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
-    fencedBy: ['mode', 'epoch', 'hold', 'from'],
-    becomes: { from: 6 },
+    fencedBy: ['mode', 'epoch', 'incarnation', 'retainedFrom'],
+    becomes: { retainedFrom: 6 },
   },
   distrustOwn: {
     make: () => moves.distrustOwn({}),
@@ -112,75 +112,75 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     becomes: { ...ALL, link: 'nobody’s' },
   },
   stage: {
-    make: of(head => moves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.line, [THIRD, 11]])),
+    make: of(head => moves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.lineage, [THIRD, 11]])),
     modes: { applying: 'applying' },
-    fencedBy: ['mode', 'hold', 'seq', 'epoch', 'done', 'link'],
-    becomes: { seq: 11, epoch: THIRD, n: 3, stagedAt: 300, line: [...common.line, [THIRD, 11]] },
+    fencedBy: ['mode', 'incarnation', 'last', 'epoch', 'applied', 'link'],
+    becomes: { last: 11, epoch: THIRD, maxEpoch: 3, stagedAt: 300, lineage: [...common.lineage, [THIRD, 11]] },
   },
   noteApplied: {
     make: of(head => moves.noteApplied(head)),
     modes: { applying: 'applying', draining: 'draining' },
-    fencedBy: ['mode', 'hold', 'done'],
-    becomes: { done: 9 },
+    fencedBy: ['mode', 'incarnation', 'applied'],
+    becomes: { applied: 9 },
   },
   stopStaging: {
     make: of(head => moves.stopStaging(head)),
     modes: { applying: 'draining' },
-    fencedBy: ['mode', 'hold', 'link'],
+    fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {},
   },
   resume: {
     make: of(head => moves.resume(head)),
     modes: { draining: 'applying' },
-    fencedBy: ['mode', 'hold', 'seq', 'link'],
+    fencedBy: ['mode', 'incarnation', 'last', 'link'],
     becomes: {},
   },
   follow: {
     make: of(head => moves.follow(head)),
     modes: { closed: 'applying' },
-    fencedBy: ['mode', 'hold', 'seq', 'link'],
-    becomes: { own: '', hold: 6, done: 9 },
+    fencedBy: ['mode', 'incarnation', 'last', 'link'],
+    becomes: { own: '', incarnation: 6, applied: 9 },
   },
   beginSync: {
     make: of(head => moves.beginSync(head, 'new report')),
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
-    fencedBy: ['mode', 'hold', 'seq', 'done', 'link'],
-    becomes: { hold: 6, dirty: 'new report', dirtyFrom: '' },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
+    becomes: { incarnation: 6, unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
   },
   refetchAll: {
     make: of(head => moves.refetchAll(head)),
     modes: { draining: 'syncing' },
-    fencedBy: ['mode', 'hold'],
-    becomes: { hold: 6, ...ALL },
+    fencedBy: ['mode', 'incarnation'],
+    becomes: { incarnation: 6, ...ALL },
   },
   stopSync: {
     make: of(head => moves.stopSync(head, 9)),
     modes: { syncing: 'syncing' },
-    fencedBy: ['mode', 'hold', 'seq', 'n'],
-    becomes: { hold: 6, done: 9, n: 9 },
+    fencedBy: ['mode', 'incarnation', 'last', 'maxEpoch'],
+    becomes: { incarnation: 6, applied: 9, maxEpoch: 9 },
   },
   endSync: {
     make: of(head => {
-      const line = [...head.line, [THIRD, 20]] as const
+      const lineage = [...head.lineage, [THIRD, 20]] as const
       const end = { epoch: THIRD, seq: 30 }
-      return moves.endSync(head, { what: 'touched', start: 8, line, hasFetched: true, end })
+      return moves.endSync(head, { what: 'touched', start: 8, lineage, hasFetched: true, end })
     }),
     modes: { syncing: 'applying' },
-    fencedBy: ['mode', 'hold', 'link'],
+    fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {
-      ...{ own: '', seq: 8, done: 8, hold: 6, until: 30, dirtyFrom: THIRD, n: 3, stagedAt: 0 },
+      ...{ own: '', last: 8, applied: 8, incarnation: 6, replayUntil: 30, unfinishedSyncEpoch: THIRD, maxEpoch: 3, stagedAt: 0 },
     },
   },
   requestSync: {
     make: of(head => moves.requestSync(head, 'new report')),
     modes: { applying: 'applying' },
-    fencedBy: ['mode', 'hold', 'until', 'dirty'],
-    becomes: { dirty: 'new report', dirtyFrom: '' },
+    fencedBy: ['mode', 'incarnation', 'replayUntil', 'unfinishedSync'],
+    becomes: { unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
   },
   changeLink: {
     make: of(head => moves.changeLink(head, 'new link')),
     modes: { applying: 'draining', draining: 'draining', syncing: 'syncing', closed: 'closed' },
-    fencedBy: ['mode', 'hold', 'link'],
+    fencedBy: ['mode', 'incarnation', 'link'],
     becomes: { link: 'new link' },
   },
   restoreLink: {
@@ -192,33 +192,33 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
   leaveSet: {
     make: of(head => moves.leaveSet(head, 10)),
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
-    fencedBy: ['mode', 'hold', 'seq', 'done', 'link'],
-    becomes: { own: '', n: 10, ...EMPTY },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
+    becomes: { own: '', maxEpoch: 10, ...EMPTY },
   },
   takeOver: {
-    make: of(head => moves.takeOver({ ...head, dirty: null }, THIRD)),
+    make: of(head => moves.takeOver({ ...head, unfinishedSync: null }, THIRD)),
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
-    fencedBy: ['mode', 'hold', 'seq', 'done', 'epoch', 'n', 'dirty'],
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'epoch', 'maxEpoch', 'unfinishedSync'],
     becomes: {
       epoch: THIRD,
       own: THIRD,
-      n: 3,
-      hold: 6,
-      done: 9,
-      line: [...common.line, [THIRD, 10]],
+      maxEpoch: 3,
+      incarnation: 6,
+      applied: 9,
+      lineage: [...common.lineage, [THIRD, 10]],
       ...EMPTY,
     },
   },
   startEmpty: {
     make: old => moves.startEmpty(old, 'first link'),
     modes: { none: 'syncing', closed: 'syncing' },
-    fencedBy: ['mode', 'hold', 'seq'],
-    becomes: { ...BEGUN, epoch: '', own: '', line: [], dirty: 'all', link: 'first link' },
+    fencedBy: ['mode', 'incarnation', 'last'],
+    becomes: { ...BEGUN, epoch: '', own: '', lineage: [], unfinishedSync: 'all', link: 'first link' },
   },
   skipStaged: {
     make: of(head => moves.skipStaged(head)),
     modes: { draining: 'draining' },
-    fencedBy: ['mode', 'hold', 'seq', 'done'],
-    becomes: { done: 9, ...ALL },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied'],
+    becomes: { applied: 9, ...ALL },
   },
 }

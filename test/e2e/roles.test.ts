@@ -214,7 +214,7 @@ long(
   'a primary whose host was killed or stopped acknowledges nothing any more when another one took over meanwhile',
   async () => {
     // the imitated AWS is east's
-    const [old, heir] = [west, east]
+    const [old, successor] = [west, east]
     for (const away of ['killed', 'stopped'] as const) {
       if ((await health())[1] !== 200) {
         if ((await statusOf(west)).state !== 'stream-wals') await followed([east, west], [])
@@ -224,7 +224,7 @@ long(
       const back = await old.away(away)
       const force = { dr_operation_token: operator, force: true }
       await eventually(async () =>
-        (await heir.request('POST', `${R}/secondary/promote`, force)).status === 200 ? true : undefined,
+        (await successor.request('POST', `${R}/secondary/promote`, force)).status === 200 ? true : undefined,
       )
       const returned = back()
       // from the first moment at which its port is open

@@ -99,8 +99,8 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   ended = true
   await Promise.all(clients)
   expect((await record()).record.built).toBe(true)
-  const { seq = 0 } = (await journal.head()) ?? {}
-  const stamps = seq - counts.written
+  const { last = 0 } = (await journal.head()) ?? {}
+  const stamps = last - counts.written
   print(
     `${ITEMS} items were taken in within ${seconds(took)}, of which 30 s are waited: ${((ITEMS / (took - 30_000)) * 1000).toFixed(0)} in a second, ${stamps} positions`,
   )

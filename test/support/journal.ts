@@ -33,7 +33,7 @@ const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
 /** The journal of this cluster from its beginning, position by position. */
 export async function replayed(journal: Journal) {
   const head = (await journal.head()) as Head
-  const cells = await journal.cells(head.line, 0, head.seq)
+  const cells = await journal.cells(head.lineage, 0, head.last)
   const holes = cells.flatMap((cell, index) => (cell ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
   /** positions at which a cell names another previous leaf than the journal left */

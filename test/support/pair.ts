@@ -159,10 +159,10 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         throw new LinkRefused('permission_denied', 'the token has been used')
       used.set(token, shown)
       const { keyring } = await at.cipher.exportTo(exchange, set)
-      const { epoch, line } = await headOf(at)
+      const { epoch, lineage } = await headOf(at)
       const key64 = keysOf(pair).signing.toString('base64')
       return {
-        ...{ set, primary: at.id, epoch, line, keyring, primaryKey: key64, addresses: ['http://east'] },
+        ...{ set, primary: at.id, epoch, lineage, keyring, primaryKey: key64, addresses: ['http://east'] },
         met: [],
         recovery: { shares: 5, threshold: 3 },
         chain: [],
@@ -204,7 +204,7 @@ export async function commit(at: Member, ...doings: Doing[]): Promise<number | u
 
 function written(
   at: Member,
-  position: { epoch: string; seq: number; hold: number },
+  position: { epoch: string; seq: number; incarnation: number },
   doings: readonly Doing[],
   own: readonly (StoredItem | undefined)[],
 ) {
@@ -217,7 +217,7 @@ function written(
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
     return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
   })
-  const mark = markText(position.hold, pos)
+  const mark = markText(position.incarnation, pos)
   const elements: Element[] = [
     ...pairs.map(({ mine }, index) => {
       const { kind, pk, sk, item } = body[index] as CellChange
@@ -247,7 +247,7 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
 export async function claim(at: Member): Promise<void> {
   await at.journal.moveHead(moves.stopStaging(await headOf(at)))
   const head = await headOf(at)
-  await at.journal.moveHead(moves.takeOver(head, epochName(head.n + 1, at.id)))
+  await at.journal.moveHead(moves.takeOver(head, epochName(head.maxEpoch + 1, at.id)))
 }
 
 export async function closeHead(at: Member): Promise<void> {
@@ -255,10 +255,10 @@ export async function closeHead(at: Member): Promise<void> {
 }
 
 /** Until where no cell is missing. */
-async function frontierOf(journal: Journal, { line, from, seq }: Head): Promise<number> {
-  const cells = await journal.cells(line, from, seq)
+async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
+  const cells = await journal.cells(lineage, retainedFrom, last)
   const hole = cells.indexOf(undefined)
-  return hole < 0 ? seq : from + hole
+  return hole < 0 ? last : retainedFrom + hole
 }
 
 /** A primary as its secondary sees it, without anything in between. */
@@ -271,14 +271,14 @@ export function linkTo(at: Member): SourceLink {
     keyring: never,
     tree: request => tree(at.journal, request, at.treeId, at.turn.ms),
     handover: async ({ epoch }) => {
-      const end = await endEpoch(at, { epoch }, 'the heir')
+      const end = await endEpoch(at, { epoch }, 'the successor')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
       return { ...end, addresses: [], keyring: '' }
     },
     echo: async () => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { seq, epoch, line } = head
+      const { last, epoch, lineage } = head
       const frontier = await frontierOf(at.journal, head)
       const rest = {
         addresses: [],
@@ -290,22 +290,22 @@ export function linkTo(at: Member): SourceLink {
         skew: 0,
         term: '',
       }
-      return { time: at.turn.ms, seq, frontier, epoch, line, ...rest }
+      return { time: at.turn.ms, seq: last, frontier, epoch, lineage, ...rest }
     },
-    cells: async ({ line, from }) => {
+    cells: async ({ lineage, from }) => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { cut, diverged } = common(head, { line, seq: from })
+      const { cut, diverged } = common(head, { lineage, seq: from })
       if (diverged) return { diverged: cut }
-      if (from < head.from) return { trimmed: head.from }
+      if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)
-      const cells = await at.journal.cells(head.line, from, Math.min(frontier, from + 700))
-      return { cells: cells.filter(cell => cell !== undefined), line: head.line, frontier }
+      const cells = await at.journal.cells(head.lineage, from, Math.min(frontier, from + 700))
+      return { cells: cells.filter(cell => cell !== undefined), lineage: head.lineage, frontier }
     },
     items: async ({ keys }) => {
       const items = await at.journal.raw(keys)
-      const { seq, line, epoch } = await headOf(at)
-      return { items, seq, line, epoch }
+      const { last, lineage, epoch } = await headOf(at)
+      return { items, seq: last, lineage, epoch }
     },
     scan: async ({ segment, of, cursor }) => {
       const page = await at.journal.scan({ index: segment, of, from: cursor })

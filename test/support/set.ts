@@ -212,6 +212,6 @@ async function isEven(member: SetMember, members: readonly SetMember[]): Promise
       return record.mode === 'primary' && record.set === set ? one.head() : undefined
     }),
   )
-  const even = primaries.some(head => head?.epoch === own.epoch && head.seq === own.seq)
-  return even && own.mode === 'applying' && own.done === own.seq && own.until === 0 && own.dirty === null
+  const even = primaries.some(head => head?.epoch === own.epoch && head.last === own.last)
+  return even && own.mode === 'applying' && own.applied === own.last && own.replayUntil === 0 && own.unfinishedSync === null
 }

@@ -171,15 +171,15 @@ async function ask(
   patience: number,
   { clock, entropy, deployment }: Pick<ChasePorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceAnswer & { heard: boolean }> {
-  const { epoch, line } = head
+  const { epoch, lineage } = head
   const chain = self?.data.statements ?? []
   const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster: id, key: own, epoch, line, chain, addresses })
+  const body = forms.Fence.question.write({ cluster: id, key: own, epoch, lineage, chain, addresses })
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {
-    const answer = await carry('Fence', signCall('Fence', { set, from: id, line }, body, means), patience)
+    const answer = await carry('Fence', signCall('Fence', { set, from: id, lineage }, body, means), patience)
     const judged = judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
     return { ...judged, addresses: memberAddresses(judged.addresses, deployment), heard: true }
   } catch (error) {

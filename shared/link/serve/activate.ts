@@ -199,7 +199,7 @@ const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: Admit
 async function answerTo(
   { cluster, signingKey, exchangeKey }: Asked,
   call: AdmittedCall,
-  { epoch, line }: { epoch: string; line: Reply<'Activate'>['line'] },
+  { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['line'] },
   ports: LinkPorts,
 ): Promise<Reply<'Activate'>> {
   const { record, set, pair } = call
@@ -209,7 +209,7 @@ async function answerTo(
   const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
   return {
     primary: record.id,
-    ...{ epoch, line, keyring, format: FORMAT },
+    ...{ epoch, lineage, keyring, format: FORMAT },
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
     met: await addressesOfOthers(ports, cluster),

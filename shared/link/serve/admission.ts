@@ -5,7 +5,7 @@ import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import { isOfThisEpoch } from '../admin/secondaries.ts'
 import type { Method } from '../carry.ts'
-import { isCallOf, knowsLine, skewOf } from '../envelope.ts'
+import { isCallOf, knowsLineage, skewOf } from '../envelope.ts'
 import type { Envelope } from '../gen/link_pb.ts'
 import { readPublicKey } from '../pair.ts'
 import {
@@ -126,6 +126,6 @@ export function headFault(
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)
-  if (ofOneLineage.includes(method) && !knowsLine(envelope, head.line)) return lineageChanged()
+  if (ofOneLineage.includes(method) && !knowsLineage(envelope, head.lineage)) return lineageChanged()
   return undefined
 }

@@ -43,7 +43,7 @@ export async function echo(
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
-    ...{ seq: head.seq, epoch: head.epoch, line: head.line, frontier: dense, canaryAt, format: FORMAT },
+    ...{ seq: head.last, epoch: head.epoch, lineage: head.lineage, frontier: dense, canaryAt, format: FORMAT },
     term: keyring?.data.active ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
@@ -76,15 +76,15 @@ const heardOf = (
 })
 
 /** Whether a position is of this journal: those of a journal that has parted from it say nothing about its cells. */
-const isOf = ({ line }: Head, { epoch, seq }: Position): boolean => seq > 0 && epochAt(line, seq) === epoch
+const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean => seq > 0 && epochAt(lineage, seq) === epoch
 
 /** When the cell of a position was written, epoch milliseconds; undefined where none is kept. */
 async function timeOf(
   journal: Pick<Journal, 'cells'>,
-  { line }: Head,
+  { lineage }: Head,
   seq: number,
 ): Promise<number | undefined> {
-  const [cell] = seq > 0 ? await journal.cells(line, seq - 1, seq) : []
+  const [cell] = seq > 0 ? await journal.cells(lineage, seq - 1, seq) : []
   return cell?.at
 }
 

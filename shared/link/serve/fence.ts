@@ -46,11 +46,11 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
     await answerBack(asked, call, ports).catch(() => undefined)
     throw fencedLater(head.own, asked.epoch)
   }
-  if (isTooFar(asked.epoch, head.n)) throw epochTooFar(asked.epoch, head.own)
+  if (isTooFar(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.own)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)
-  const why = { reason: 'fence', heir: asked.cluster, below: asked.epoch } as const
+  const why = { reason: 'fence', successor: asked.cluster, below: asked.epoch } as const
   const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
   if (!end) throw primaryNoMore()
   await raise(asked, ports)
@@ -71,19 +71,19 @@ async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: Li
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */
-function checkClaimant({ cluster, key: text, epoch, line }: Asked, call: AdmittedCall): void {
+function checkClaimant({ cluster, key: text, epoch, lineage }: Asked, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
   if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster) throw callerUnnamed()
   if (!isCallOf(signing, 'Fence', envelope, body)) throw signedOtherwise()
   if (cluster === record.id) throw fencesItself()
-  if (!isEpochOf(epoch, cluster) || line.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
+  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
 }
 
 /** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
 async function factsOf(
   { record, set }: Pick<AdmittedCall, 'record' | 'set'>,
-  { own, line }: Pick<FenceFacts, 'own' | 'line'>,
+  { own, lineage }: Pick<FenceFacts, 'own' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
   const [[self], secondaries, revoked, holders] = await Promise.all([
@@ -96,7 +96,7 @@ async function factsOf(
   const counts = ({ epoch }: { epoch?: string }): boolean =>
     issuer === undefined || epoch === undefined || epoch > issuer.epoch
   return {
-    ...{ set, own, line, issuer },
+    ...{ set, own, lineage, issuer },
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     revoked: [
       ...revoked.filter(({ data }) => counts(data)),
@@ -137,12 +137,12 @@ const RAISES = 10
  * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
  * and that nobody else than the claimant takes the closed epoch over.
  */
-async function raise({ cluster: heir, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
+async function raise({ cluster: successor, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
   for (let tries = 0; tries < RAISES; tries++) {
     const head = await journal.head()
     const number = epochNumber(later)
-    if (head?.mode !== 'closed' || number < head.n || (number === head.n && head.heir === heir)) return
-    await journal.moveHead(moves.noteFence(head, heir, number))
+    if (head?.mode !== 'closed' || number < head.maxEpoch || (number === head.maxEpoch && head.successor === successor)) return
+    await journal.moveHead(moves.noteFence(head, successor, number))
   }
   throw callsMeet()
 }

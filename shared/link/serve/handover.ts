@@ -12,7 +12,7 @@ import type { AdmittedCall, LinkPorts } from './ports.ts'
 
 /**
  * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
- * without an heir hands over as well; one that has an heir answers to that one alone.
+ * without a successor hands over as well; one that has a successor answers to that one alone.
  * @throws LinkRefused
  */
 export async function handover(
@@ -21,34 +21,34 @@ export async function handover(
   head: Head,
 ): Promise<Reply<'Handover'>> {
   const asked = questionIn('Handover', call.body)
-  const heir = call.secondary.data.cluster ?? ''
+  const successor = call.secondary.data.cluster ?? ''
   if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)
-  if (head.mode === 'closed') await bequeath(ports.journal, head, heir)
+  if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
   const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
   if ((await ports.store.commit([seen], call)) === 'conflict') throw callsMeet()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
-  const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, heir }, operation)
+  const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
   if (!end || !now) throw primaryNoMore()
   // somebody else's call may have closed the journal in between
-  await bequeath(ports.journal, now, heir)
+  await nameSuccessor(ports.journal, now, successor)
   // after the end: no term comes behind it
   const keyring = await sealedKeyring(call, ports)
   return { ...end, keyring: keyring.keyring, addresses: await knownAddresses(call, ports) }
 }
 
-/** Names the heir of an epoch that was closed without one. @throws LinkRefused where it has another one */
-async function bequeath(
+/** Names the successor of an epoch that was closed without one. @throws LinkRefused where it has another one */
+async function nameSuccessor(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   head: Head,
-  heir: string,
+  successor: string,
 ): Promise<void> {
-  const { heir: noted } = head
-  if (noted === heir) return
-  const moved = noted === '' && (await journal.moveHead(moves.nameSuccessor(head, heir)))
+  const { successor: noted } = head
+  if (noted === successor) return
+  const moved = noted === '' && (await journal.moveHead(moves.nameSuccessor(head, successor)))
   if (moved && moved !== 'refused') return
-  const other = noted || (await journal.head())?.heir
-  if (other === heir) return
+  const other = noted || (await journal.head())?.successor
+  if (other === successor) return
   throw handedOver(other ?? 'another cluster')
 }

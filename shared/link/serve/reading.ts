@@ -2,7 +2,7 @@ import { bucketLine } from '../../journal/bucket-line.ts'
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, type Line } from '../../journal/position.ts'
+import { common, type Lineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -30,7 +30,7 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
   throw noOwnJournal()
 }
 
-const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
  * Cells from behind a position on, without gaps; the lineage is the same before and after they were read. How far they
@@ -38,18 +38,18 @@ const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.strin
  */
 export async function cells(
   journal: Pick<Journal, 'head' | 'cells' | 'moveHead'>,
-  { line, from, bytes }: CellsRequest,
+  { lineage, from, bytes }: CellsRequest,
 ): Promise<CellsAnswer> {
   const head = await servingHead(journal)
-  const { cut, diverged } = common({ line: head.line }, { line, seq: from })
+  const { cut, diverged } = common({ lineage: head.lineage }, { lineage, seq: from })
   if (diverged) return { diverged: cut }
-  if (from < head.from) return { trimmed: head.from }
+  if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
-  if (!sameLine(head.line, after.line)) throw lineageMoves()
+  if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
-  if (from <= after.done) await noteDense(journal, after, frontier)
-  return { cells: found, line: head.line, frontier }
+  if (from <= after.applied) await noteDense(journal, after, frontier)
+  return { cells: found, lineage: head.lineage, frontier }
 }
 
 const NOTINGS = 3
@@ -62,7 +62,7 @@ async function noteDense(
 ): Promise<void> {
   let head: Head | undefined = seen
   for (let tries = 0; tries < NOTINGS; tries++) {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.done >= frontier) return
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return
     if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return
     head = await journal.head()
   }
@@ -70,14 +70,14 @@ async function noteDense(
 
 async function dense(
   journal: Pick<Journal, 'cells'>,
-  { line, seq }: Head,
+  { lineage, last }: Head,
   from: number,
   bytes: number,
 ): Promise<Cell[]> {
   const found: Cell[] = []
   let size = 0
-  for (let after = from; after < seq; after += RUN) {
-    for (const cell of await journal.cells(line, after, Math.min(after + RUN, seq))) {
+  for (let after = from; after < last; after += RUN) {
+    for (const cell of await journal.cells(lineage, after, Math.min(after + RUN, last))) {
       if (!cell) return found
       size += sizeOf(cell.body)
       if (found.length > 0 && size > bytes) return found
@@ -95,8 +95,8 @@ export async function items(
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {
   const all = await journal.raw(keys)
-  const { seq, line, epoch } = await servingHead(journal)
-  return { items: upTo(all, LARGEST), seq, line, epoch }
+  const { last, lineage, epoch } = await servingHead(journal)
+  return { items: upTo(all, LARGEST), seq: last, lineage, epoch }
 }
 
 /** The first ones that come to so many bytes together; one in any case. */

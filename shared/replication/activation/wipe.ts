@@ -158,8 +158,8 @@ async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: st
   return (await ports.journal.moveHead(moves.startEmpty(head, id))) !== 'refused'
 }
 
-const isEmpty = ({ mode, line, dirty, link }: Head, id: string): boolean =>
-  mode === 'syncing' && line.length === 0 && dirty === 'all' && link === id
+const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boolean =>
+  mode === 'syncing' && lineage.length === 0 && unfinishedSync === 'all' && link === id
 
 const SEGMENTS = 4
 

@@ -12,7 +12,7 @@ export interface Setting {
   /** id of the own tree */
   readonly treeId: string
   /** of the head: the first part of all marks */
-  readonly hold: number
+  readonly incarnation: number
   /** end of the replay after a sync: up to there items may be ahead of the cells */
   readonly until: number
   /** epoch seconds */
@@ -63,7 +63,7 @@ export function asWritten(piece: Piece, setting: Setting): Steps {
  * expected again by the transaction, also what stays as it is.
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
-  if (found.mark >= markText(setting.hold, piece.pos)) return 'applied'
+  if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
   const syncing = piece.seq <= setting.until
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
@@ -116,10 +116,10 @@ const step = (change: CellChange, treeId: string, found: If): ItemStep => ({
 
 function steps(
   { bucket, pos }: Piece,
-  { treeId, hold, now }: Setting,
+  { treeId, incarnation, now }: Setting,
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
   const [delta = { bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
-  return { items, bucket: delta, mark: markText(hold, pos) }
+  return { items, bucket: delta, mark: markText(incarnation, pos) }
 }

@@ -103,7 +103,7 @@ function verdictOn(
   { items, mark }: Found = { items: [], mark: '' },
   setting: Setting,
 ): Judgement {
-  const rest = run.filter(({ pos }) => markText(setting.hold, pos) > mark)
+  const rest = run.filter(({ pos }) => markText(setting.incarnation, pos) > mark)
   if (rest.length === 0) return 'applied'
   const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
   const whole = merged(rest)

@@ -48,20 +48,20 @@ export async function viewTree(
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
-  if (!head || head.mode === 'syncing' || head.until > 0) throw treeFills()
-  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.done
+  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeFills()
+  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.applied
   const known = async (): Promise<number> => {
     const roots = await journal.pageHashes(rootsPk(treeId))
     return Math.min(...SUBTREES.map(of => reached(roots.get(of), head, lastEnded(now))))
   }
-  const oldest = Math.max(head.from, dense - BEHIND)
+  const oldest = Math.max(head.retainedFrom, dense - BEHIND)
   if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
-  if (first < head.from) throw treeFills()
-  const after = Math.max(head.from, Math.min(first, dense - BEFORE))
+  if (first < head.retainedFrom) throw treeFills()
+  const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
   const view = {
     ...{ journal, clock, treeId, head, now, tally: newTally(treeId, now) },
-    tail: tailOf(journal, { treeId, line: head.line, after, now }),
+    tail: tailOf(journal, { treeId, lineage: head.lineage, after, now }),
   }
   return { ...view, hashes: await readHashes(view) }
 }
@@ -84,8 +84,8 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
 /** Before each look: what has been committed since is known, and hashes are read anew. */
 export async function lookAgain(view: TreeView): Promise<void> {
   const head = await view.journal.head()
-  if (head?.hold !== view.head.hold || head.epoch !== view.head.epoch) throw roleHasChanged()
-  await view.tail.upTo(head.seq)
+  if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()
+  await view.tail.upTo(head.last)
   view.hashes = await settledHashes(view)
 }
 

@@ -46,8 +46,8 @@ export const leave: OperationStep = async (run, id) => {
     await closeSegments(run.ports, segments)
     return AGAIN
   }
-  const lines = segments.flatMap(({ data }) => data?.line ?? [])
-  const seen = Math.max(head.n, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
+  const lines = segments.flatMap(({ data }) => data?.lineage ?? [])
+  const seen = Math.max(head.maxEpoch, epochNumber(head.epoch), ...lines.map(([epoch]) => epochNumber(epoch)))
   return left(run, { record, operation }, { head, n: seen + 1 })
 }
 

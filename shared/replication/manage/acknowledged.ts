@@ -1,4 +1,4 @@
-import { epochAt, type Line, type Position } from '../../journal/position.ts'
+import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -32,12 +32,12 @@ export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt'
 export const hasUpTo = (
   { contact }: Pick<Secondary, 'contact'>,
   seq: number,
-  { line }: { line: Line },
+  { lineage }: { lineage: Lineage },
 ): boolean =>
   contact !== undefined &&
   contact.epoch !== '' &&
   contact.seq >= seq &&
-  epochAt(line, contact.seq) === contact.epoch
+  epochAt(lineage, contact.seq) === contact.epoch
 
 /**
  * Waits until every connected secondary has what has been committed here by now. What only this cluster has would be
@@ -56,7 +56,7 @@ export async function acknowledgements(
   for (const end = clock.now() + patience; ; ) {
     const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
     if (behind(all, head, clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
-      const heard = all.filter(one => hasUpTo(one, head.seq, head))
+      const heard = all.filter(one => hasUpTo(one, head.last, head))
       return { heard, missing: all.filter(one => !heard.includes(one)) }
     }
     await clock.sleep(EVERY_MS)

@@ -27,6 +27,6 @@ const ALREADY =
 
 /** What the caller compares with `last_remote_wal` of the secondary that it wants to promote. */
 async function ended({ ports }: Call, warning: string): Promise<Outcome> {
-  const { seq = 0, epoch = '' } = (await ports.journal.head()) ?? {}
-  return { answer: { kind: 'data', data: { final_wal: seq, epoch }, warnings: [warning] } }
+  const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
+  return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }
 }

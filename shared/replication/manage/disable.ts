@@ -13,7 +13,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   const item = recordOf(call)
   checkTransition('secondary/disable', clusterOf(call).record)
   const before = await ports.journal.head()
-  const whole = before?.dirty === null && before.mode !== 'syncing'
+  const whole = before?.unfinishedSync === null && before.mode !== 'syncing'
   const operating = newOperation(ports)
   const update = { form: 'clear', addresses: [] } as const
   await beginOperation(operating, item, { name: 'disable', step: 'find', update }, call)

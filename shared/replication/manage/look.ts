@@ -125,7 +125,7 @@ async function activationErrorOf(
 ): Promise<string | undefined> {
   if (mode !== 'secondary' || treeId === undefined || link?.name !== treeId || runs !== undefined)
     return undefined
-  if (head?.mode !== 'syncing' || head.line.length > 0) return undefined
+  if (head?.mode !== 'syncing' || head.lineage.length > 0) return undefined
   const [operation] = await store.read([key('operation', treeId)])
   return operation?.data.fault?.text
 }
@@ -149,8 +149,8 @@ function journalFacts(
   const synced = told?.synced ?? 0
   return {
     doing: head.mode,
-    position: head.seq,
-    ...{ frontier: head.done, epoch: head.epoch },
+    position: head.last,
+    ...{ frontier: head.applied, epoch: head.epoch },
     root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }

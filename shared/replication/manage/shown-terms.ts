@@ -24,7 +24,7 @@ export interface ShownTerm {
 export const shownTerms = (
   given: KnownHolders,
   following: readonly Secondary[],
-  head: Pick<Head, 'line'> | undefined,
+  head: Pick<Head, 'lineage'> | undefined,
 ): ShownTerm[] =>
   given.terms
     .toSorted((a, b) => a.data.number - b.data.number || a.data.since - b.data.since)

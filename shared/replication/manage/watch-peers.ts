@@ -66,7 +66,7 @@ export async function watchPeers({
     record,
     secondaries: isPrimary ? secondariesOf(await store.list(partitions('secondary')), record) : [],
     contact: contact?.data,
-    applied: head?.mode === 'applying' ? head.done : undefined,
+    applied: head?.mode === 'applying' ? head.applied : undefined,
     fault: puller?.data.fault,
     now: clock.now(),
   })

@@ -20,7 +20,7 @@ export async function beginJournal(
   { id }: Pick<ClusterRecord, 'id'>,
 ): Promise<{ epoch: string; treeId: string; head: Element }> {
   const old = await journal.head()
-  const epoch = epochName((old?.n ?? 0) + 1, id)
+  const epoch = epochName((old?.maxEpoch ?? 0) + 1, id)
   const treeId = entropy.bytes(TREE_ID_BYTES).toString('hex')
   return { epoch, treeId, head: { head: moves.begin(old, epoch) } }
 }

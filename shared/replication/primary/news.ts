@@ -12,6 +12,6 @@ export async function tellsNews(
   const seq = Number(names[0])
   if (names.length !== 1 || !Number.isSafeInteger(seq)) return true
   const head = await journal.head()
-  const [cell] = head ? await journal.cells(head.line, seq - 1, seq) : []
+  const [cell] = head ? await journal.cells(head.lineage, seq - 1, seq) : []
   return cell?.noop !== true
 }

@@ -12,14 +12,14 @@ const STEP = 12 * 3600 * 1000
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
   const head = await journal.head()
-  if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.from >= head.done) return
-  const { from, line, done } = head
+  if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.retainedFrom >= head.applied) return
+  const { retainedFrom, lineage, applied } = head
   const oldest = clock.now() - JOURNAL_PROMISE_MS
-  const at = async (seq: number): Promise<number> => (await journal.cells(line, seq - 1, seq))[0]?.at ?? 0
-  if ((await at(from + 1)) > oldest - STEP) return
+  const at = async (seq: number): Promise<number> => (await journal.cells(lineage, seq - 1, seq))[0]?.at ?? 0
+  if ((await at(retainedFrom + 1)) > oldest - STEP) return
   // the lowest position whose cell is younger, by halving; below `done` cells are missing only where they were deleted
-  let low = from + 1
-  let high = done + 1
+  let low = retainedFrom + 1
+  let high = applied + 1
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     if ((await at(middle)) >= oldest) high = middle

@@ -35,12 +35,12 @@ export const claim: OperationStep = async (run, id) => {
 
 /** Without force nothing may be missing. @throws OperationFailed */
 export function checkWhole(
-  { dirty, until, seq, epoch }: Pick<Head, 'dirty' | 'until' | 'seq' | 'epoch'>,
+  { unfinishedSync, replayUntil, last, epoch }: Pick<Head, 'dirty' | 'replayUntil' | 'last' | 'epoch'>,
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (dirty !== null || until > 0) throw syncBegan()
-  if (end && (end.seq !== seq || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq }))
+  if (unfinishedSync !== null || replayUntil > 0) throw syncBegan()
+  if (end && (end.seq !== last || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
 async function claimed(
@@ -51,7 +51,7 @@ async function claimed(
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = stand
-  const { seq, epoch: last } = head
+  const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await claimMembership(ports, record.data, epoch)
@@ -91,16 +91,16 @@ async function claimed(
 }
 
 /**
- * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the heir of its own,
+ * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the successor of its own,
  * which may have taken over long ago without being heard of.
  */
 export function nextEpoch(
-  { n, mode, epoch, heir }: Pick<Head, 'n' | 'mode' | 'epoch' | 'heir'>,
+  { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
   seen: readonly (Epoch | undefined)[],
   cluster: string,
 ): Epoch {
-  const ofHeir = mode === 'closed' && heir !== '' ? epochNumber(epoch) + 1 : 0
-  return epochName(Math.max(n, ofHeir, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+  const ofSuccessor = mode === 'closed' && successor !== '' ? epochNumber(epoch) + 1 : 0
+  return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
 }
 
 const missing = ({ end }: PromotionState, lost: number | null): string[] =>

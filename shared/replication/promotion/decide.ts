@@ -37,7 +37,7 @@ export interface PrimaryTold {
 /** What a promotion is judged by, before anything has changed on either cluster. */
 export interface PromotionFacts {
   /** absent: this cluster has never had a journal */
-  readonly head: Pick<Head, 'mode' | 'epoch' | 'line' | 'seq' | 'dirty' | 'until'> | undefined
+  readonly head: Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'dirty' | 'replayUntil'> | undefined
   readonly primary: PrimaryFacts
   /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
   readonly keyring: {
@@ -115,7 +115,7 @@ const checks: readonly Check[] = [
     code: 'invalid_request',
     overridden: false,
     finds: ({ head }) =>
-      head && head.line.length > 0
+      head && head.lineage.length > 0
         ? undefined
         : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable',
   },
@@ -150,8 +150,8 @@ const checks: readonly Check[] = [
     finds: ({ head }) => {
       if (head?.mode === 'syncing') return 'a sync is running (merkle-sync)'
       if (head?.mode === 'draining') return 'a sync is about to begin (merkle-diff)'
-      return head && (head.dirty !== null || head.until > 0)
-        ? `what a sync has fetched is whole from position ${head.until} on, and this cluster is at ${head.seq}`
+      return head && (head.unfinishedSync !== null || head.replayUntil > 0)
+        ? `what a sync has fetched is whole from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
   },
@@ -231,7 +231,7 @@ const checks: readonly Check[] = [
 /** How much of what the primary had is known to be missing. What it did after it was heard last, nobody knows. */
 function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
   if (heard === undefined) return ''
-  const behind = heard - (head?.seq ?? 0)
+  const behind = heard - (head?.last ?? 0)
   return behind > 0
     ? `: at least ${behind} positions, for it had given away position ${heard} when it was heard last, and all that came after`
     : ': whatever came after it was heard last; of what it had told by then nothing is missing'
@@ -244,7 +244,7 @@ const ENDS_LOST =
 /** What a promotion that goes on has to tell. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
-  const at = `${head?.epoch}/${head?.seq}`
+  const at = `${head?.epoch}/${head?.last}`
   if (primary.state === 'silent') {
     const last =
       primary.heardAt === undefined

@@ -47,10 +47,10 @@ async function received(
   const { clock, journal, store } = run.ports
   while (end) {
     const head = await journal.head()
-    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.seq >= end.seq) break
+    if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.last >= end.seq) break
     if (clock.now() >= until) {
       if (force) break
-      throw restMissing(end.seq, head.seq)
+      throw restMissing(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
     // somebody may have given it up meanwhile

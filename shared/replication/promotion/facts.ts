@@ -146,13 +146,13 @@ async function askedPrimary(
 }
 
 async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, line, frontier, time, seq, epoch, skew, term } = await ask(follower)
+  const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
   // what cannot be had is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
   const told = { epoch, seq, frontier, skew, term }
-  const { cut, diverged } = common({ line }, head)
+  const { cut, diverged } = common({ lineage }, head)
   const parted: PrimaryFacts = { state: 'answers', format, lag: 'parted', told }
-  if (diverged || cut < head.seq) return parted
+  if (diverged || cut < head.last) return parted
   const oldest = await oldestMissing(follower, head, frontier)
   if (oldest === 'parted') return parted
   return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), told }
@@ -164,8 +164,8 @@ async function oldestMissing(
   head: Head,
   frontier: number,
 ): Promise<number | 'parted' | undefined> {
-  if (head.done < head.seq) return (await own.journal.cells(head.line, head.done, head.done + 1))[0]?.at
-  if (frontier <= head.seq) return undefined
-  const answer = await link?.cells({ line: head.line, from: head.seq, bytes: 1 })
+  if (head.applied < head.last) return (await own.journal.cells(head.lineage, head.applied, head.applied + 1))[0]?.at
+  if (frontier <= head.last) return undefined
+  const answer = await link?.cells({ lineage: head.lineage, from: head.last, bytes: 1 })
   return answer && 'cells' in answer ? answer.cells[0]?.at : 'parted'
 }

@@ -60,12 +60,12 @@ async function askOnce({ ports, connect, deadline }: OperationRun, until: number
 }
 
 async function handedOver(follower: Follower): Promise<Asked> {
-  const { epoch, line } = await ask(follower)
+  const { epoch, lineage } = await ask(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.take(end.keyring)
   // an epoch that nothing was committed in ends where the one before it did
   return end
-    ? { end, epoch: epochAt(line, end.seq) || end.epoch }
+    ? { end, epoch: epochAt(lineage, end.seq) || end.epoch }
     : { refused: 'this cluster knows no primary' }
 }
 

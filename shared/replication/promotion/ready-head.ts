@@ -55,7 +55,7 @@ async function again(own: Own): Promise<undefined> {
 
 async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Ready | undefined> {
   const head = await journal.head()
-  return head?.mode === mode && head.done === head.seq ? { head, warnings: [] } : undefined
+  return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
 /** With force: nobody will ever apply it. What stands here may be half of it, so no journal leads from it to anywhere. */
@@ -63,6 +63,6 @@ async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undef
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
   const moved = await journal.moveHead(moves.skipStaged(head))
-  const warning = `overridden by force: what was received behind position ${head.done} could not be applied (${what})`
+  const warning = `overridden by force: what was received behind position ${head.applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

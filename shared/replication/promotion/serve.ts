@@ -29,7 +29,7 @@ export const open: OperationStep = async (run, id) => {
   const { journal, clock } = run.ports
   const { claimed } = stand.promotion
   const head = await journal.head()
-  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.seq === claimed.seq) {
+  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.last === claimed.seq) {
     const given = await journal.allocate(claimed.epoch)
     if (given !== 'refused')
       await journal.putCell(noopCell({ epoch: claimed.epoch, seq: given.seq }, clock.now()))

@@ -42,7 +42,7 @@ async function caughtUpFacts(
     await clock.sleep(LOOK_MS)
     const head = await journal.head()
     if (head?.mode !== 'applying') return facts
-    if (head.done >= primary.told.frontier) return promotionFacts(run, record.data)
+    if (head.applied >= primary.told.frontier) return promotionFacts(run, record.data)
   }
   return facts
 }

@@ -46,15 +46,15 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
       ? `has the primary end its epoch ${toldBy(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
       : `is left out: ${withoutWhom(facts)}`,
   drain: ({ facts, head }) => {
-    const received = `applies ${head.seq - head.done} positions that are received`
+    const received = `applies ${head.last - head.applied} positions that are received`
     if (!asksPrimary(facts))
       return head.mode === 'closed' ? 'gives this cluster’s own journal its exact end' : received
-    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.seq) - head.seq)
+    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.last) - head.last)
     return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
   },
   claim: ({ record, head, heard, facts }) => {
     const epoch = nextEpoch(head, [heard, toldBy(facts.primary)?.epoch], record.id)
-    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.seq}`
+    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },
   open: () => 'writes the first cell: clients are served from then on',

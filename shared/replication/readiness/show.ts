@@ -86,8 +86,8 @@ const shownCheck = ({ name, overridden, text }: CheckResult) => ({
 })
 
 function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
-  const { seq = 0, done = 0, epoch = '' } = head ?? {}
-  const common = { epoch, received: seq, applied: done, primary: primary.state }
+  const { last = 0, applied = 0, epoch = '' } = head ?? {}
+  const common = { epoch, received: last, applied: applied, primary: primary.state }
   if (primary.state === 'silent')
     return {
       ...common,
@@ -140,7 +140,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     checks,
     planned_switch: switchSteps(facts),
     keyring: keyringPart(keyring, record.term),
-    position: { epoch: head?.epoch ?? '', last: head?.seq ?? 0 },
+    position: { epoch: head?.epoch ?? '', last: head?.last ?? 0 },
     secondaries: known.map(one => successorOf(one, head, call)),
     tree: {
       corrupted: isTreeCorrupted(record, check, diverging),
@@ -160,8 +160,8 @@ async function lagAtHeartbeat(
   head: Head | undefined,
   { contact }: Pick<Secondary, 'contact'>,
 ): Promise<number> {
-  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.seq) return 0
-  const [cell] = await ports.journal.cells(head.line, contact.seq, contact.seq + 1)
+  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.last) return 0
+  const [cell] = await ports.journal.cells(head.lineage, contact.seq, contact.seq + 1)
   return cell ? Math.max(0, contact.at - cell.at) : 0
 }
 
@@ -184,7 +184,7 @@ function successorOf(
     ...(contact
       ? {
           ...{ state: contact.state, applied: contact.seq, clock_skew_ms: contact.skew },
-          ...{ behind: Math.max(0, (head?.seq ?? contact.seq) - contact.seq), behind_ms: one.lag },
+          ...{ behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq), behind_ms: one.lag },
           last_heartbeat: printTime(contact.at),
         }
       : {}),

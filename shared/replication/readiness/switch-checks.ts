@@ -5,7 +5,7 @@ import { type CheckResult, keyringClosed } from '../promotion/decide.ts'
 
 /** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
-  readonly head: Pick<Head, 'mode' | 'epoch' | 'seq'> | undefined
+  readonly head: Pick<Head, 'mode' | 'epoch' | 'last'> | undefined
   /** whether every item stands in the tree */
   readonly built: boolean
   readonly keyring: { readonly opened: number; readonly failed: readonly string[] }

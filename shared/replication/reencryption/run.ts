@@ -56,7 +56,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
     .map(one => replace(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
   const head = progress.epoch === '' ? undefined : await journal.head()
-  const position = head && { epoch: head.epoch, seq: head.seq }
+  const position = head && { epoch: head.epoch, seq: head.last }
   const { number, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
   const facts = { number, seen, written, unreadable: unreadable.count }

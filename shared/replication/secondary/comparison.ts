@@ -34,7 +34,7 @@ export async function compareOn(follower: Follower): Promise<Progress> {
   const { comparison } = follower
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
   const head = await own.journal.head()
-  if (head?.mode !== 'applying' || head.dirty !== null) return 'waiting'
+  if (head?.mode !== 'applying' || head.unfinishedSync !== null) return 'waiting'
   comparison.pages ??= await differingPages({ own, treeId, link })
   if (!comparison.pages) {
     comparison.notBefore = own.clock.now() + LOOK_MS
@@ -90,7 +90,7 @@ async function compareSome(
     return 'worked'
   }
   if (looked) {
-    if (head.done < looked.seq) return 'waiting'
+    if (head.applied < looked.seq) return 'waiting'
     found.push(...(await stillDiffering(beside, looked)))
     delete comparison.looked
     return 'worked'
@@ -121,5 +121,5 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
     await noteCompared(own)
     return 'waiting'
   }
-  return resync(follower, head, { do: 'sync', what: 'touched', cut: head.done, diverged: false }, left, true)
+  return resync(follower, head, { do: 'sync', what: 'touched', cut: head.applied, diverged: false }, left, true)
 }

@@ -84,7 +84,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const cells = nextCells(head, answer)
   if (cells.length === 0) return 'waiting'
   await holdFor(follower, needsIn(cells))
-  const staged = await stage(own.journal, head, { cells, line: answer.line, stored })
+  const staged = await stage(own.journal, head, { cells, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
   if (newest) follower.newest = { seq: newest.seq, at: newest.at }
@@ -97,16 +97,16 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   return redone === 'done' && !tells && cells.length === 1 ? 'waiting' : progress
 }
 
-const askFor = (link: SourceLink, { line, seq }: Head): Promise<CellsAnswer> =>
-  link.cells({ line, from: seq, bytes: BYTES })
+const askFor = (link: SourceLink, { lineage, last }: Head): Promise<CellsAnswer> =>
+  link.cells({ lineage, from: last, bytes: BYTES })
 
 /**
  * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
  * calls. It is not here before the head says so. Whether it fails is seen when it is wanted.
  */
 const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
-  seq: head.seq,
-  hold: head.hold,
+  seq: head.last,
+  incarnation: head.incarnation,
   come: askFor(link, head).then(
     async answer => ({ answer, stored: await storeAhead(follower, head, answer).catch(() => false) }),
     () => undefined,
@@ -130,7 +130,7 @@ async function cellsBehind(
 ): Promise<{ answer: CellsAnswer; stored: boolean }> {
   const { ahead } = follower
   delete follower.ahead
-  const known = ahead?.seq === head.seq && ahead.hold === head.hold ? await ahead.come : undefined
+  const known = ahead?.seq === head.last && ahead.incarnation === head.incarnation ? await ahead.come : undefined
   return known ?? { answer: await askFor(link, head), stored: false }
 }
 
@@ -146,7 +146,7 @@ async function afterRedo(follower: Follower, head: Head, redone: Redone): Promis
 /** Something here is not what the source had: it is said, and fetched. */
 async function putRight(
   follower: Follower,
-  { done }: Head,
+  { applied }: Head,
   mismatch: (Redone & object)['mismatch'],
 ): Promise<Progress> {
   const { own } = follower
@@ -156,12 +156,12 @@ async function putRight(
   if (follower.handsOff) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
-  if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
+  if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
   const left = await countRound(follower, mismatch)
   if (left === 'again') return 'waiting'
   if (left === 'stop')
     return stopped(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
   // all of them are given up: what cells say of them is taken from now on
   if (left.length === 0) return 'worked'
-  return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, left)
+  return resync(follower, head, { do: 'sync', what: 'touched', cut: applied, diverged: false }, left)
 }

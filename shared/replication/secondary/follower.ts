@@ -8,10 +8,10 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import type { Own } from '../apply/target.ts'
 import type { Looked } from '../sync/compare.ts'
 
-/** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
+/** Cells that were asked for before they were wanted: behind which position, in which incarnation of the head. */
 export interface Ahead {
   readonly seq: number
-  readonly hold: number
+  readonly incarnation: number
   /** undefined: it failed. `stored`: the cells of it that are wanted next are in the table, and no head says so yet */
   readonly come: Promise<{ readonly answer: CellsAnswer; readonly stored: boolean } | undefined>
 }
@@ -88,7 +88,7 @@ export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'
 
 /**
  * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
- * begun by it would take the journal from the heir, who may fetch its rest still.
+ * begun by it would take the journal from the successor, who may fetch its rest still.
  */
 export const isOfBefore = ({ heardIn }: Follower, { own }: Pick<Head, 'own'>): boolean =>
   heardIn !== undefined && own !== '' && own !== heardIn
@@ -119,7 +119,7 @@ export async function ask(follower: Follower): Promise<EchoAnswer> {
   const { own, link, told, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
-  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
   const echo = () => link.echo({ position, state: told.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated

@@ -1,10 +1,10 @@
 import type { Head } from '../../journal/head.ts'
-import { common, type Epoch, type Line } from '../../journal/position.ts'
+import { common, type Epoch, type Lineage } from '../../journal/position.ts'
 
 /** What is known of the cluster that this one follows. */
 export interface Source {
   readonly epoch: Epoch
-  readonly line: Line
+  readonly lineage: Lineage
   /** its cells are kept from behind this position on; 0 as long as it has not said otherwise */
   readonly from: number
 }
@@ -31,9 +31,9 @@ export type Step = { readonly do: 'redo' | 'stage' | 'drain' | 'finish' | 'follo
  * @param filled whether the own closed journal is known to have no hole
  */
 export function nextStep(head: Head, source: Source | undefined, filled: boolean): Step {
-  const { mode, done, seq } = head
+  const { mode, applied, last } = head
   if (mode === 'writing') return { do: 'nothing' }
-  if ((mode === 'applying' || mode === 'draining') && done < seq) return { do: 'redo' }
+  if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'redo' }
   if (mode === 'closed' && !filled) return { do: 'finish' }
   if (!source) return { do: 'nothing' }
   const wanted = syncOf(head, source)
@@ -44,11 +44,11 @@ export function nextStep(head: Head, source: Source | undefined, filled: boolean
 function syncOf(head: Head, source: Source): SyncStep | undefined {
   const { cut, diverged } = common(source, head)
   // what an unfinished sync has touched is right only together with the rest of the same source's journal
-  const unfinished = head.mode === 'syncing' || (head.dirty !== null && head.dirtyFrom !== source.epoch)
+  const unfinished = head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
   const nothingCommon = cut < 0 || cut < source.from
   // a rewind needs the own cells from the cut on: they say what has to be fetched
-  const notDense = diverged && cut < head.from
-  const all = nothingCommon || notDense || (unfinished && head.dirty === 'all')
+  const notDense = diverged && cut < head.retainedFrom
+  const all = nothingCommon || notDense || (unfinished && head.unfinishedSync === 'all')
   if (!all && !diverged && !unfinished) return undefined
   return { do: 'sync', what: all ? 'all' : 'touched', cut, diverged }
 }

@@ -120,7 +120,7 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   const place = key('contact')
   const [before] = await ports.store.read([place])
   try {
-    const { line: _, time: __, format: ___, ...heard } = await ask(follower)
+    const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
     // asking takes seconds, and nothing is committed by a record that is old
     const now = await follower.cluster()
     if (!now) return

@@ -21,12 +21,12 @@ export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch
  * @param staged the cells, where the caller has them in hand
  */
 export async function redo(own: Own, treeId: string, head: Head, staged?: readonly Cell[]): Promise<Redone> {
-  const { hold, done, seq, until, line } = head
-  if (done >= seq) return 'done'
-  const cells = staged ?? (await own.journal.cells(line, done, seq))
+  const { incarnation, applied: done, last, replayUntil, lineage } = head
+  if (done >= last) return 'done'
+  const cells = staged ?? (await own.journal.cells(lineage, done, last))
   const whole = cells.filter(cell => cell !== undefined)
-  if (whole.length < seq - done) return 'missing'
-  const setting = { treeId, hold, until, now: Math.floor(own.clock.now() / 1000) }
+  if (whole.length < last - done) return 'missing'
+  const setting = { treeId, incarnation, until: replayUntil, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
@@ -66,7 +66,7 @@ export async function drain(own: Own, treeId: string, link?: string): Promise<Re
       continue
     }
     if (head?.mode !== 'draining') return 'moved'
-    if (head.done >= head.seq) return 'done'
+    if (head.applied >= head.last) return 'done'
     why = await redo(own, treeId, head)
     if (typeof why === 'object') return why
   }

@@ -49,18 +49,18 @@ async function toItsEnd(
 ): Promise<Progress> {
   const { own } = follower
   const head = await own.journal.head()
-  if (head?.mode !== 'syncing' || head.hold !== running.hold) return 'worked'
+  if (head?.mode !== 'syncing' || head.incarnation !== running.incarnation) return 'worked'
   const keys = await touchedBefore(follower, head)
   const carried = await carryOn(place, running, keys)
   if (carried === 'time') return 'waiting'
-  if (carried === 'done') await endSync(place, running.hold, keys, await ask(follower))
+  if (carried === 'done') await endSync(place, running.incarnation, keys, await ask(follower))
   else await pauseBefore(own, 1)
   return 'worked'
 }
 
 /** What an unfinished sync may have touched, but for one of everything. */
-const touchedBefore = async ({ own }: Follower, { dirty }: Head): Promise<Place[]> =>
-  dirty === null || dirty === 'all' ? [] : reportedKeys(own.store, dirty)
+const touchedBefore = async ({ own }: Follower, { unfinishedSync }: Head): Promise<Place[]> =>
+  unfinishedSync === null || unfinishedSync === 'all' ? [] : reportedKeys(own.store, unfinishedSync)
 
 /**
  * What a sync is about. A report of the cells that it takes away, and of the keys that it may touch, is stored before
@@ -74,7 +74,7 @@ async function scopeOf(
 ): Promise<Scope> {
   const { own } = follower
   const cut = lastShared(follower, head, step)
-  const lost = step.diverged && cut < head.seq ? await own.journal.cells(head.line, cut, head.seq) : []
+  const lost = step.diverged && cut < head.last ? await own.journal.cells(head.lineage, cut, head.last) : []
   const cells = lost.filter(cell => cell !== undefined)
   // cells that the engine has deleted cannot say what they changed
   const what = cells.length < lost.length ? 'all' : step.what
@@ -84,7 +84,7 @@ async function scopeOf(
   const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
   const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', cut }
   const parts = reportParts(facts, cells, touched)
-  const report = reportName(head.hold + 1, own.entropy.bytes(3))
+  const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
   return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: cut }
 }
@@ -94,5 +94,5 @@ async function scopeOf(
  * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
  * not kept of the own journal cannot be told any more.
  */
-const lastShared = ({ source }: Follower, { from }: Head, { cut }: SyncStep): number =>
-  Math.max(from, cut >= 0 ? cut : (source?.line[0]?.[1] ?? 1) - 1)
+const lastShared = ({ source }: Follower, { retainedFrom }: Head, { cut }: SyncStep): number =>
+  Math.max(retainedFrom, cut >= 0 ? cut : (source?.lineage[0]?.[1] ?? 1) - 1)

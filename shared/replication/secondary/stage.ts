@@ -1,7 +1,7 @@
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { common, epochAt, type Line } from '../../journal/position.ts'
+import { common, epochAt, type Lineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
 
 /** Cells that are staged, and then applied, together. */
@@ -17,13 +17,13 @@ class WrongCells extends Error {
  * source's lineage says, and the lineage goes on from the own one.
  * @throws WrongCells
  */
-export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Line }): readonly Cell[] {
+export function nextCells(head: Head, answer: { cells: readonly Cell[]; lineage: Lineage }): readonly Cell[] {
   const { diverged, cut } = common(answer, head)
-  if (diverged || cut < head.seq) throw new WrongCells('the lineage of these cells is another one')
+  if (diverged || cut < head.last) throw new WrongCells('the lineage of these cells is another one')
   const cells = answer.cells.slice(0, WINDOW)
   for (const [index, { epoch, seq }] of cells.entries()) {
-    if (seq !== head.seq + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
-    if (epoch !== epochAt(answer.line, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
+    if (seq !== head.last + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.lineage, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
   }
   return cells
 }
@@ -37,11 +37,11 @@ export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Li
 export async function stage(
   journal: Journal,
   head: Head,
-  { cells, line, stored = false }: { cells: readonly Cell[]; line: Line; stored?: boolean },
+  { cells, lineage, stored = false }: { cells: readonly Cell[]; lineage: Lineage; stored?: boolean },
 ): Promise<Head | 'refused'> {
   const last = cells.at(-1)
   if (!last) return head
   const there = stored ? 'done' : await journal.putCells(cells)
   if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
-  return journal.moveHead(moves.stage(head, last, line))
+  return journal.moveHead(moves.stage(head, last, lineage))
 }

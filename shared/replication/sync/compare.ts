@@ -129,7 +129,7 @@ async function caughtUp(
   const end = clock.now() + PATIENCE_MS
   for (;;) {
     const head = await journal.head()
-    if (head?.mode === 'applying' && head.until === 0 && head.done >= seq) return
+    if (head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq) return
     if (clock.now() > end) throw new Error('this secondary does not keep up with its primary')
     await clock.sleep(EVERY_MS)
   }

@@ -15,9 +15,9 @@ export async function haveFetched(
   places: readonly Place[],
 ): Promise<'done' | 'busy'> {
   const head = await journal.head()
-  if (head?.mode !== 'applying' || head.until > 0 || head.dirty !== null) return 'busy'
-  const facts = { at: clock.now(), epoch: head.epoch, cut: head.done }
-  const report = reportName(head.hold + 1, entropy.bytes(3))
+  if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
+  const facts = { at: clock.now(), epoch: head.epoch, cut: head.applied }
+  const report = reportName(head.incarnation + 1, entropy.bytes(3))
   await storeReport(store, cluster, report, reportParts(facts, [], places))
   const moved = await journal.moveHead(moves.requestSync(head, report))
   return moved === 'refused' ? 'busy' : 'done'

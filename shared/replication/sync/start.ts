@@ -1,4 +1,4 @@
-import type { Line } from '../../journal/position.ts'
+import type { Lineage } from '../../journal/position.ts'
 import type { SourceLink } from '../../link/source.ts'
 
 /** A replay begins this long before the frontier: what was read before a commit was decided is in it all the same. */
@@ -11,14 +11,14 @@ const MARGIN_MS = 60_000
  */
 export async function startOf(
   link: Pick<SourceLink, 'cells'>,
-  { line, frontier, time }: { line: Line; frontier: number; time: number },
+  { lineage, frontier, time }: { lineage: Lineage; frontier: number; time: number },
 ): Promise<number> {
   let low = 0
   let high = frontier
   // the lowest position whose cell is younger, by halving; positions below what is kept are as good as older
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const answer = await link.cells({ line, from: middle, bytes: 1 })
+    const answer = await link.cells({ lineage, from: middle, bytes: 1 })
     if ('trimmed' in answer) low = Math.max(middle + 1, answer.trimmed)
     else if ('diverged' in answer) throw new Error('the source changed its lineage while it was looked at')
     else if ((answer.cells[0]?.at ?? time) >= time - MARGIN_MS) high = middle

@@ -11,13 +11,13 @@ import { openSegments, readSegments } from './segments.ts'
  */
 export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
   // what it has fetched may be of epochs that no cell here is of
-  const lines = (await readSegments(own)).flatMap(({ data }) => data?.line ?? [])
-  const n = Math.max(head.n, ...lines.map(([epoch]) => epochNumber(epoch)))
+  const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
+  const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(moves.stopSync(head, n))
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ hold: moved.hold, treeId, what: 'touched', start: head.seq, line: [] },
+    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: head.last, lineage: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

@@ -9,8 +9,8 @@ import { keysIn } from './report.ts'
  * The name of a new report: reports sort by the hold of the sync that they belong to. What an attempt wrote that came
  * to nothing keeps a name of its own.
  */
-export const reportName = (hold: number, random: Buffer): string =>
-  `${String(hold).padStart(9, '0')}.${random.toString('hex')}`
+export const reportName = (incarnation: number, random: Buffer): string =>
+  `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 
 /** Stores a report, part by part, before anything of it is taken away. @throws where a part could not be stored */
 export async function storeReport(

@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import type { Line } from '../../journal/position.ts'
+import type { Lineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { EchoAnswer, SourceLink } from '../../link/source.ts'
@@ -40,7 +40,7 @@ export interface SyncPlace {
 
 /** A sync that is under way. */
 export interface Running {
-  readonly hold: number
+  readonly incarnation: number
   /** whether all that stands in the own tree came from this sync */
   readonly fresh: boolean
   readonly segments: readonly HeldSegment[]
@@ -56,18 +56,18 @@ export type Synced = 'done' | 'time' | 'again'
 export async function underWay(
   { own, treeId }: SyncPlace,
   head: Head,
-  source: { line: Line },
+  source: { lineage: Lineage },
 ): Promise<Running | undefined> {
   if (head.mode !== 'syncing') return undefined
   const segments = await readSegments(own)
   const goesOn = segments.every(
-    ({ data }) => data?.hold === head.hold && data.treeId === treeId && sameLine(data.line, source.line),
+    ({ data }) => data?.incarnation === head.incarnation && data.treeId === treeId && sameLineage(data.lineage, source.lineage),
   )
   const fresh = segments.some(({ data }) => data?.fresh === true)
-  return goesOn ? { hold: head.hold, fresh, segments } : undefined
+  return goesOn ? { incarnation: head.incarnation, fresh, segments } : undefined
 }
 
-const sameLine = (a: Line, b: Line): boolean => JSON.stringify(a) === JSON.stringify(b)
+const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
  * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
@@ -82,25 +82,25 @@ export async function begin(
   const start = scope.what === 'all' ? await startOf(link, source) : scope.start
   // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
   // source. What was a primary once has a lineage, and items that no sync has brought
-  const isEmpty = head.line.length === 0
+  const isEmpty = head.lineage.length === 0
   const fresh =
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
   const touches = scope.what === 'all' ? 'all' : scope.report
   const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return 'again'
   const segment: SyncSegment = defined({
-    hold: moved.hold,
+    incarnation: moved.incarnation,
     treeId,
     what: scope.what,
     start,
-    line: source.line.map(([epoch, at]) => [epoch, at] as const),
+    lineage: source.lineage.map(([epoch, at]) => [epoch, at] as const),
     phase: 'source',
     seen: 0,
     fresh: fresh || undefined,
     compare: scope.what === 'all' || scope.compare || undefined,
   })
   const segments = await openSegments(own, segment)
-  return segments === 'lost' ? 'again' : { hold: moved.hold, fresh, segments }
+  return segments === 'lost' ? 'again' : { incarnation: moved.incarnation, fresh, segments }
 }
 
 /**
@@ -121,18 +121,18 @@ export async function carryOn(place: SyncPlace, running: Running, keys: readonly
  */
 export async function endSync(
   { own, linkName }: SyncPlace,
-  hold: number,
+  incarnation: number,
   keys: readonly Place[],
   source: EchoAnswer,
 ): Promise<'done' | 'again'> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
-  if (!head || segment?.hold !== hold || !sameLine(segment.line, source.line)) return 'again'
+  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage)) return 'again'
   // what was fetched has changed sums that no cell tells of
   await forgetHashes(own.journal, segment.treeId)
-  const { what, start, line } = segment
-  const end = { what, start, line, hasFetched: keys.length > 0, end: source }
-  const seen = { ...head, mode: 'syncing', hold, link: linkName } as const
+  const { what, start, lineage } = segment
+  const end = { what, start, lineage, hasFetched: keys.length > 0, end: source }
+  const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
   const moved = await own.journal.moveHead(moves.endSync(seen, end))
   return moved === 'refused' ? 'again' : 'done'
 }

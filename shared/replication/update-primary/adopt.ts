@@ -75,7 +75,7 @@ export const finish: OperationStep = async (run, id) => {
   if (stand.operation.data.status !== 'running') return DONE
   if (form === 'clear') {
     const head = await ports.journal.head()
-    if (head?.mode === 'draining' && head.done === head.seq)
+    if (head?.mode === 'draining' && head.applied === head.last)
       await ports.journal.moveHead(moves.resume({ ...head, link: id }))
   }
   const ended = await endOperation(run, id)

@@ -48,7 +48,7 @@ async function stopped({ ports }: OperationRun, head: Head, id: string): Promise
  */
 async function settled(
   { ports }: OperationRun,
-  { mode, hold, epoch }: Head,
+  { mode, incarnation, epoch }: Head,
   treeId: string,
 ): Promise<boolean> {
   if (mode === 'syncing') return true
@@ -57,6 +57,6 @@ async function settled(
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
-  const moved = await ports.journal.moveHead(moves.refetchAll({ mode: 'draining', hold }))
+  const moved = await ports.journal.moveHead(moves.refetchAll({ mode: 'draining', incarnation }))
   return moved !== 'refused'
 }

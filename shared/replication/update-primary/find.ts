@@ -78,7 +78,7 @@ async function askedAt(
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
   const own = linkAddress(record, ports.deployment)
   const apiAddress = apiAddressOf(record, ports.deployment)
-  const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
+  const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   for (let tries = 1; ; tries++) {
     const answer = await answerOf(link, request)

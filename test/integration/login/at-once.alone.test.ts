@@ -78,20 +78,20 @@ async function mixed(): Promise<Sent[]> {
   return all
 }
 
-interface Line {
+interface Lineage {
   id: string
   operation: string
   status: number
   calls: Record<string, number>
 }
 
-const logged = (): Map<string, Line> =>
+const logged = (): Map<string, Lineage> =>
   new Map(
     readFileSync(`${cluster.directory}/functions.log`, 'utf8')
       .split('\n')
       .filter(line => line.includes('"operation"'))
-      .map(line => JSON.parse(line) as Line)
-      .map(line => [line.id, line]),
+      .map(line => JSON.parse(line) as Lineage)
+      .map(lineage => [lineage.id, lineage]),
   )
 
 interface Entry {

@@ -32,7 +32,7 @@ test('a secondary that was away for 31 days fetches everything, without being em
     return { ...one, items: left }
   })
   const set = await clusterSet(['east', 'west'], { memory: true, from: { at, members: kept } })
-  expect((await set.at('east').head()).from).toBeGreaterThan((await set.at('west').head()).done)
+  expect((await set.at('east').head()).retainedFrom).toBeGreaterThan((await set.at('west').head()).applied)
   const policy = async (name: string) => (await set.at('west').ports.journal.raw([key('policy', name)]))[0]
   const stood = await policy('stays')
   await set.converge()

@@ -135,8 +135,8 @@ test('no table, so no backup of one, has a secret, and no cell of the journal, s
     for (const table of Object.keys(items) as (keyof Tables)[])
       expect([name, table, holders(items[table])]).toEqual([name, table, []])
   for (const { name, head, ports } of set.members) {
-    const { line, from, seq } = await head()
-    const cells = await ports.journal.cells(line, from, seq)
+    const { lineage, retainedFrom, last } = await head()
+    const cells = await ports.journal.cells(lineage, retainedFrom, last)
     expect(cells.length).toBeGreaterThan(3)
     expect([name, holders(cells)]).toEqual([name, []])
   }

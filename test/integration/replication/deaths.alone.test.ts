@@ -43,7 +43,7 @@ async function isSound(set: ClusterSet, ...names: string[]): Promise<void> {
 async function tookOver(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 200])
   const { id } = await set.at('west').record()
-  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', heir: id })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: id })
   expect((await set.at('west').record()).generation).toBe(1)
   await write(set, 'west', 'after')
   await isSound(set, 'east', 'west')
@@ -81,7 +81,7 @@ async function withLast(set: ClusterSet): Promise<void> {
 /** East has ended its epoch, and west has all of it. */
 async function demoted(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 472])
-  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', heir: '' })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: '' })
   await isSound(set, 'east', 'west')
   expect((await operate(set, 'west', 'promote')).status).toBe(200)
   await tookOver(set)
@@ -250,7 +250,7 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
   ],
   ['the winner of a forced change', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
   ['the request that takes over by force', 'west', 'api', { act: forcedSomehow, holds: fencedOrNot }],
-  ['the heir, all of it', 'west', 'on-operation', { act: passedOver, struck: heirIsGone, holds: oneServes }],
+  ['the successor, all of it', 'west', 'on-operation', { act: passedOver, struck: heirIsGone, holds: oneServes }],
   ['a former primary that rejoins', 'east', 'on-operation', rejoining],
   ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
   ['the new primary that admits the former one', 'west', 'link', rejoining],

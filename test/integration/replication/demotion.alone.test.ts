@@ -80,8 +80,8 @@ async function isDemoted(): Promise<void> {
   })
   expect(record).not.toHaveProperty('operation')
   expect(operation).toMatchObject({ status: 'done' })
-  expect(head).toMatchObject({ mode: 'closed', seq: 4, done: 4 })
-  expect((await east.journal.cells(head?.line ?? [], 0, 4)).every(cell => cell !== undefined)).toBe(true)
+  expect(head).toMatchObject({ mode: 'closed', last: 4, applied: 4 })
+  expect((await east.journal.cells(head?.lineage ?? [], 0, 4)).every(cell => cell !== undefined)).toBe(true)
   expect(await commit(east, [policyAt('late'), 'v'])).toBeUndefined()
 }
 
@@ -133,7 +133,7 @@ describe('a demotion', () => {
 
   test('of a cluster whose journal is nobody’s to close is refused', async () => {
     const head = await east.journal.head()
-    if (head) await east.journal.moveHead(moves.leaveSet(head, head.n))
+    if (head) await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

@@ -313,7 +313,7 @@ describe('a journal is ended', () => {
     expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
     expect((await journal.head())?.mode).toBe('writing')
     expect(await endEpoch(ports, { below: '000900.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
-    expect((await journal.head())?.n).toBe(900)
+    expect((await journal.head())?.maxEpoch).toBe(900)
   })
 })
 
@@ -328,7 +328,7 @@ describe('the journal is dense', () => {
     const now = async () => denseUpTo(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
     expect(await fill(ports, 'below')).toBe(3)
-    expect([await now(), (await journal.head())?.done]).toEqual([3, 3])
+    expect([await now(), (await journal.head())?.applied]).toEqual([3, 3])
     expect(await fill(ports, 'all')).toBe(4)
     expect((await replayed(journal)).holes).toEqual([])
   })

@@ -31,7 +31,7 @@ const cellWith = (seq: number, id: string, text = 'x'): Cell => {
   const { kind, pk, sk } = stored
   return { ...at(seq), id, at: 1_800_000_000_000, body: [{ kind, pk, sk, prev: null, next, item: stored }] }
 }
-const line = () => [[epoch, 1]] as const
+const lineage = () => [[epoch, 1]] as const
 
 beforeEach(async () => {
   number += 1
@@ -53,14 +53,14 @@ describe('the head', () => {
     const head = await began()
     expect(head).toMatchObject({ ...firstHead(epoch, number), hold: expect.any(Number) })
     expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
-    expect(await journal.moveHead(moves.trim({ ...head, hold: head.hold + 1 }, 0))).toBe('refused')
+    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe('refused')
     expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
       ...head,
       mode: 'closed',
-      heir: 'one',
+      successor: 'one',
     })
     expect(await journal.moveHead(moves.close(head, 'other', 0))).toBe('refused')
-    expect(await journal.head()).toMatchObject({ mode: 'closed', heir: 'one' })
+    expect(await journal.head()).toMatchObject({ mode: 'closed', successor: 'one' })
   })
 
   test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
@@ -68,7 +68,7 @@ describe('the head', () => {
     const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-    expect(given[0]).toMatchObject({ hold: head.hold })
+    expect(given[0]).toMatchObject({ incarnation: head.incarnation })
     expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
     await journal.moveHead(moves.close(head, '', 0))
     expect(await journal.allocate(epoch)).toBe('refused')
@@ -92,11 +92,11 @@ describe('cells', () => {
         index === 40 ? undefined : journal.putCell(noop(index + 1)),
       ),
     )
-    const found = await journal.cells(line(), 0, 130)
+    const found = await journal.cells(lineage(), 0, 130)
     expect(found.map((cell, index) => (cell ? cell.seq : -index - 1))).toEqual(
       Array.from({ length: 130 }, (_, index) => (index === 40 ? -41 : index + 1)),
     )
-    expect(await journal.cells(line(), 5, 5)).toEqual([])
+    expect(await journal.cells(lineage(), 5, 5)).toEqual([])
   })
 
   test('too large for one item stand in several, written and read as one', async () => {
@@ -109,7 +109,7 @@ describe('cells', () => {
         Array.from({ length: 40_000 }, () => Math.random()).join(''),
     )
     expect(await journal.transact([{ cell: large }])).toBe('done')
-    expect(await journal.cells(line(), 0, 1)).toEqual([large])
+    expect(await journal.cells(lineage(), 0, 1)).toEqual([large])
     expect(await journal.putCell(noop(1))).toEqual(large)
     expect(await journal.putCell(large)).toBe('done')
   })
@@ -130,10 +130,10 @@ describe('cells', () => {
     expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
     // what a busy engine did not take at once was asked again, and counts once
     expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)
-    expect(await journal.cells(line(), 0, 61)).toEqual(cells)
+    expect(await journal.cells(lineage(), 0, 61)).toEqual(cells)
     expect(await journal.putCells([noop(62), cellWith(2, 'other')])).toEqual(cells[1])
     expect(await journal.putCells([noop(62), noop(2)])).toEqual(cells[1])
-    expect(await journal.cells(line(), 61, 62)).toEqual([undefined])
+    expect(await journal.cells(lineage(), 61, 62)).toEqual([undefined])
   })
 
   test('are undecided after a conflict: the same one may be written then', async () => {
@@ -157,7 +157,7 @@ describe('a transaction', () => {
     ])
     expect(verdict).toEqual({ condition: [1, 3] })
     expect((await journal.raw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
-    expect(await journal.cells(line(), 0, 1)).toEqual([undefined])
+    expect(await journal.cells(lineage(), 0, 1)).toEqual([undefined])
   })
 
   test.each<
@@ -227,7 +227,7 @@ describe('a transaction', () => {
   test('that gets no answer at all is busy', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
     await expect(journal.transact([{ cell: cellWith(1, 'c1') }])).rejects.toMatchObject({ code: 'busy' })
-    expect((await journal.cells(line(), 0, 1))[0]?.id).toBe('c1')
+    expect((await journal.cells(lineage(), 0, 1))[0]?.id).toBe('c1')
   })
 })
 

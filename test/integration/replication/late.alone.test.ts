@@ -51,7 +51,7 @@ async function westServes(set: ClusterSet): Promise<void> {
 /** East is the primary again, in the third epoch, and west follows it. */
 async function eastServesAgain(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([200, 472])
-  expect(await set.at('east').head()).toMatchObject({ mode: 'writing', n: 3 })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'writing', maxEpoch: 3 })
   await write(set, 'east', 'after')
   await operated(set, 'west', 'update-primary', { token: await activation(set, 'east') })
   await set.converge()
@@ -119,7 +119,7 @@ const reopening: LateScene = {
   meanwhile: set => goneOnWith(set, 'east'),
   holds: async set => {
     expect(await health(set)).toEqual([200, 472])
-    expect(await set.at('east').head()).toMatchObject({ mode: 'writing', n: 2 })
+    expect(await set.at('east').head()).toMatchObject({ mode: 'writing', maxEpoch: 2 })
     await write(set, 'east', 'after')
   },
 }

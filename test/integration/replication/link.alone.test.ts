@@ -82,13 +82,13 @@ async function follower({ sealed = false } = {}) {
   return { ...me, pair, keys, claims, source, activate, echo }
 }
 
-const line = () => [[epoch, 1]] as const
+const lineage = () => [[epoch, 1]] as const
 
 async function cellsFrom(
   source: Awaited<ReturnType<typeof follower>>['source'],
   from: number,
 ): Promise<Cell[]> {
-  const got = await source.cells({ line: line(), from, bytes: 2 ** 20 })
+  const got = await source.cells({ line: lineage(), from, bytes: 2 ** 20 })
   if (!('cells' in got)) throw new Error(`no cells: ${JSON.stringify(got)}`)
   return got.cells
 }

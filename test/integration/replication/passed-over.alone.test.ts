@@ -60,7 +60,7 @@ async function followsEast(): Promise<void> {
   expect(await set.everything('west')).toEqual(await set.everything('east'))
 }
 
-describe('an heir whose primary has been promoted again meanwhile', () => {
+describe('a successor whose primary has been promoted again meanwhile', () => {
   test('is told at once that another epoch has begun, and follows it', async () => {
     const { operation } = await waitsInDrain()
     expect((await asked('east', 'promote', { force: true })).status).toBe(200)

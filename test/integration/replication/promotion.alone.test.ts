@@ -178,7 +178,7 @@ describe('a promotion without the primary', () => {
   })
 
   test('heard beyond what has come: the status tells by how much before anything is forced, and the warning counts it', async () => {
-    const { seq } = await set.at('west').head()
+    const { last } = await set.at('west').head()
     const heardAt = Math.floor(set.clock.now() / 1000) * 1000
     await write('east', 'lost')
     await write('east', 'lost-too')
@@ -192,18 +192,18 @@ describe('a promotion without the primary', () => {
     set.pass(61_000)
     const status = (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
     const [peer] = v.parse(drStatus, status).mode === 'secondary' ? status.primaries : []
-    expect([status.last_remote_wal, peer.last_position]).toEqual([seq, seq + 2])
+    expect([status.last_remote_wal, peer.last_position]).toEqual([last, last + 2])
     expect(peer.connection_status).toBe('disconnected')
     expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
     const reply = await promote('west')
     expect(reply.body.warnings[1]).toContain(
-      `at least 2 positions, for it had given away position ${seq + 2}`,
+      `at least 2 positions, for it had given away position ${last + 2}`,
     )
   })
 
   test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
-    const { seq } = await set.at('east').head()
+    const { last } = await set.at('east').head()
     await giveToken('east')
     const refused = await promote('east')
     expect(refused.status).toBe(503)
@@ -211,8 +211,8 @@ describe('a promotion without the primary', () => {
     expect((await promote('east', { force: true })).status).toBe(200)
     expect((await write('east', 'after')).status).toBe(204)
     expect(await policies('east')).toEqual(expect.arrayContaining(['before', 'after']))
-    const { line, epoch } = await set.at('east').head()
-    expect(line.map(([, start]) => start)).toEqual([1, seq + 1])
+    const { lineage, epoch } = await set.at('east').head()
+    expect(lineage.map(([, start]) => start)).toEqual([1, last + 1])
     expect(epoch).toMatch(/^000002\./)
   })
 
@@ -228,7 +228,7 @@ describe('a promotion without the primary', () => {
     expect(reply.body.warnings[1]).toMatch(/overridden by force.*merkle-sync/)
     expect((await write('west', 'after')).status).toBe(204)
     const head = await set.at('west').head()
-    expect(head.line).toEqual([[head.epoch, before.seq + 1]])
+    expect(head.lineage).toEqual([[head.epoch, before.last + 1]])
 
     set.heal('east', 'west')
     set.pass(60_000)

@@ -91,7 +91,7 @@ test('a run syncs, follows, and tells how far it is', async () => {
   const { puller, contact } = await told()
   expect(puller).toMatchObject({ state: 'stream-wals' })
   expect(contact).toMatchObject({ seq: 5, frontier: 5, addresses: [] })
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
 test('while one runs, another one leaves at once', async () => {
@@ -118,7 +118,7 @@ test('while one runs, another one leaves at once', async () => {
   }
   await pulled(busy)
   expect(others).toBeGreaterThan(0)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 5 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
 test('a primary that is silent, or says no, is asked again; what was known stays', async () => {
@@ -136,7 +136,7 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   await commit(east, [policyAt('later'), 'v'])
   await pulled(failing)
   expect(calls).toBeGreaterThan(2)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
   await pulled(() => ({
     ...connect({} as never),
     echo: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
@@ -184,9 +184,9 @@ test('no item of a new term of the keyring is here before the term is', async ()
     keyring: () => Promise.reject(new LinkSilent('not now')),
   })
   await pulled(early)
-  expect(await west.journal.head()).toMatchObject({ seq: 5, done: 5 })
+  expect(await west.journal.head()).toMatchObject({ last: 5, applied: 5 })
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ seq: 6, done: 6 })
+  expect(await west.journal.head()).toMatchObject({ last: 6, applied: 6 })
   const [mine] = await west.store.read([key('cluster')])
   expect(mine?.data.term).toBe(2)
   west.cipher.expect(mine?.data ?? expect.unreachable())
@@ -205,13 +205,13 @@ test('while the role of the cluster changes, a run keeps up, and begins no sync'
   }
   await operate('another')
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', hold: 1 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', incarnation: 1 })
   await operate()
   await pulled()
   await operate('another')
   await commit(east, [policyAt('later'), 'v'])
   await pulled()
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', done: 6 })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
 })
 
 test('where the primary is reached is remembered as it tells', async () => {
@@ -258,5 +258,5 @@ test('what was given up is fetched once more where somebody wants the link to be
   await pulled()
   expect(await west.store.read([key('recovery'), key('diverging')])).toEqual([undefined, undefined])
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-  expect(await west.journal.head()).toMatchObject({ mode: 'applying', dirty: null })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', unfinishedSync: null })
 })

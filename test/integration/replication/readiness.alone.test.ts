@@ -63,8 +63,8 @@ describe('of a pair that is well', () => {
       own: 'us-east-1',
       settings: [{ path: 'auth/cloud/config/client', field: 'sts_region', elsewhere: true }],
     })
-    const { seq } = await set.at('west').head()
-    expect(shown.lag).toMatchObject({ applied: seq, primary_position: seq })
+    const { last } = await set.at('west').head()
+    expect(shown.lag).toMatchObject({ applied: last, primary_position: last })
   })
 
   test('it is told to those who may read it by a token of the set, too, and to nobody else', async () => {

@@ -102,8 +102,8 @@ async function everythingReadable(set: ClusterSet, name: string) {
   const stored = Object.values(tables ?? {}).flat()
   const items = stored.map(content => ({ pk: content['pk']?.S ?? '', sk: content['sk']?.S ?? '', content }))
   const { ports } = set.at(name)
-  const { line, seq } = await set.at(name).head()
-  const cells = await ports.journal.cells(line, 0, seq)
+  const { lineage, last } = await set.at(name).head()
+  const cells = await ports.journal.cells(lineage, 0, last)
   const inCells = cells.flatMap(cell =>
     (cell?.body ?? []).map(({ pk, sk, item }) => ({ pk, sk, content: item })),
   )

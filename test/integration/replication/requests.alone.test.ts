@@ -105,7 +105,7 @@ test('tidy, and the removal of a mount, take a position for twenty items', async
   await seed({ commit }, entries)
   await done('POST', `${path}/config/client`, { max_retries: 1 })
   const { treeId } = await journaled()
-  const position = async () => (await journal.head())?.seq ?? 0
+  const position = async () => (await journal.head())?.last ?? 0
   const before = await position()
   await done('POST', `${path}/tidy/identity-accesslist`)
   await settled()

@@ -23,13 +23,13 @@ beforeEach(async () => {
 
 const write = async (name = 'a'): Promise<number> => {
   await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" {}' })
-  return (await set.at('east').head()).seq
+  return (await set.at('east').head()).last
 }
 
 /** Milliseconds until the secondary has applied a position. */
 async function arrival(seq: number): Promise<number> {
   const began = set.clock.now()
-  while ((await set.at('west').head()).done < seq) await set.clock.sleep(10)
+  while ((await set.at('west').head()).applied < seq) await set.clock.sleep(10)
   return set.clock.now() - began
 }
 
@@ -88,7 +88,7 @@ test('a promotion wakes who rests, and waits for it, before it judges how far be
   await justAsked()
   const seq = await write()
   await set.clock.sleep(6 * SECOND)
-  expect((await set.at('west').head()).done).toBeLessThan(seq)
+  expect((await set.at('west').head()).applied).toBeLessThan(seq)
   const reply = await set
     .at('west')
     .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })

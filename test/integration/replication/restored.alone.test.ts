@@ -41,11 +41,11 @@ test('an old record of a role makes no second primary: it serves nobody, and ste
   const refused = await written(set, 'east', 'second')
   expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('restored copy')])
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([503, 200])
-  const { seq } = await set.at('east').head()
+  const { last } = await set.at('east').head()
   await set.at('east').minute()
   await set.at('east').minute()
   expect(await set.at('east').record()).toMatchObject({ mode: 'secondary' })
-  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', seq, dirty: 'all' })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', seq: last, unfinishedSync: 'all' })
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
   expect((await written(set, 'west', 'goes-on')).status).toBe(204)
   // then it follows the primary, and has everything from there
@@ -96,7 +96,7 @@ describe('a secondary whose tables are restored beside it', () => {
     expect(id, 'a cluster of its own from now on').not.toBe(original)
     expect(link).toMatchObject({ primaryKey: '', addrs: [] })
     // nothing is taken any more that comes by the old link, however late
-    const head = { mode: 'applying', dirty: 'all', link: link?.name }
+    const head = { mode: 'applying', unfinishedSync: 'all', link: link?.name }
     expect(await set.at('west').head()).toMatchObject(head)
     await set.at('west').minute()
     expect(await set.at('west').record()).toMatchObject({ link, id })

@@ -73,13 +73,13 @@ describe('a secondary', () => {
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 30, done: 30, until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 30, applied: 30, replayUntil: 0, unfinishedSync: null })
     await commit(east, [a, '1'], [b, '1'], [apart, '1'])
     await commit(east, [a, null], [apart, '2'])
     await commit(east, [policyAt('p3'), null])
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ seq: 33, done: 33, epoch: (await headOf(east)).epoch })
+    expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
   test('rewinds what it has and the set has not, and the report names it', async () => {
@@ -97,7 +97,7 @@ describe('a secondary', () => {
     await caughtUp(back)
     await isEqual(east, west)
     const head = await headOf(east)
-    expect(head).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null, until: 0 })
+    expect(head).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null, replayUntil: 0 })
   })
 })
 
@@ -134,7 +134,7 @@ describe('a secondary that is killed', () => {
     })
     expect(deaths).toBeGreaterThan(8)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', until: 0, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
   })
 
   test('at any call of a rewind has what the set has', async () => {
@@ -179,19 +179,19 @@ describe('a secondary under load', () => {
     await synced()
     await isEqual()
     const [mine, theirs] = [await headOf(west), await headOf(east)]
-    expect([mine.seq, mine.done, mine.epoch]).toEqual([theirs.seq, theirs.seq, theirs.epoch])
+    expect([mine.last, mine.applied, mine.epoch]).toEqual([theirs.last, theirs.last, theirs.epoch])
   })
 
   test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
-    const answer = await linkTo(east).cells({ line: (await headOf(west)).line, from: 0, bytes: 1 })
+    const answer = await linkTo(east).cells({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
     if (!('cells' in answer)) throw new Error('no cells')
     for (const cell of answer.cells) await west.journal.putCell(cell)
     const last = answer.cells.at(-1)
-    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.line))
+    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.lineage))
     const head = await headOf(west)
-    expect(head).toMatchObject({ seq: 10, done: 0 })
+    expect(head).toMatchObject({ last: 10, applied: 0 })
     const own = (await follower(west, undefined)).own
     const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
     expect(all).toContain('done')
@@ -210,9 +210,9 @@ describe('a secondary that is far behind', () => {
   }> {
     await synced()
     for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
-    const { epoch, seq } = await headOf(east)
+    const { epoch, last } = await headOf(east)
     await east.journal.putCells(
-      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: seq + 1 + index }, east.turn.ms)),
+      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: last + 1 + index }, east.turn.ms)),
     )
     for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
     await commit(east, [b, 'last'])
@@ -238,7 +238,7 @@ describe('a secondary that is far behind', () => {
     const one = await withJournal(
       {
         moveHead: move => {
-          if (move.next.done !== undefined) before.push(asked.length)
+          if (move.next.applied !== undefined) before.push(asked.length)
           return west.journal.moveHead(move)
         },
       },
@@ -265,7 +265,7 @@ describe('a secondary that is far behind', () => {
           return stored
         },
         moveHead: move => {
-          if (move.next.seq !== undefined) events.push(`here ${move.next.seq}`)
+          if (move.next.last !== undefined) events.push(`here ${move.next.last}`)
           return west.journal.moveHead(move)
         },
       },
@@ -328,8 +328,8 @@ describe('a secondary that is far behind', () => {
     await followOn(one)
     // another process has synced it meanwhile
     await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
-    const { seq: start, epoch, line } = await headOf(east)
-    const sync = { what: 'all', start: EACH, line, hasFetched: false, end: { epoch, seq: start } } as const
+    const { last: start, epoch, lineage } = await headOf(east)
+    const sync = { what: 'all', start: EACH, lineage, hasFetched: false, end: { epoch, seq: start } } as const
     await west.journal.moveHead(moves.endSync(await headOf(west), sync))
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
@@ -364,9 +364,9 @@ describe('rules of the applier', () => {
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
     await expect(followOn(said)).rejects.toThrow(Crash)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 1, done: 0 })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
     expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
-    expect(await headOf(west)).toMatchObject({ mode: 'draining', seq: 1, done: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
     await isEqual()
   })
 
@@ -402,7 +402,7 @@ describe('rules of the applier', () => {
     await caughtUp({ ...one, own: { ...one.own, log } })
     expect(errors).toEqual([{ count: 1, items: ['policy policy/x'] }])
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 2, done: 2, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
   })
 
   test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
@@ -436,12 +436,12 @@ describe('rules of the applier', () => {
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
     expect(one.told).not.toHaveProperty('fault')
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null })
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
-    expect([syncs, (await headOf(west)).done]).toEqual([3, 4])
+    expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
     // what does not stay as it is, is taken as cells say
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
@@ -453,7 +453,7 @@ describe('rules of the applier', () => {
 })
 
 describe('rules of a sync', () => {
-  test('what a primary said before this cluster was one itself begins none: an heir may fetch the rest of the journal', async () => {
+  test('what a primary said before this cluster was one itself begins none: a successor may fetch the rest of the journal', async () => {
     const one = await follower(west, linkTo(east))
     await ask(one)
     await caughtUp(one)
@@ -462,7 +462,7 @@ describe('rules of a sync', () => {
     await commit(west, [a, '1'])
     await closeHead(west)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ mode: 'closed', seq: 1 })
+    expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
   })
 
   /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
@@ -512,17 +512,17 @@ describe('rules of a sync', () => {
     const link = linkTo(east)
     const one = await follower(west, link)
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 1 })
+    expect(await headOf(west)).toMatchObject({ last: 1 })
     // the slow one is decided at last: at its position, below the one that was fetched
     const other = await commitAt(slow, [x, 'slow'])
     expect(other).toBe('done')
     await caughtUp(one)
-    expect(await headOf(west)).toMatchObject({ seq: 3, done: 3, until: 0 })
+    expect(await headOf(west)).toMatchObject({ last: 3, applied: 3, replayUntil: 0 })
     await isEqual()
   })
 
   /** A commit at a position that was given away before. */
-  async function commitAt(given: { seq: number; hold: number }, ...doings: Doing[]): Promise<Transacted> {
+  async function commitAt(given: { seq: number; incarnation: number }, ...doings: Doing[]): Promise<Transacted> {
     let result: Transacted = 'conflict'
     const journal: Journal = {
       ...east.journal,
@@ -546,12 +546,12 @@ describe('rules of a sync', () => {
     const one = await follower(north, linkTo(east))
     // all is fetched, the replay has not begun
     while ((await headOf(north)).mode !== 'applying') await followOn(one)
-    expect(await headOf(north)).toMatchObject({ dirty: 'all', until: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
     await claim(west)
     await commit(west, [b, '1'])
     await caughtUp(await follower(north, linkTo(west)))
     await isEqual(north, west)
-    expect(await headOf(north)).toMatchObject({ dirty: null, until: 0, seq: 2, done: 2 })
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
   })
 
   test('a full sync of a cluster that has items takes away what the source has not', async () => {
@@ -562,7 +562,7 @@ describe('rules of a sync', () => {
     await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
     await synced()
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ from: 2, seq: 2, done: 2 })
+    expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
   })
 
   /** East has written two cells more than west, which has taken over. */
@@ -580,8 +580,8 @@ describe('rules of a sync', () => {
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
+      cells: async (lineage, after, to) =>
+        (await east.journal.cells(lineage, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
     }
     // its end is known: nothing is filled
     await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
@@ -613,8 +613,8 @@ describe('rules of a sync', () => {
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {
       ...east.journal,
-      cells: async (line, after, to) =>
-        (await east.journal.cells(line, after, to)).map(cell =>
+      cells: async (lineage, after, to) =>
+        (await east.journal.cells(lineage, after, to)).map(cell =>
           cell && gone(cell.seq) ? filled.get(cell.seq) : cell,
         ),
       putCell: async cell => {

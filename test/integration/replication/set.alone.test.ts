@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 
 const write = (name: string) => set.at('east').request('POST', `/sys/policies/acl/${name}`, POLICY)
-const seqOf = async (name: string) => (await set.at(name).head()).seq
+const seqOf = async (name: string) => (await set.at(name).head()).last
 
 async function allEqual(): Promise<void> {
   const [east, west, north] = await Promise.all(['east', 'west', 'north'].map(set.everything))
@@ -80,8 +80,8 @@ describe('a process', () => {
     set.pass(19_000)
     thaw()
     expect((await late).status).toBe(204)
-    const { seq } = await set.at('east').head()
-    const cells = await set.at('east').ports.journal.cells((await set.at('east').head()).line, seq - 2, seq)
+    const { last } = await set.at('east').head()
+    const cells = await set.at('east').ports.journal.cells((await set.at('east').head()).lineage, last - 2, last)
     expect(cells.map(cell => cell?.body[0]?.sk)).toEqual(['g', 'h'])
   })
 

@@ -76,7 +76,7 @@ test('a primary whose epoch was ended by a call that died behind that steps down
   await ports.journal.moveHead(moves.close(await head(), 'west’s id', 0))
   await minute()
   expect(await record()).toMatchObject({ mode: 'secondary', epoch })
-  expect(await head()).toMatchObject({ mode: 'closed', epoch, heir: 'west’s id' })
+  expect(await head()).toMatchObject({ mode: 'closed', epoch, successor: 'west’s id' })
   expect((await set.at('east').request('GET', '/sys/health')).status).toBe(472)
   expect(set.at('east').audited).toContainEqual(
     expect.objectContaining({ event: 'primary-closed', reason: 'unfinished' }),

@@ -44,9 +44,9 @@ async function isSound(set: ClusterSet): Promise<void> {
   for (const name of ['east', 'west']) {
     const { kept, right } = await set.everything(name)
     expect(kept).toEqual(right)
-    const { line, seq, done } = await set.at(name).head()
-    expect(done).toBe(seq)
-    const cells = await set.at(name).ports.journal.cells(line, 0, seq)
+    const { lineage, last, applied } = await set.at(name).head()
+    expect(applied).toBe(last)
+    const cells = await set.at(name).ports.journal.cells(lineage, 0, last)
     expect(cells.indexOf(undefined)).toBe(-1)
   }
   expect(await set.everything('west')).toEqual(await set.everything('east'))
@@ -57,17 +57,17 @@ test.each(rows)(
   'a commit stalls for six seconds %s: its position waits, others go on, nothing acknowledged is lost',
   async (_, takesEffect) => {
     const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
-    const { seq: before } = await set.at('east').head()
+    const { last: before } = await set.at('east').head()
     const over = set.stall('east', { ms: STALLED_MS, takesEffect })
     const stalled = writes(set, 'p0', 'stalled', 20)
     await set.clock.sleep(200)
     const after = writes(set, 'p0', 'after', 20)
     // others are acknowledged at once; secondaries wait for the position before theirs
     expect(await writes(set, 'apart', 'apart', 5)).toBe(true)
-    expect(await set.at('east').head()).not.toMatchObject({ seq: before })
+    expect(await set.at('east').head()).not.toMatchObject({ last: before })
     await set.at('east').minute()
-    const { done, seq } = await set.at('east').head()
-    expect(done).toBe(takesEffect === 'first' ? seq : before)
+    const { applied, last } = await set.at('east').head()
+    expect(applied).toBe(takesEffect === 'first' ? last : before)
     await over
     expect([await stalled, await after]).toEqual([true, true])
     await set.clock.sleep(1000)

@@ -76,25 +76,25 @@ describe('a planned switch, by one token that was made beforehand', () => {
     const demoted = await post('east', 'primary/demote')
     expect(demoted).toMatchObject({
       status: 200,
-      body: { data: { final_wal: (await set.at('east').head()).seq } },
+      body: { data: { final_wal: (await set.at('east').head()).last } },
     })
     expect([await health('east'), await health('west')]).toEqual([472, 472])
     expect(await operate('west', 'promote')).toMatchObject({ status: 200 })
     expect([await health('east'), await health('west')]).toEqual([472, 200])
     const after = (await lookUp('west')).body.data
     expect(after).toEqual({ ...before, num_uses: before.num_uses - 1, ttl: expect.any(Number) })
-    expect((await set.at('west').head()).line.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)
+    expect((await set.at('west').head()).lineage.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)
   })
 
   test('the old primary follows the new one by its token: nothing is wiped, and nothing fetched twice', async () => {
     await write('west', 'after')
     const { treeId } = await set.at('east').record()
-    const { hold } = await set.at('east').head()
+    const { incarnation } = await set.at('east').head()
     const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })
     expect(reply.status, reply.text).toBe(200)
     await areEqual()
     expect((await set.at('east').record()).treeId).toBe(treeId)
-    expect((await set.at('east').head()).hold, 'no sync').toBe(hold + 1)
+    expect((await set.at('east').head()).incarnation, 'no sync').toBe(incarnation + 1)
     expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({
       ...{ complete: true, waits_for: '', lost: [], next: '', diverging: [] },
       counts: { commits: 0, kinds: {} },
@@ -114,7 +114,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
       [expect.stringContaining('demoted already, or has handed over')],
     ])
     expect(demoted.body.data).toEqual({
-      final_wal: (await set.at('west').head()).seq,
+      final_wal: (await set.at('west').head()).last,
       epoch: (await set.at('west').record()).epoch,
     })
     await write('east', 'back')
@@ -219,14 +219,14 @@ describe('after a disaster', () => {
   })
 })
 
-test('who has handed over, and is promoted by force before its heir was heard of again, wins over that heir', async () => {
+test('who has handed over, and is promoted by force before its successor was heard of again, wins over that successor', async () => {
   set = await clusterSet(NAMES)
   // epochs of one number would sort by the ids of their clusters
   const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))
-  const [first, heir]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
-  await joined(first, heir)
-  expect(await operate(heir, 'promote')).toMatchObject({ status: 200 })
-  await write(heir, 'of-the-heir')
+  const [first, successor]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
+  await joined(first, successor)
+  expect(await operate(successor, 'promote')).toMatchObject({ status: 200 })
+  await write(successor, 'of-the-heir')
   set.cut('east', 'west')
   expect(await operate(first, 'promote', { force: true })).toMatchObject({ status: 200 })
   await write(first, 'after-the-disaster')
@@ -234,12 +234,12 @@ test('who has handed over, and is promoted by force before its heir was heard of
   set.pass(60_000)
   await set.tick()
   await set.tick()
-  expect([await health(first), await health(heir)]).toEqual([200, 472])
-  expect(await operate(heir, 'update-primary', { token: await tokenOf(first, heir) })).toMatchObject({
+  expect([await health(first), await health(successor)]).toEqual([200, 472])
+  expect(await operate(successor, 'update-primary', { token: await tokenOf(first, successor) })).toMatchObject({
     status: 200,
   })
   await areEqual()
   expect((await set.at(first).request('GET', '/sys/policies/acl/after-the-disaster')).status).toBe(200)
-  const { lost } = (await set.at(heir).request('GET', `${R}/divergence`)).body.data as { lost: Lost[] }
+  const { lost } = (await set.at(successor).request('GET', `${R}/divergence`)).body.data as { lost: Lost[] }
   expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toContain('of-the-heir')
 })

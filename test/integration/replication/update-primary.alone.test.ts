@@ -102,12 +102,12 @@ describe('a secondary that shall follow nobody', () => {
     })
     const pulled = set.tick()
     await reached
-    const { seq } = await set.at('west').head()
+    const { last } = await set.at('west').head()
     expect((await update({ token: '' })).status).toBe(200)
     thaw()
     await pulled
     await set.settled()
-    expect(await set.at('west').head()).toMatchObject({ seq, done: seq, mode: 'applying' })
+    expect(await set.at('west').head()).toMatchObject({ seq: last, applied: last, mode: 'applying' })
     expect((await update({ token: await tokenOf('east') })).status).toBe(200)
     await follows()
   })

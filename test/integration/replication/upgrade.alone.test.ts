@@ -152,7 +152,7 @@ describe('a primary that is upgraded first', () => {
 
   test('serves; the older secondary is idle, keeps everything, says what to do, and goes on where it was once upgraded', async () => {
     const before = await set.everything('west')
-    const { hold } = await set.at('west').head()
+    const { incarnation } = await set.at('west').head()
     expect((await write('east', 'not read yet')).status).toBe(204)
     for (let minutes = 0; minutes < 3; minutes++) {
       await set.tick()
@@ -168,7 +168,7 @@ describe('a primary that is upgraded first', () => {
     await upgrade('west')
     await set.converge('west')
     expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
-    expect((await set.at('west').head()).hold, 'nothing was fetched anew').toBe(hold)
+    expect((await set.at('west').head()).incarnation, 'nothing was fetched anew').toBe(incarnation)
   })
 
   test('is replaced by the older secondary by force, closes, and follows that one', async () => {

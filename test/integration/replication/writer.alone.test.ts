@@ -73,7 +73,7 @@ describe('what a journaled commit costs', () => {
   test('nothing but the look where nothing is to be done: no change is no cell', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
-    expect((await journal.head())?.seq).toBe(0)
+    expect((await journal.head())?.last).toBe(0)
   })
 
   test('what concerns this cluster alone is in no cell and costs what it always did', async () => {
@@ -303,7 +303,7 @@ describe('positions', () => {
     await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
     await storage.reset()
     const { head, cells } = await replayed(journal)
-    expect([head.seq, cells.every(cell => cell?.noop)]).toEqual([5, true])
+    expect([head.last, cells.every(cell => cell?.noop)]).toEqual([5, true])
     expect(await roles('a')).toEqual([undefined])
     await sound()
   })
@@ -320,15 +320,15 @@ describe('positions', () => {
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
     const { epoch = '', treeId = '' } = record
-    const { hold = 0 } = (await journal.head()) ?? {}
-    const mark = markText(hold, posText({ epoch, seq: 3 }))
+    const { incarnation = 0 } = (await journal.head()) ?? {}
+    const mark = markText(incarnation, posText({ epoch, seq: 3 }))
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
     await journal.transact([{ bucket, sums: new Map(), mark }])
     expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
-    expect((await journal.head())?.seq).toBe(4)
+    expect((await journal.head())?.last).toBe(4)
     await sound()
   })
 

@@ -55,8 +55,8 @@ const epochIn = ({ set }: Game, { name }: SetMember): string =>
   set.recording.world.get(name)?.head?.epoch ?? ''
 
 const placeIn = ({ set }: Game, { name }: SetMember): string => {
-  const { epoch = '', seq = 0 } = set.recording.world.get(name)?.head ?? {}
-  return `${epoch}/${String(seq).padStart(12, '0')}`
+  const { epoch = '', last = 0 } = set.recording.world.get(name)?.head ?? {}
+  return `${epoch}/${String(last).padStart(12, '0')}`
 }
 
 /** Whoever has most takes over; where all have been disabled, one of them begins a new set. */

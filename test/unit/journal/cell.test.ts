@@ -66,10 +66,10 @@ test('a journal begins before its first position, and nothing is to be made up f
     mode: 'writing',
     epoch: at.epoch,
     own: at.epoch,
-    seq: 0,
-    hold: 1,
-    line: [[at.epoch, 1]],
-    dirty: null,
-    n: 1,
+    last: 0,
+    incarnation: 1,
+    lineage: [[at.epoch, 1]],
+    unfinishedSync: null,
+    maxEpoch: 1,
   })
 })

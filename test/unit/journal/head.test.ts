@@ -10,35 +10,35 @@ test.each(Object.entries(headIn))('a head that is %s keeps all rules', (_, head)
 
 test('so does one that begins, and one that has nothing yet', () => {
   expect(brokenRules(firstHead(FIRST, 1))).toEqual([])
-  const empty = { ...firstHead('', 0), mode: 'syncing', own: '', line: [], dirty: 'all' } as const
+  const empty = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' } as const
   expect(brokenRules(empty)).toEqual([])
 })
 
 /** A replay after a sync, from 7 on to 12. */
-const replay = { until: 12, dirty: 'all', dirtyFrom: SECOND } as const
+const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
 
 describe('a rule is broken by', () => {
   test.each<[HeadRuleName, string, Head, Partial<Head>]>([
-    ['applied', 'what is applied before it is staged', applying, { done: 10 }],
-    ['kept', 'what is not kept before it is applied', applying, { from: 8 }],
+    ['applied', 'what is applied before it is staged', applying, { applied: 10 }],
+    ['kept', 'what is not kept before it is applied', applying, { retainedFrom: 8 }],
     ['writer', 'who writes in an epoch that is not its own', writing, { own: '' }],
     ['follower', 'who applies in an epoch of its own', applying, { own: SECOND }],
     ['follower', 'who drains in an epoch of its own', draining, { own: SECOND }],
     ['owner', 'an own epoch that is not the last one', closed, { own: FIRST }],
     ['owner', 'the same amid a sync', syncing, { own: THIRD }],
-    ['numbered', 'an epoch above all that were seen', writing, { n: 1 }],
-    ['touching', 'a sync that has noted nothing', syncing, { dirty: null }],
-    ['replaying', 'a replay of nothing', applying, { until: 12 }],
-    ['replayed', 'a replay that goes on behind its end', applying, { ...replay, until: 7 }],
-    ['replayed', 'a source without a replay', applying, { dirty: 'all', dirtyFrom: SECOND }],
-    ['alone', 'who writes and replays', writing, { until: 12, dirty: 'all' }],
-    ['alone', 'who has ended and replays', closed, { until: 12, dirty: 'all' }],
+    ['numbered', 'an epoch above all that were seen', writing, { maxEpoch: 1 }],
+    ['touching', 'a sync that has noted nothing', syncing, { unfinishedSync: null }],
+    ['replaying', 'a replay of nothing', applying, { replayUntil: 12 }],
+    ['replayed', 'a replay that goes on behind its end', applying, { ...replay, replayUntil: 7 }],
+    ['replayed', 'a source without a replay', applying, { unfinishedSync: 'all', unfinishedSyncEpoch: SECOND }],
+    ['alone', 'who writes and replays', writing, { replayUntil: 12, unfinishedSync: 'all' }],
+    ['alone', 'who has ended and replays', closed, { replayUntil: 12, unfinishedSync: 'all' }],
     [
       'lineage',
       'a lineage that falls',
       applying,
       {
-        line: [
+        lineage: [
           [SECOND, 1],
           [FIRST, 4],
         ],
@@ -49,31 +49,31 @@ describe('a rule is broken by', () => {
       'two epochs that begin at one place',
       applying,
       {
-        line: [
+        lineage: [
           [FIRST, 4],
           [SECOND, 4],
         ],
       },
     ],
-    ['lineage', 'a lineage that ends behind the last position', applying, { line: [[SECOND, 11]] }],
-    ['lineage', 'a lineage that ends in a later epoch', applying, { line: [[THIRD, 4]] }],
-    ['lineage', 'a lineage of thirteen epochs', { ...applying, seq: 20 }, { line: epochs(13) }],
-    ['lineage', 'a lineage that begins before the first position', applying, { line: [[SECOND, 0]] }],
+    ['lineage', 'a lineage that ends behind the last position', applying, { lineage: [[SECOND, 11]] }],
+    ['lineage', 'a lineage that ends in a later epoch', applying, { lineage: [[THIRD, 4]] }],
+    ['lineage', 'a lineage of thirteen epochs', { ...applying, last: 20 }, { lineage: epochs(13) }],
+    ['lineage', 'a lineage that begins before the first position', applying, { lineage: [[SECOND, 0]] }],
   ])('%s: %s', (rule, _, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([rule]))
 
   test.each<[string, Head, Partial<Head>]>([
-    ['all is applied', applying, { done: 9 }],
-    ['nothing is kept but what is not applied', applying, { from: 7 }],
-    ['an epoch was seen that is higher', writing, { n: 3 }],
+    ['all is applied', applying, { applied: 9 }],
+    ['nothing is kept but what is not applied', applying, { retainedFrom: 7 }],
+    ['an epoch was seen that is higher', writing, { maxEpoch: 3 }],
     ['a replay', applying, replay],
     ['a replay that is drained', draining, replay],
-    ['what an ended replay has left to a sync', applying, { ...replay, dirtyFrom: '', done: 9, until: 9 }],
+    ['what an ended replay has left to a sync', applying, { ...replay, unfinishedSyncEpoch: '', applied: 9, replayUntil: 9 }],
     ['a sync of a former primary', syncing, { own: SECOND }],
-    ['a sync amid a replay', syncing, { until: 12 }],
-    ['a restored copy', writing, { dirty: 'all' }],
-    ['a lineage that begins behind the last position', applying, { line: [[SECOND, 10]] }],
-    ['a lineage whose last epoch is not that of the position', applying, { line: [[FIRST, 4]] }],
-    ['a lineage of twelve epochs', { ...applying, seq: 20, epoch: THIRD, n: 3 }, { line: epochs(12) }],
+    ['a sync amid a replay', syncing, { replayUntil: 12 }],
+    ['a restored copy', writing, { unfinishedSync: 'all' }],
+    ['a lineage that begins behind the last position', applying, { lineage: [[SECOND, 10]] }],
+    ['a lineage whose last epoch is not that of the position', applying, { lineage: [[FIRST, 4]] }],
+    ['a lineage of twelve epochs', { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 }, { lineage: epochs(12) }],
   ])('none, where there is %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
 })
 
@@ -85,8 +85,8 @@ function epochs(count: number): Head['line'] {
 }
 
 test('of a head that is known in part only what is certain is broken', () => {
-  expect(brokenRules({ done: 5 })).toEqual([])
-  expect(brokenRules({ done: 5, seq: 4 })).toEqual(['applied'])
-  expect(brokenRules({ mode: 'writing', until: 5 })).toEqual(['alone'])
-  expect(brokenRules({ line: [[SECOND, 1]], epoch: FIRST })).toEqual([])
+  expect(brokenRules({ applied: 5 })).toEqual([])
+  expect(brokenRules({ applied: 5, last: 4 })).toEqual(['applied'])
+  expect(brokenRules({ mode: 'writing', replayUntil: 5 })).toEqual(['alone'])
+  expect(brokenRules({ lineage: [[SECOND, 1]], epoch: FIRST })).toEqual([])
 })

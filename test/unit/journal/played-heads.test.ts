@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { brokenRules, type Head } from '../../../shared/journal/head.ts'
-import { epochAt, epochNumber, type Line, withEpoch } from '../../../shared/journal/position.ts'
+import { epochAt, epochNumber, type Lineage, withEpoch } from '../../../shared/journal/position.ts'
 import {
   type HeadMove,
   moves,
@@ -25,63 +25,63 @@ const names = Object.keys(transitions) as TransitionName[]
 const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).padStart(6, '0')}.${cluster}`
 
 /** A lineage that goes on from one, by an epoch behind its position. */
-function goesOn({ line, seq, n }: Head, { a, b }: Dice): Line {
-  const [, last] = line.at(-1) ?? ['', 0]
-  if (b % 3 > 0) return line
-  return withEpoch(line, epochOf(n + 1 + (b % 2), 'bbbbbbbbbbbb'), Math.max(seq, last) + 1 + (a % 3))
+function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
+  const [, last] = lineage.at(-1) ?? ['', 0]
+  if (b % 3 > 0) return lineage
+  return withEpoch(lineage, epochOf(maxEpoch + 1 + (b % 2), 'bbbbbbbbbbbb'), Math.max(seq, last) + 1 + (a % 3))
 }
 
 /** The lineage of some source: as that of a head, cut somewhere, or another one. */
-function sourceOf({ line, n }: Head, { a, b }: Dice): Line {
-  const part = line.slice(0, 1 + (a % 3))
+function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
+  const part = lineage.slice(0, 1 + (a % 3))
   const [, last] = part.at(-1) ?? ['', 0]
-  const next = epochOf(n + 1, 'cccccccccccc')
+  const next = epochOf(maxEpoch + 1, 'cccccccccccc')
   return b % 2 === 0 && part.length > 0 ? part : withEpoch(part, next, last + 1 + (b % 5))
 }
 
 /** Moves as their callers ask for them; undefined where a caller that has read this head would not. */
 const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => HeadMove | undefined } = {
-  begin: head => moves.begin(head, epochOf(head.n + 1)),
+  begin: head => moves.begin(head, epochOf(head.maxEpoch + 1)),
   allocate: ({ epoch }) => moves.allocate({ epoch }),
   noteDense: (head, { a, b }) =>
-    head.done < head.seq
-      ? moves.noteDense(head, head.done + 1 + (a % (head.seq - head.done)), { isOld: b % 4 === 0 })
+    head.applied < head.last
+      ? moves.noteDense(head, head.applied + 1 + (a % (head.last - head.applied)), { isOld: b % 4 === 0 })
       : undefined,
-  close: (head, { a }) => moves.close(head, a % 2 === 0 ? '' : 'heir', head.n - 3 + (a % 7)),
+  close: (head, { a }) => moves.close(head, a % 2 === 0 ? '' : 'heir', head.maxEpoch - 3 + (a % 7)),
   noteEnd: (head, { a }) => moves.noteEnd(head, { isOld: a % 4 === 0 }),
-  nameSuccessor: head => (head.heir === '' ? moves.nameSuccessor(head, 'heir') : undefined),
-  noteFence: (head, { a }) => moves.noteFence(head, `heir ${a % 3}`, head.n + (a % 3)),
+  nameSuccessor: head => (head.successor === '' ? moves.nameSuccessor(head, 'heir') : undefined),
+  noteFence: (head, { a }) => moves.noteFence(head, `successor ${a % 3}`, head.maxEpoch + (a % 3)),
   trim: (head, { a }) =>
-    head.from < head.done ? moves.trim(head, head.from + 1 + (a % (head.done - head.from))) : undefined,
+    head.retainedFrom < head.applied ? moves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom))) : undefined,
   distrustOwn: () => moves.distrustOwn({}),
   distrustCopy: () => moves.distrustCopy({}, 'nobody'),
   stage: (head, given) => {
-    const line = goesOn(head, given)
-    const seq = head.seq + 1 + (given.a % 5)
-    return line.length > 0 ? moves.stage(head, { seq, epoch: epochAt(line, seq), at: 1 }, line) : undefined
+    const lineage = goesOn(head, given)
+    const seq = head.last + 1 + (given.a % 5)
+    return lineage.length > 0 ? moves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage) : undefined
   },
-  noteApplied: head => (head.done < head.seq ? moves.noteApplied(head) : undefined),
+  noteApplied: head => (head.applied < head.last ? moves.noteApplied(head) : undefined),
   stopStaging: head => moves.stopStaging(head),
   resume: head => moves.resume(head),
   follow: head => moves.follow(head),
   beginSync: (head, { a }) => moves.beginSync(head, a % 2 === 0 ? 'all' : `report ${a}`),
-  refetchAll: ({ mode, hold }) => moves.refetchAll({ mode, hold }),
-  stopSync: (head, { a }) => moves.stopSync(head, head.n + (a % 3)),
+  refetchAll: ({ mode, incarnation }) => moves.refetchAll({ mode, incarnation }),
+  stopSync: (head, { a }) => moves.stopSync(head, head.maxEpoch + (a % 3)),
   endSync: (head, { a, b }) => {
-    const line = sourceOf(head, { a, b })
-    const [epoch, last] = line.at(-1) ?? ['', 0]
-    const [, first] = line[0] ?? ['', 1]
+    const lineage = sourceOf(head, { a, b })
+    const [epoch, last] = lineage.at(-1) ?? ['', 0]
+    const [, first] = lineage[0] ?? ['', 1]
     const what = a % 2 === 0 ? 'all' : 'touched'
-    const start = Math.max(first - 1, what === 'touched' ? head.from : 0, (last - 1) * (b % 2)) + (a % 4)
+    const start = Math.max(first - 1, what === 'touched' ? head.retainedFrom : 0, (last - 1) * (b % 2)) + (a % 4)
     const end = { epoch, seq: Math.max(start, last) + (b % 6) }
-    return moves.endSync(head, { what, start, line, hasFetched: b % 3 > 0, end })
+    return moves.endSync(head, { what, start, lineage, hasFetched: b % 3 > 0, end })
   },
   requestSync: (head, { a }) =>
-    head.until === 0 && head.dirty === null ? moves.requestSync(head, `report ${a}`) : undefined,
+    head.replayUntil === 0 && head.unfinishedSync === null ? moves.requestSync(head, `report ${a}`) : undefined,
   changeLink: (head, { a }) => moves.changeLink(head, `link ${a}`),
   restoreLink: ({ link }, { a }) => moves.restoreLink({ link }, `link ${a}`),
-  leaveSet: (head, { a }) => moves.leaveSet(head, head.n + 1 + (a % 2)),
-  takeOver: (head, { a }) => moves.takeOver(head, epochOf(head.n + 1 + (a % 2))),
+  leaveSet: (head, { a }) => moves.leaveSet(head, head.maxEpoch + 1 + (a % 2)),
+  takeOver: (head, { a }) => moves.takeOver(head, epochOf(head.maxEpoch + 1 + (a % 2))),
   startEmpty: (head, { a }) => moves.startEmpty(head, `link ${a}`),
   skipStaged: head => moves.skipStaged(head),
 }
@@ -154,14 +154,14 @@ describe('whatever is played', () => {
         const heads = play(given, () => undefined)
         for (const [index, head] of heads.entries()) {
           const old = heads[index - 1]
-          expect(head.hold).toBeGreaterThanOrEqual(old?.hold ?? 0)
-          expect(head.n).toBeGreaterThanOrEqual(old?.n ?? 0)
-          const isNew = head.mode === 'writing' && old?.mode === 'writing' && head.seq > old.seq
-          const position = `${head.epoch}/${head.seq}`
+          expect(head.incarnation).toBeGreaterThanOrEqual(old?.incarnation ?? 0)
+          expect(head.maxEpoch).toBeGreaterThanOrEqual(old?.maxEpoch ?? 0)
+          const isNew = head.mode === 'writing' && old?.mode === 'writing' && head.last > old.last
+          const position = `${head.epoch}/${head.last}`
           expect(isNew && taken.has(position), position).toBe(false)
           if (isNew) taken.add(position)
           const begins = head.mode === 'writing' && old !== undefined && old.mode !== 'writing'
-          if (begins) expect(epochNumber(head.epoch)).toBeGreaterThan(old.n)
+          if (begins) expect(epochNumber(head.epoch)).toBeGreaterThan(old.maxEpoch)
         }
       }),
       { numRuns: 60 },

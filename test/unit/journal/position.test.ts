@@ -6,7 +6,7 @@ import {
   epochName,
   epochNumber,
   isTooFar,
-  type Line,
+  type Lineage,
   MOST_AHEAD,
   markText,
   positionOf,
@@ -30,7 +30,7 @@ describe('positions as texts', () => {
     expect(epochNumber('')).toBe(0)
   })
 
-  test('they are written with leading zeros, marks after their hold', () => {
+  test('they are written with leading zeros, marks after their incarnation', () => {
     expect(posText({ epoch: a1, seq: 42 })).toBe('000001.aaaaaaaaaaaa/000000000042')
     expect(markText(3, posText({ epoch: a1, seq: 42 }))).toBe('000000003/000001.aaaaaaaaaaaa/000000000042')
   })
@@ -55,10 +55,10 @@ describe('positions as texts', () => {
     expect(Math.ceil((999_999 - 1) / MOST_AHEAD)).toBeGreaterThanOrEqual(999)
   })
 
-  test('marks of a higher hold stand above all of a lower one', () => {
+  test('marks of a higher incarnation stand above all of a lower one', () => {
     fc.assert(
-      fc.property(positions, positions, fc.nat(99_999), (a, b, hold) => {
-        expect(markText(hold, posText(a)) < markText(hold + 1, posText(b))).toBe(true)
+      fc.property(positions, positions, fc.nat(99_999), (a, b, incarnation) => {
+        expect(markText(incarnation, posText(a)) < markText(incarnation + 1, posText(b))).toBe(true)
       }),
     )
   })
@@ -70,7 +70,7 @@ describe('positions as texts', () => {
 })
 
 describe('lineage', () => {
-  const line: Line = [
+  const lineage: Lineage = [
     [a1, 1],
     [b2, 11],
     [a3, 21],
@@ -83,22 +83,22 @@ describe('lineage', () => {
     [11, b2],
     [21, a3],
     [99, a3],
-  ])('the epoch at %i is "%s"', (seq, epoch) => expect(epochAt(line, seq)).toBe(epoch))
+  ])('the epoch at %i is "%s"', (seq, epoch) => expect(epochAt(lineage, seq)).toBe(epoch))
 
-  test.each<[string, Line, Line, number, { cut: number; diverged: boolean }]>([
-    ['one behind the other', line, line.slice(0, 1), 5, { cut: 5, diverged: false }],
-    ['one behind the other by an epoch', line, line.slice(0, 2), 15, { cut: 15, diverged: false }],
-    ['at the end of an epoch that the source left', line, line.slice(0, 1), 10, { cut: 10, diverged: false }],
+  test.each<[string, Lineage, Lineage, number, { cut: number; diverged: boolean }]>([
+    ['one behind the other', lineage, lineage.slice(0, 1), 5, { cut: 5, diverged: false }],
+    ['one behind the other by an epoch', lineage, lineage.slice(0, 2), 15, { cut: 15, diverged: false }],
+    ['at the end of an epoch that the source left', lineage, lineage.slice(0, 1), 10, { cut: 10, diverged: false }],
     [
       'beyond the end of an epoch that the source left',
-      line,
-      line.slice(0, 1),
+      lineage,
+      lineage.slice(0, 1),
       12,
       { cut: 10, diverged: true },
     ],
     [
       'both went on from one epoch',
-      line,
+      lineage,
       [
         [a1, 1],
         ['000002.cccccccccccc', 8],
@@ -109,21 +109,21 @@ describe('lineage', () => {
     ['nothing in common', [[b2, 1]], [[a1, 1]], 3, { cut: -1, diverged: true }],
     [
       'the source has forgotten its first epochs',
-      line.slice(1),
-      line.slice(0, 2),
+      lineage.slice(1),
+      lineage.slice(0, 2),
       15,
       { cut: 15, diverged: false },
     ],
-    ['nothing at all', line, [], 0, { cut: -1, diverged: true }],
+    ['nothing at all', lineage, [], 0, { cut: -1, diverged: true }],
   ])('%s', (_, source, own, seq, expected) => {
-    expect(common({ line: source }, { line: own, seq })).toEqual(expected)
+    expect(common({ lineage: source }, { lineage: own, seq })).toEqual(expected)
   })
 
   test('common to both is exactly what both have, whatever the two did', () => {
     const starts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 4 })
-    const grown = (from: Line, at: number, steps: readonly number[], cluster: string): Line => {
+    const grown = (from: Lineage, at: number, steps: readonly number[], cluster: string): Lineage => {
       let start = at
-      return steps.reduce<Line>((all, step) => {
+      return steps.reduce<Lineage>((all, step) => {
         start += step
         return withEpoch(all, epochName(all.length + 1, cluster), start)
       }, from)
@@ -135,7 +135,7 @@ describe('lineage', () => {
         const source = grown(stem, end, one, 'bbbbbbbbbbbb')
         const own = grown(stem, end, two, 'cccccccccccc')
         const seq = (own.at(-1)?.[1] ?? 1) + more
-        const { cut, diverged } = common({ line: source }, { line: own, seq })
+        const { cut, diverged } = common({ lineage: source }, { lineage: own, seq })
         for (let at = 1; at <= seq; at++)
           expect(at <= cut).toBe(epochAt(source, at) === epochAt(own, at) && at <= cut)
         expect(diverged).toBe(seq > cut)
@@ -146,7 +146,7 @@ describe('lineage', () => {
   })
 
   test('twelve epochs are remembered', () => {
-    let long: Line = []
+    let long: Lineage = []
     for (let number = 1; number <= 20; number++)
       long = withEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)
     expect(long).toHaveLength(12)

@@ -36,7 +36,7 @@ const refresh = (at = now, anew?: Parameters<typeof refreshTree>[1]) =>
 const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', seq: 3, done: 3 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', last: 3, applied: 3 }
   stored = new Map()
 })
 
@@ -69,7 +69,7 @@ describe('hashes of a tree', () => {
   test('are no roots where a sync has begun meanwhile', async () => {
     const before = head
     const hashes = refresh()
-    head = { ...head, hold: head.hold + 1 }
+    head = { ...head, incarnation: head.incarnation + 1 }
     expect(await hashes).toBe(0)
     expect(stored.get(rootsPk('life'))).toBeUndefined()
     head = { ...before, mode: 'syncing' }

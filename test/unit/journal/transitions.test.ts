@@ -17,16 +17,16 @@ const other: { readonly [K in keyof Head]-?: Head[K] } = {
   mode: 'writing',
   epoch: THIRD,
   own: THIRD,
-  seq: 90,
-  done: 8,
-  hold: 50,
-  line: [[THIRD, 1]],
-  from: 1,
-  until: 70,
-  dirty: 'another report',
-  dirtyFrom: THIRD,
-  n: 80,
-  heir: 'another cluster',
+  last: 90,
+  applied: 8,
+  incarnation: 50,
+  lineage: [[THIRD, 1]],
+  retainedFrom: 1,
+  replayUntil: 70,
+  unfinishedSync: 'another report',
+  unfinishedSyncEpoch: THIRD,
+  maxEpoch: 80,
+  successor: 'another cluster',
   stagedAt: 1,
   link: 'another link',
 }
@@ -36,7 +36,7 @@ test('every row is tried', () => expect(Object.keys(moveCases)).toEqual(Object.k
 describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   const from = MODES.filter(mode => modes[mode] !== undefined)
   const [first = 'writing'] = from
-  const seen: Head = name === 'takeOver' ? { ...headIn[first], dirty: null } : headIn[first]
+  const seen: Head = name === 'takeOver' ? { ...headIn[first], unfinishedSync: null } : headIn[first]
 
   test('leads from the modes that it names to others, and changes what it says and nothing else', () => {
     for (const mode of from) {
@@ -58,7 +58,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   test('begins a journal only where that is its purpose', () => {
     expect(isExpected(undefined, make(seen))).toBe(false)
     if (!modes.none) return
-    expect(movedBy(undefined, make(undefined))).toMatchObject({ mode: modes.none, hold: 1 })
+    expect(movedBy(undefined, make(undefined))).toMatchObject({ mode: modes.none, incarnation: 1 })
     expect(isExpected(seen, make(undefined))).toBe(false)
   })
 
@@ -84,10 +84,10 @@ function played(head: Head, make: (head: Head) => HeadMove): Head {
 describe('a journal of which cells may have been deleted', () => {
   test('is kept from where it is dense', () => {
     expect(played(headIn.writing, head => moves.noteDense(head, 8, { isOld: true }))).toMatchObject({
-      ...{ done: 8, from: 8 },
+      ...{ applied: 8, retainedFrom: 8 },
     })
     expect(played(headIn.closed, head => moves.noteEnd(head, { isOld: true }))).toMatchObject({
-      ...{ done: 9, from: 9 },
+      ...{ applied: 9, retainedFrom: 9 },
     })
   })
 
@@ -101,19 +101,19 @@ test('nothing is dense that was not given away', () =>
 
 describe('the highest number that was seen', () => {
   test('stays where an epoch is ended by nobody, or by a lower one', () => {
-    const head = { ...headIn.writing, n: 20 }
-    expect(played(head, one => moves.close(one, '', 7)).n).toBe(20)
+    const head = { ...headIn.writing, maxEpoch: 20 }
+    expect(played(head, one => moves.close(one, '', 7)).maxEpoch).toBe(20)
   })
 
   test('stays where the source stages or ends a lower epoch', () => {
-    const line = [...headIn.applying.line]
+    const lineage = [...headIn.applying.lineage]
     const last = { epoch: SECOND, seq: 10, at: 1 }
-    expect(played({ ...headIn.applying, n: 20 }, head => moves.stage(head, last, line)).n).toBe(20)
-    expect(played({ ...headIn.syncing, n: 20 }, head => moves.endSync(head, sync())).n).toBe(20)
+    expect(played({ ...headIn.applying, maxEpoch: 20 }, head => moves.stage(head, last, lineage)).maxEpoch).toBe(20)
+    expect(played({ ...headIn.syncing, maxEpoch: 20 }, head => moves.endSync(head, sync())).maxEpoch).toBe(20)
   })
 
   test('never falls', () => {
-    const head = { ...headIn.closed, n: 20 }
+    const head = { ...headIn.closed, maxEpoch: 20 }
     expect(movedBy(head, moves.noteFence(head, 'heir', 19))).toBe('refused')
     expect(movedBy(head, moves.leaveSet(head, 19))).toBe('refused')
   })
@@ -124,34 +124,34 @@ describe('the highest number that was seen', () => {
 })
 
 test('what is staged takes the lineage as far as it has come', () => {
-  const line = [...headIn.applying.line, [THIRD, 12]] as const
-  const staged = played(headIn.applying, head => moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, line))
-  expect(staged.line).toEqual(headIn.applying.line)
+  const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
+  const staged = played(headIn.applying, head => moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage))
+  expect(staged.lineage).toEqual(headIn.applying.lineage)
 })
 
 describe('a replay', () => {
-  const replaying: Head = { ...headIn.applying, until: 9, dirty: 'all', dirtyFrom: SECOND }
+  const replaying: Head = { ...headIn.applying, replayUntil: 9, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND }
 
   test('ends where all of it is applied, and its sync is whole', () => {
     for (const seq of [9, 10])
-      expect(played({ ...replaying, seq }, moves.noteApplied)).toMatchObject({
-        ...{ done: seq, until: 0, dirty: null, dirtyFrom: '' },
+      expect(played({ ...replaying, last: seq }, moves.noteApplied)).toMatchObject({
+        ...{ applied: seq, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
       })
   })
 
   test('goes on before', () => {
-    const { until, dirty, dirtyFrom } = { ...replaying, until: 10 }
-    expect(played({ ...replaying, until }, moves.noteApplied)).toMatchObject({
-      done: 9,
-      until,
-      dirty,
-      dirtyFrom,
+    const { until, unfinishedSync, unfinishedSyncEpoch } = { ...replaying, replayUntil: 10 }
+    expect(played({ ...replaying, replayUntil: until }, moves.noteApplied)).toMatchObject({
+      applied: 9,
+      replayUntil: until,
+      unfinishedSync,
+      unfinishedSyncEpoch,
     })
   })
 
   test('leaves what a report names where there is none', () => {
-    const asked: Head = { ...headIn.applying, dirty: 'a report' }
-    expect(played(asked, moves.noteApplied)).toMatchObject({ done: 9, dirty: 'a report' })
+    const asked: Head = { ...headIn.applying, unfinishedSync: 'a report' }
+    expect(played(asked, moves.noteApplied)).toMatchObject({ applied: 9, unfinishedSync: 'a report' })
   })
 })
 
@@ -160,7 +160,7 @@ const sync = (change: object = {}) => ({
   ...{
     what: 'touched',
     start: 8,
-    line: headIn.syncing.line,
+    lineage: headIn.syncing.lineage,
     hasFetched: true,
     end: { epoch: SECOND, seq: 30 },
   },
@@ -171,30 +171,30 @@ describe('a sync that ends', () => {
   const ended = (change: object) => played(headIn.syncing, head => moves.endSync(head, sync(change)))
 
   test('of everything keeps cells from its start on', () => {
-    expect(ended({})).toMatchObject({ from: 2, seq: 8, done: 8, until: 30 })
-    expect(ended({ what: 'all', hasFetched: false })).toMatchObject({ from: 8, until: 30, dirty: 'a report' })
+    expect(ended({})).toMatchObject({ retainedFrom: 2, last: 8, applied: 8, replayUntil: 30 })
+    expect(ended({ what: 'all', hasFetched: false })).toMatchObject({ retainedFrom: 8, replayUntil: 30, unfinishedSync: 'a report' })
   })
 
   test('needs no replay where nothing was fetched, or nothing was written since', () => {
-    const whole = { until: 0, dirty: null, dirtyFrom: '' }
+    const whole = { until: 0, unfinishedSync: null, unfinishedSyncEpoch: '' }
     expect(ended({ hasFetched: false })).toMatchObject(whole)
     expect(ended({ end: { epoch: SECOND, seq: 8 } })).toMatchObject(whole)
   })
 
   test('notes what it may have touched, and of which source, until its replay ends', () => {
-    expect(ended({})).toMatchObject({ until: 30, dirty: 'a report', dirtyFrom: SECOND })
+    expect(ended({})).toMatchObject({ replayUntil: 30, unfinishedSync: 'a report', unfinishedSyncEpoch: SECOND })
   })
 
   test('is in the epoch of its start, and knows the lineage up to there', () => {
-    const line = [...headIn.syncing.line, [THIRD, 9]]
-    expect(ended({ line, end: { epoch: THIRD, seq: 30 } })).toMatchObject({
-      ...{ epoch: SECOND, line: headIn.syncing.line, n: 3, dirtyFrom: THIRD },
+    const lineage = [...headIn.syncing.lineage, [THIRD, 9]]
+    expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({
+      ...{ epoch: SECOND, lineage: headIn.syncing.lineage, maxEpoch: 3, unfinishedSyncEpoch: THIRD },
     })
   })
 
   test('before the first position of its source is in the epoch that begins there', () => {
-    const line = [[THIRD, 9]]
-    expect(ended({ line, end: { epoch: THIRD, seq: 30 } })).toMatchObject({ epoch: THIRD, line })
+    const lineage = [[THIRD, 9]]
+    expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({ epoch: THIRD, lineage })
   })
 })
 
@@ -203,29 +203,29 @@ describe('who takes over', () => {
     const head: Head = {
       ...headIn.draining,
       epoch: THIRD,
-      n: 3,
-      line: [...headIn.draining.line, [THIRD, 10]],
+      maxEpoch: 3,
+      lineage: [...headIn.draining.lineage, [THIRD, 10]],
     }
     const fourth = '000004.dddddddddddd'
     expect(played(head, one => moves.takeOver(one, fourth))).toMatchObject({
-      ...{ line: [...headIn.draining.line, [fourth, 10]], from: 2, own: fourth },
+      ...{ lineage: [...headIn.draining.lineage, [fourth, 10]], retainedFrom: 2, own: fourth },
     })
   })
 
-  test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', dirty => {
-    const head: Head = { ...headIn.syncing, until: 30, dirty }
+  test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', unfinishedSync => {
+    const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
     expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
-      ...{ line: [[THIRD, 10]], from: 9, done: 9, until: 0, dirty: null, dirtyFrom: '' },
+      ...{ lineage: [[THIRD, 10]], retainedFrom: 9, applied: 9, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
     })
   })
 })
 
 test('a cluster that is emptied goes on with its holds and the highest number that it has seen', () => {
-  const head: Head = { ...headIn.closed, n: 20 }
-  expect(played(head, one => moves.startEmpty(one, 'link'))).toMatchObject({ n: 20, hold: 6 })
+  const head: Head = { ...headIn.closed, maxEpoch: 20 }
+  expect(played(head, one => moves.startEmpty(one, 'link'))).toMatchObject({ maxEpoch: 20, incarnation: 6 })
   expect(movedBy(undefined, moves.startEmpty(undefined, 'link'))).toMatchObject({
-    n: 0,
-    hold: 1,
+    maxEpoch: 0,
+    incarnation: 1,
     mode: 'syncing',
   })
 })

@@ -93,6 +93,6 @@ test('a lineage that leaves out more epochs than claims do is refused', () => {
         })),
       }),
     )
-  expect(questionIn('Cells', lineTo(1 + MOST_AHEAD)).line).toHaveLength(2)
+  expect(questionIn('Cells', lineTo(1 + MOST_AHEAD)).lineage).toHaveLength(2)
   expect(() => questionIn('Cells', lineTo(2 + MOST_AHEAD))).toThrow('leaves out more than 1000 epochs')
 })

@@ -9,10 +9,10 @@ import { pair, withOneBitChanged } from '../../builders/link.ts'
 
 const own = pair()
 const now = 1_700_000_000_000
-const line = [['000001.0123456789ab', 1]] as const
+const lineage = [['000001.0123456789ab', 1]] as const
 const body = Buffer.from('what is asked')
 const nonce = randomBytes(16)
-const call = signCall('Echo', { set: 'a set', from: 'us-west', line }, body, {
+const call = signCall('Echo', { set: 'a set', from: 'us-west', lineage }, body, {
   signing: own.signing,
   nonce,
   time: now,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Line } from '../../../shared/journal/position.ts'
+import type { Lineage } from '../../../shared/journal/position.ts'
 import type { Carry, Method } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
 import type { Call } from '../../../shared/link/gen/link_pb.ts'
@@ -11,14 +11,14 @@ import type { Key } from '../../../shared/storage/kinds.ts'
 import { pair } from '../../builders/link.ts'
 
 const [own, primary] = [pair(), pair()]
-const line: Line = [['000001.0123456789ab', 1]]
+const lineage: Lineage = [['000001.0123456789ab', 1]]
 const epoch = '000001.0123456789ab'
 const position = { epoch, seq: 7 }
 const echoed = {
   seq: 9,
   frontier: 8,
   epoch,
-  line,
+  lineage,
   addresses: ['https://a'],
   met: [],
   apiAddress: '',
@@ -193,7 +193,7 @@ describe('a primary behind a link', () => {
         const items = answered.map(({ sk, pk, kind }) =>
           Number(sk) % 2 ? undefined : { kind, pk, sk, rev: 'r', data: { of: sk } },
         )
-        return body('Items', { items, seq: sizes.length, line, epoch })
+        return body('Items', { items, seq: sizes.length, lineage, epoch })
       },
     })
     const { items, seq } = await source.items({ keys })
@@ -203,7 +203,7 @@ describe('a primary behind a link', () => {
   })
 
   test('a primary that answers no keys is not asked for ever', async () => {
-    const { source } = link({ reply: () => body('Items', { items: [], seq: 1, line, epoch }) })
+    const { source } = link({ reply: () => body('Items', { items: [], seq: 1, lineage, epoch }) })
     await expect(source.items({ keys: [{ kind: 'role', pk: 'a', sk: 'b' }] })).rejects.toThrow(LinkSilent)
   })
 })

@@ -37,7 +37,7 @@ const e3 = epochName(3, c.id)
 
 /** Production: A wrote the first epoch, and has admitted B and C. */
 const atA = (more: Partial<FenceFacts> = {}): FenceFacts => ({
-  ...{ set, own: e1, line: [[e1, 1]], revoked: [] },
+  ...{ set, own: e1, lineage: [[e1, 1]], revoked: [] },
   registered: [known(b), known(c)],
   ...more,
 })
@@ -48,7 +48,7 @@ const claimOf = (of: Cluster, epoch: string) => says([of, 0], [of, 1], epoch)
 const claimantB = (more: Partial<Claimant> = {}): Claimant => ({
   ...known(b, 1),
   epoch: e2,
-  line: [
+  lineage: [
     [e1, 1],
     [e2, 8],
   ],
@@ -60,7 +60,7 @@ const claimantB = (more: Partial<Claimant> = {}): Claimant => ({
 const viaB = (more: Partial<Claimant> = {}): Claimant => ({
   ...known(c, 2),
   epoch: e3,
-  line: [
+  lineage: [
     [e1, 1],
     [e2, 8],
     [e3, 20],
@@ -92,10 +92,10 @@ describe('a fence counts', () => {
   })
 
   test('of whoever admitted the fenced cluster', () => {
-    const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
+    const facts = { set, own: e2, lineage: claimantB().lineage, registered: [], revoked: [], issuer: known(a) }
     const later = epochName(4, a.id)
     const again = {
-      ...{ ...known(a, 1), epoch: later, line: [[later, 9] as const] },
+      ...{ ...known(a, 1), epoch: later, lineage: [[later, 9] as const] },
       chain: [claimOf(a, later)],
     }
     expect(fenceFault(facts, again)).toBeUndefined()
@@ -105,10 +105,10 @@ describe('a fence counts', () => {
 
   test('of one for which a cluster that both know has vouched since', () => {
     // B and C were both promoted by force; A, whom both know, has acknowledged C
-    const facts = { set, own: e2, line: claimantB().line, registered: [], revoked: [], issuer: known(a) }
+    const facts = { set, own: e2, lineage: claimantB().lineage, registered: [], revoked: [], issuer: known(a) }
     const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
     const own = says([c, 0], [c, 1], e2c)
-    const claimant = { ...known(c, 1), epoch: e2c, line: [[e1, 1] as const, [e2c, 8] as const] }
+    const claimant = { ...known(c, 1), epoch: e2c, lineage: [[e1, 1] as const, [e2c, 8] as const] }
     expect(fenceFault(facts, { ...claimant, chain: [admission(c), own] })?.message).toContain('no chain')
     const voucher = says([a, 0], [c, 1], e2c)
     expect(fenceFault(facts, { ...claimant, chain: [admission(c), own, voucher] })).toBeUndefined()
@@ -124,13 +124,13 @@ describe('a fence does not count', () => {
     expect(fenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
   })
 
-  test('by way of a cluster that was revoked here, whatever epochs its line names', () => {
-    const line = viaB().line.filter(([epoch]) => epoch !== e2)
+  test('by way of a cluster that was revoked here, whatever epochs its lineage names', () => {
+    const lineage = viaB().lineage.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
-    expect(fenceFault(facts, viaB({ line }))?.message).toContain('no chain of statements')
+    expect(fenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
     const admitted = says([b, 1], [d, 0], e2)
     const claim = claimOf(d, epochName(4, d.id))
-    const claimant = { ...known(d, 1), epoch: epochName(4, d.id), line: [[epochName(4, d.id), 9] as const] }
+    const claimant = { ...known(d, 1), epoch: epochName(4, d.id), lineage: [[epochName(4, d.id), 9] as const] }
     const chain = [admission(b), claimOf(b, e2), admitted, claim]
     expect(fenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
     expect(fenceFault(atA(), { ...claimant, chain })).toBeUndefined()
@@ -142,19 +142,19 @@ describe('a fence does not count', () => {
     expect(fenceFault(atA(), viaB({ chain }))).toBeUndefined()
     expect(fenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
     // what both have had in common before the revocation does not matter
-    const known2 = atA({ revoked: [b.id], line: claimantB().line, own: epochName(2, a.id) })
+    const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, own: epochName(2, a.id) })
     expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
   test('by what was said in an epoch that the fenced cluster has outlived, but for one’s own next key', () => {
     const later = epochName(3, a.id)
-    const facts = atA({ own: later, line: [[later, 30]] })
+    const facts = atA({ own: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)
     const claim = statementOf(c.keys[1].signing, {
       ...{ set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e4 },
     })
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
-    const claimant = (epoch: string) => viaB({ epoch: e4, line: [[e4, 40]], chain: by(epoch) })
+    const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
     expect(fenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
     expect(fenceFault(facts, claimant(epochName(3, `${a.id.slice(0, -12)}ffffffffffff`)))).toBeUndefined()
   })

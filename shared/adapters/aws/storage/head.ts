@@ -18,7 +18,7 @@ import { type Raw, type Terms, termsOf } from './expressions.ts'
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** What heads of earlier versions do not have. */
-const later: Partial<Head> = { heir: '', link: '' }
+const later: Partial<Head> = { successor: '', link: '' }
 
 const storedAs = (field: string): string => storedName('head', field)
 

@@ -1,7 +1,7 @@
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { type Cell, sameCell } from '../../../journal/cell.ts'
 import type { Transacted } from '../../../journal/journal.ts'
-import { epochAt, type Line, type Position } from '../../../journal/position.ts'
+import { epochAt, type Lineage, type Position } from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { attempted } from './attempts.ts'
@@ -19,14 +19,14 @@ const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }):
 /** The cells of all positions behind `after` up to `to`; undefined where there is none. */
 export async function readCells(
   engine: Engine,
-  line: Line,
+  lineage: Lineage,
   after: number,
   to: number,
 ): Promise<(Cell | undefined)[]> {
   const { tables, get } = engine
   const positions = Array.from({ length: Math.max(0, to - after) }, (_, index) => {
     const seq = after + 1 + index
-    return { epoch: epochAt(line, seq), seq }
+    return { epoch: epochAt(lineage, seq), seq }
   })
   const items = await get(positions.map(position => inCluster(tables, cellKey(position))))
   const found = positions.flatMap(position => {

@@ -18,7 +18,7 @@ export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 
   moveHead: move => moved(engine, move),
   allocate: async epoch => {
     const head = await moved(engine, moves.allocate({ epoch }))
-    return head === 'refused' ? head : { seq: head.seq, hold: head.hold }
+    return head === 'refused' ? head : { seq: head.last, incarnation: head.incarnation }
   },
 })
 

@@ -9,7 +9,7 @@ import { dynamoTree } from './tree.ts'
 /** The journal behind the SDK, but for what writes by the cluster record (`journaled.ts`). */
 export const dynamoJournal = (engine: Engine): Omit<Journal, 'stamp'> => ({
   ...dynamoHead(engine),
-  cells: (line, after, to) => readCells(engine, line, after, to),
+  cells: (lineage, after, to) => readCells(engine, lineage, after, to),
   putCell: cell => writeCell(engine, cell),
   putCells: cells => writeCells(engine, cells),
   transact: elements => transactParts(engine, elements),

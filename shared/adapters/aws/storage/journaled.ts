@@ -117,7 +117,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const position = { epoch, seq: given.seq }
   const now = engine.seconds()
   const body = planned.map(one => changeOf(one, position))
-  const mark = markText(given.hold, posText(position))
+  const mark = markText(given.incarnation, posText(position))
   const parts: Part[] = [
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),

@@ -1,6 +1,6 @@
 import { cellFrom } from '../../../../shared/adapters/aws/storage/elements.ts'
 import type { Cell } from '../../../../shared/journal/cell.ts'
-import { epochAt, type Line, posText } from '../../../../shared/journal/position.ts'
+import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
 import type { Changed, Entry, Moment } from '../history.ts'
 import type { RawItem } from '../mirror.ts'
 
@@ -21,8 +21,8 @@ export function cellIn({ table, pk, sk, before, after }: Changed): { cell: Cell;
 const read = new WeakMap<RawItem, Cell>()
 
 /** Whether a cluster has the cell of a position. */
-export const hasCell = ({ own }: Pick<Moment['now'], 'own'>, line: Line, seq: number): boolean => {
-  const epoch = epochAt(line, seq)
+export const hasCell = ({ own }: Pick<Moment['now'], 'own'>, lineage: Lineage, seq: number): boolean => {
+  const epoch = epochAt(lineage, seq)
   return own.has(`j#${epoch}#${seq % 32}\n${String(seq).padStart(12, '0')}`)
 }
 
@@ -46,7 +46,7 @@ export function witness() {
       for (const cell of fresh) all.set(posText(cell), cell)
       return fresh
     },
-    at: (line: Line, seq: number): Cell | undefined => all.get(posText({ epoch: epochAt(line, seq), seq })),
+    at: (lineage: Lineage, seq: number): Cell | undefined => all.get(posText({ epoch: epochAt(lineage, seq), seq })),
   }
 }
 

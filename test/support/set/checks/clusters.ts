@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Head } from '../../../../shared/journal/head.ts'
-import { epochAt, type Line, posText } from '../../../../shared/journal/position.ts'
+import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
 import { leafInTree } from '../../../../shared/journal/tree.ts'
 import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
@@ -8,10 +8,10 @@ import { witness } from './cells.ts'
 import { treeText } from './tree.ts'
 
 /** What the journal says that stands, up to a position: leaves by place. Undefined where a cell is not known. */
-function fold(seen: ReturnType<typeof witness>, line: Line, upTo: number): Map<string, string> | undefined {
+function fold(seen: ReturnType<typeof witness>, lineage: Lineage, upTo: number): Map<string, string> | undefined {
   const leaves = new Map<string, string>()
   for (let seq = 1; seq <= upTo; seq++) {
-    const cell = seen.at(line, seq)
+    const cell = seen.at(lineage, seq)
     if (!cell) return undefined
     for (const change of cell.body)
       if (change.next) leaves.set(placeName(change), change.next.leaf)
@@ -41,22 +41,22 @@ export const prefix = (): Check => {
     const { head } = now
     if (entry.what !== 'written' || !head || !isWhole(head) || isDeepStrictEqual(before.head, head))
       return undefined
-    const said = fold(seen, head.line, head.done)
+    const said = fold(seen, head.lineage, head.applied)
     if (!said)
-      return head.line[0]?.[1] === 1
-        ? `a position below ${posText({ ...head, seq: head.done })} is not known`
+      return head.lineage[0]?.[1] === 1
+        ? `a position below ${posText({ ...head, last: head.applied })} is not known`
         : undefined
     return difference(said, leavesOf(now, Math.floor(entry.at / 1000)), now, entry.at)
   }
 }
 
 /** Whether a head says that all that is staged is applied, and that nothing may be ahead of it. */
-const isWhole = ({ mode, done, seq, until, dirty, line }: Head): boolean =>
+const isWhole = ({ mode, applied, last, replayUntil, unfinishedSync, lineage }: Head): boolean =>
   (mode === 'applying' || mode === 'draining') &&
-  done === seq &&
-  until === 0 &&
-  dirty === null &&
-  line[0]?.[1] === 1
+  applied === last &&
+  replayUntil === 0 &&
+  unfinishedSync === null &&
+  lineage[0]?.[1] === 1
 
 function difference(
   said: ReadonlyMap<string, string>,
@@ -117,10 +117,10 @@ export const even = (): Check => {
     const [first, ...others] = entry.clusters.map(name => {
       const standing = world.get(name)
       if (!standing?.head) throw new Error(`${name} has no journal`)
-      const { seq, epoch } = standing.head
+      const { last, epoch } = standing.head
       return {
         name,
-        at: posText({ epoch, seq }),
+        at: posText({ epoch, seq: last }),
         leaves: leavesOf(standing, seconds),
         tree: treeText(standing, seconds),
       }
@@ -152,7 +152,7 @@ export const kept = (): Check => {
     if (!head) return undefined
     const reported = new Set([...world.values()].flatMap(reportedIn))
     for (const cell of seen.all.values()) {
-      const isThere = epochAt(head.line, cell.seq) === cell.epoch && cell.seq <= head.seq
+      const isThere = epochAt(head.lineage, cell.seq) === cell.epoch && cell.seq <= head.last
       if (cell.body.length > 0 && !isThere && !reported.has(posText(cell)))
         return `${posText(cell)} was lost, and no report names it`
     }
@@ -161,15 +161,15 @@ export const kept = (): Check => {
 }
 
 const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
-  const claimedAmidSync = before.head?.dirty && now.head?.mode === 'writing' && before.head.mode !== 'writing'
+  const claimedAmidSync = before.head?.unfinishedSync && now.head?.mode === 'writing' && before.head.mode !== 'writing'
   const emptied =
     before.head && before.record?.mode !== 'bootstrapping' && now.record?.mode === 'bootstrapping'
   const disabled = before.record?.mode !== 'disabled' && before.record && now.record?.mode === 'disabled'
   const all =
     before.head?.mode !== 'syncing' &&
     now.head?.mode === 'syncing' &&
-    now.head.dirty === 'all' &&
-    (before.head?.seq ?? 0) > 0
+    now.head.unfinishedSync === 'all' &&
+    (before.head?.last ?? 0) > 0
   return Boolean(claimedAmidSync || emptied || disabled || all)
 }
 

@@ -64,10 +64,10 @@ const told = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
 
 function holeIn(
   now: Moment['now'],
-  { line, from, seq }: NonNullable<Moment['now']['head']>,
+  { lineage, retainedFrom, last }: NonNullable<Moment['now']['head']>,
 ): string | undefined {
-  for (let at = from + 1; at <= seq; at++)
-    if (!hasCell(now, line, at)) return `${at} has no cell at the end of its epoch`
+  for (let at = retainedFrom + 1; at <= last; at++)
+    if (!hasCell(now, lineage, at)) return `${at} has no cell at the end of its epoch`
   return undefined
 }
 
@@ -81,11 +81,11 @@ export const staged = (): Check => {
       !to ||
       from.mode !== 'applying' ||
       to.mode !== 'applying' ||
-      to.seq <= from.seq
+      to.last <= from.last
     )
       return undefined
-    for (let seq = from.seq + 1; seq <= to.seq; seq++)
-      if (!hasCell(now, to.line, seq)) return `says that ${seq} is staged, and has no cell there`
+    for (let seq = from.last + 1; seq <= to.last; seq++)
+      if (!hasCell(now, to.lineage, seq)) return `says that ${seq} is staged, and has no cell there`
     return undefined
   }
 }

@@ -8,11 +8,11 @@ const UNDER_WAY_MS = 62_000
 export const revoked = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]
-    if (from?.mode !== 'writing' || to?.mode !== 'closed' || to.heir === '' || to.epoch !== from.epoch)
+    if (from?.mode !== 'writing' || to?.mode !== 'closed' || to.successor === '' || to.epoch !== from.epoch)
       return undefined
-    const at = revokedAt(now, to.heir, from.own)
+    const at = revokedAt(now, to.successor, from.own)
     return at !== undefined && at < entry.at - UNDER_WAY_MS
-      ? `${to.epoch} was ended by ${to.heir}, which was revoked ${entry.at - at} ms before`
+      ? `${to.epoch} was ended by ${to.successor}, which was revoked ${entry.at - at} ms before`
       : undefined
   }
 }

@@ -33,8 +33,8 @@ beforeEach(async () => {
   down = false
   await west.write(key('cluster'), { ...west.record, epoch })
   west.memory.set({
-    ...{ epoch, own: epoch, n: 2 },
-    line: [
+    ...{ epoch, own: epoch, maxEpoch: 2 },
+    lineage: [
       [east.epoch, 1],
       [epoch, 1],
     ],
@@ -92,7 +92,7 @@ describe('a primary', () => {
     expect(await chased()).toEqual([EAST])
     const text = `${east.record.id} has ended ${east.epoch} at 0`
     expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged', text } } })
-    expect(east.memory.head()).toMatchObject({ mode: 'closed', heir: west.record.id })
+    expect(east.memory.head()).toMatchObject({ mode: 'closed', successor: west.record.id })
     const [voucher] = (await self())?.statements ?? []
     expect(voucher).toMatchObject({ by: east.record.id, id: west.record.id, epoch })
     expect(voucher && isStatementOf(east.keys.signing, voucher)).toBe(true)
@@ -119,7 +119,7 @@ describe('a primary', () => {
     await chased()
     const next = epochName(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
-    west.memory.set({ epoch: next, own: next, line: [[next, 1]] })
+    west.memory.set({ epoch: next, own: next, lineage: [[next, 1]] })
     expect(await chased()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
@@ -191,7 +191,7 @@ describe('a primary that has been away', () => {
   beforeEach(async () => {
     const later = epochName(3, east.record.id)
     await east.write(key('cluster'), { ...east.record, epoch: later })
-    east.memory.set({ epoch: later, own: later, n: 3 })
+    east.memory.set({ epoch: later, own: later, maxEpoch: 3 })
   })
 
   test('asks everybody, whatever was said before, and waits until it is told to end', async () => {

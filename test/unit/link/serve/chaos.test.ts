@@ -102,11 +102,11 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
     all.push({ name, one, token: await world.token(name, { ttl: 10 ** 9 }), active: false, held: [] })
   }
   const grow = (by: number) => {
-    const { seq } = world.memory.head()
-    for (let at = seq + 1; at <= seq + by; at++) world.memory.cells.set(at, cellAt(world.epoch, at))
-    world.memory.set({ seq: seq + by })
+    const { last } = world.memory.head()
+    for (let at = last + 1; at <= last + by; at++) world.memory.cells.set(at, cellAt(world.epoch, at))
+    world.memory.set({ last: last + by })
   }
-  const line = [[world.epoch, 1]] as const
+  const lineage = [[world.epoch, 1]] as const
 
   async function step(member: Member): Promise<void> {
     const { one, held, token } = member
@@ -117,7 +117,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
     } else if (random() < 0.5) await one.echo(held.length)
     else {
       const from = held.length
-      const got = await one.source.cells({ line, from, bytes: 2000 })
+      const got = await one.source.cells({ lineage, from, bytes: 2000 })
       if (!('cells' in got)) throw new Error('the journal has not parted')
       if (held.length === from) held.push(...got.cells)
     }
@@ -141,14 +141,14 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
   for (const member of all) {
     world.clock.ms += 1000
     if (!member.active) await member.one.activateBy(member.token)
-    const { seq } = world.memory.head()
-    for (let turn = 0; member.held.length < seq && turn < 10_000; turn++) {
-      const got = await member.one.source.cells({ line, from: member.held.length, bytes: 100_000 })
+    const { last } = world.memory.head()
+    for (let turn = 0; member.held.length < last && turn < 10_000; turn++) {
+      const got = await member.one.source.cells({ lineage, from: member.held.length, bytes: 100_000 })
       if ('cells' in got) member.held.push(...got.cells)
     }
-    await member.one.echo(seq)
+    await member.one.echo(last)
     expect(member.held, member.name).toEqual(
-      Array.from({ length: seq }, (_, index) => world.memory.cells.get(index + 1)),
+      Array.from({ length: last }, (_, index) => world.memory.cells.get(index + 1)),
     )
     const times = effectsOn(world.commits, member.name)
     expect(times.length).toBeGreaterThan(1)

@@ -38,11 +38,11 @@ async function claim() {
   const stranger = pair()
   const cluster = randomUUID()
   const epoch = epochName(2, cluster)
-  const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+  const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const key = stranger.keys.signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster, key, epoch, line, chain: [], addresses: [] })
+  const body = forms.Fence.question.write({ cluster, key, epoch, lineage, chain: [], addresses: [] })
   const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
-  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, line }, body, means), '')
+  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }
 
 test('a guessed activation token is told at once, and all others of ten seconds in one entry, with those of fences', async () => {

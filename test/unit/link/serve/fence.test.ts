@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 interface Change {
   epoch?: string
-  line?: readonly (readonly [string, number])[]
+  lineage?: readonly (readonly [string, number])[]
   chain?: readonly Statement[]
   time?: number
   set?: string
@@ -36,15 +36,15 @@ async function claimant(name = 'west', number = 2) {
   const next = pair()
   const epoch = epochName(number, one.cluster)
   const signed = { set: w.set, id: one.cluster, by: one.cluster, key: next.keys.signing.toString('base64') }
-  const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+  const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const chain = [statement, statementOf(one.pair.signing, { ...signed, epoch })]
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
     w.clock.ms += 1000
-    const asked = { cluster: one.cluster, key: signed.key, epoch, line, chain, ...change }
+    const asked = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, ...change }
     const body = forms.Fence.question.write({ ...asked, addresses: [`https://${name}.example`] })
     const { time = w.clock.ms, set = w.set, from = one.cluster } = change
     const means = { signing: next.signing, nonce: randomBytes(16), time }
-    const call = signCall('Fence', { set, from, line: asked.line }, body, means)
+    const call = signCall('Fence', { set, from, lineage: asked.lineage }, body, means)
     const answer = await w.serve('Fence', call, '')
     expect(outcomeOf(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
     return readOutcome(answer)
@@ -71,7 +71,7 @@ describe('a fence by a member', () => {
     expect(got.addresses).toEqual([ADDRESS, 'https://west.example'])
     expect(got.voucher).toMatchObject({ by: w.record.id, id: one.cluster, epoch: one.epoch })
     expect(isStatementOf(w.keys.signing, got.voucher)).toBe(true)
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', n: 7, heir: one.cluster })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', maxEpoch: 7, successor: one.cluster })
     expect(await mode()).toBe('secondary')
     expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })
   })
@@ -86,13 +86,13 @@ describe('a fence by a member', () => {
   test('raises the number that a later claim lies above, of a closed journal too', async () => {
     const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
     await one.acknowledged()
-    expect(w.memory.head().n).toBe(2)
+    expect(w.memory.head().maxEpoch).toBe(2)
     await other.acknowledged()
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', n: 9, heir: other.cluster })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', maxEpoch: 9, successor: other.cluster })
     await one.acknowledged()
     expect(w.memory.head(), 'and an earlier claimant takes nothing back').toMatchObject({
-      n: 9,
-      heir: other.cluster,
+      maxEpoch: 9,
+      successor: other.cluster,
     })
   })
 
@@ -128,7 +128,7 @@ describe('a fence by a member', () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
-    w.memory.set({ epoch: again, own: again, n: 3, line: [[again, 1]] })
+    w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
     await expect(one.echo()).rejects.toMatchObject({
       code: 'permission_denied',
       message: expect.stringContaining('before this cluster became primary anew'),
@@ -140,7 +140,7 @@ describe('a fence by a member', () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
-    w.memory.set({ epoch: again, own: again, n: 3, line: [[again, 1]] })
+    w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
     await w.token('west', { epoch: again })
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })
@@ -167,7 +167,7 @@ describe('a fence changes nothing', () => {
     const issuer = { id: randomUUID(), key: 'k', epoch: epochName(4, randomUUID()) }
     await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
     const again = epochName(5, w.record.id)
-    w.memory.set({ epoch: again, own: again, n: 5, line: [[again, 1]] })
+    w.memory.set({ epoch: again, own: again, maxEpoch: 5, lineage: [[again, 1]] })
     await w.write(key('cluster'), { ...w.record, epoch: again })
     expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
   })
@@ -177,8 +177,8 @@ describe('a fence changes nothing', () => {
     ['another name', { from: randomUUID() }, 'invalid_argument'],
     ['another key', { key: pair().keys.signing.toString('base64') }, 'unauthenticated'],
     ['no key', { key: 'AAAA' }, 'invalid_argument'],
-    ['an epoch of another cluster', { epoch: STRANGE, line: [[STRANGE, 1]] }, 'invalid_argument'],
-    ['a lineage without its epoch', { line: [] }, 'invalid_argument'],
+    ['an epoch of another cluster', { epoch: STRANGE, lineage: [[STRANGE, 1]] }, 'invalid_argument'],
+    ['a lineage without its epoch', { lineage: [] }, 'invalid_argument'],
     ['a clock that is far off', { time: 1 }, 'failed_precondition'],
   ])('by a call of %s', async (_, change, code) => {
     const one = await claimant()
@@ -189,7 +189,7 @@ describe('a fence changes nothing', () => {
   test('by an epoch that is not later', async () => {
     const one = await claimant('west', 2)
     const own = epochName(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
-    w.memory.set({ epoch: own, own, line: [[own, 1]] })
+    w.memory.set({ epoch: own, own, lineage: [[own, 1]] })
     expect(await one.fence()).toMatchObject({
       refusal: { code: 'failed_precondition', text: expect.stringContaining('which is later') },
     })

@@ -28,7 +28,7 @@ describe.each(methods)('%s', method => {
     await fc.assert(
       fc.asyncProperty(bodies, async body => {
         w.clock.ms += 1000
-        const caller = { set: w.set, from: 'west', line: [[w.epoch, 1]] as const }
+        const caller = { set: w.set, from: 'west', lineage: [[w.epoch, 1]] as const }
         const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
         const outcome = readOutcome(await w.serve(method, signCall(method, caller, body, means), ''))
         const said = outcome && 'refusal' in outcome ? outcome.refusal.text : ''

@@ -9,7 +9,7 @@ beforeEach(async () => {
   w = await primaryWorld()
   w.memory.cells.set(1, noopCell({ epoch: w.epoch, seq: 1 }, w.clock.ms))
   // the second position was given away, and nobody has written there
-  w.memory.set({ seq: 3 })
+  w.memory.set({ last: 3 })
   w.memory.cells.set(3, noopCell({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })
 
@@ -38,7 +38,7 @@ describe('a handover', () => {
       addresses,
       keyring: expect.stringMatching(/^[\w-]{60,}$/),
     })
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: one.cluster, done: 3 })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: one.cluster, applied: 3 })
     expect(w.memory.cells.get(2)).toMatchObject({ noop: true })
     const { link: before, ...rest } = w.record
     expect(await record()).toEqual({
@@ -46,17 +46,17 @@ describe('a handover', () => {
       link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: before?.ownKey },
     })
     expect(w.audited.at(-1)).toMatchObject({
-      ...{ event: 'primary-closed', reason: 'handover', heir: one.cluster, epoch: w.epoch, seq: 3 },
+      ...{ event: 'primary-closed', reason: 'handover', successor: one.cluster, epoch: w.epoch, seq: 3 },
     })
   })
 
-  test('may be repeated by the heir, and comes to the same; the heir gets the rest of the journal', async () => {
+  test('may be repeated by the successor, and comes to the same; the successor gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
     // the keyring is sealed anew each time
     expect(await one.handover()).toEqual({ ...end, keyring: expect.any(String) })
     expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
-    const cells = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })
+    const cells = await one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })
     expect(cells).toMatchObject({ frontier: 3 })
     w.clock.ms += 1000
     expect(await one.echo(3)).toMatchObject({ seq: 3, frontier: 3 })
@@ -72,7 +72,7 @@ describe('a handover', () => {
     await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('goes to one heir: a second one is refused, and told who it is', async () => {
+  test('goes to one successor: a second one is refused, and told who it is', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
@@ -80,13 +80,13 @@ describe('a handover', () => {
       message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
       addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
     })
-    expect(w.memory.head().heir).toBe(one.cluster)
+    expect(w.memory.head().successor).toBe(one.cluster)
   })
 
   test('of a cluster that was demoted first goes to whoever asks first', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
-    expect(w.memory.head()).toMatchObject({ mode: 'closed', heir: '' })
+    expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
     expect(await one.handover()).toMatchObject({ seq: 3 })
     await expect(other.handover()).rejects.toThrow('has been handed over')
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })

@@ -42,7 +42,7 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
       ...{ state: 'stream-wals', format: FORMAT, took: 5 },
       ...{ address: request.address, apiAddress: 'https://api.example' },
     }),
-  Cells: ({ w }) => forms.Cells.question.write({ line: [[w.epoch, 1]], from: 0, bytes: 1000 }),
+  Cells: ({ w }) => forms.Cells.question.write({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }),
   Items: () => forms.Items.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
   Scan: () => forms.Scan.question.write({ segment: 0, of: 2, cursor: { pk: 'policy', sk: 'a' } }),
   Tree: () => forms.Tree.question.write({ level: 'page', page: 'r#0a' }),
@@ -51,9 +51,9 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
   Fence: ({ w, one }) => {
     const epoch = epochName(2, one.cluster)
     const key = one.keys.signing.toString('base64')
-    const line = [[w.epoch, 1] as const, [epoch, 1] as const]
+    const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
     return forms.Fence.question.write({
-      ...{ cluster: one.cluster, key, epoch, line, chain: [], addresses: [one.request.address] },
+      ...{ cluster: one.cluster, key, epoch, lineage, chain: [], addresses: [one.request.address] },
     })
   },
   Notify: () => forms.Notify.question.write({}),
@@ -64,7 +64,7 @@ async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array)
   const from = method === 'Activate' ? 'north' : method === 'Fence' ? one.cluster : 'west'
   const { signing } = method === 'Activate' ? north.pair : one.pair
   const means = { signing, nonce: randomBytes(16), time: w.clock.ms }
-  const call = signCall(method, { set: w.set, from, line: [[w.epoch, 1]] }, body, means)
+  const call = signCall(method, { set: w.set, from, lineage: [[w.epoch, 1]] }, body, means)
   const { statusCode: status, body: text } = await linkHandler(w.ports)({
     version: '2.0',
     rawPath: `/cloudauth.link.v1.LinkService/${method}`,

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { noopCell } from '../../../../shared/journal/cell.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
-import type { Line } from '../../../../shared/journal/position.ts'
+import type { Lineage } from '../../../../shared/journal/position.ts'
 import { cells } from '../../../../shared/link/serve/reading.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
-const head: Head = { ...firstHead(EPOCH, 1), seq: 3 }
-const line: Line = [[EPOCH, 1]]
+const head: Head = { ...firstHead(EPOCH, 1), last: 3 }
+const lineage: Lineage = [[EPOCH, 1]]
 
 /** A journal whose head is one after the other, each time it is looked at. */
 function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells' | 'moveHead'> {
@@ -24,7 +24,7 @@ function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'cells' | 'moveHead
   }
 }
 
-const asked = { line, from: 0, bytes: 1000 }
+const asked = { lineage, from: 0, bytes: 1000 }
 
 let moved: object[]
 let refusals: number
@@ -34,21 +34,21 @@ beforeEach(() => {
 })
 
 describe('how far cells are given is noted before they are', () => {
-  const note = (done: number, to = 3) => ({ mode: 'writing', epoch: EPOCH, hold: 1, done, to: { done: to } })
+  const note = (done: number, to = 3) => ({ mode: 'writing', epoch: EPOCH, incarnation: 1, done, to: { done: to } })
 
   test('by a journal that writes, once for each new position', async () => {
     await cells(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
-    await cells(journalOf({ ...head, done: 3 }, { ...head, done: 3 }), asked)
+    await cells(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
   test('again where somebody else notes at the same time, until it is noted or known', async () => {
     refusals = 1
-    await cells(journalOf(head, head, { ...head, done: 1 }), asked)
+    await cells(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
     refusals = 1
-    await cells(journalOf(head, head, { ...head, done: 3 }), asked)
+    await cells(journalOf(head, head, { ...head, applied: 3 }), asked)
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
@@ -63,13 +63,13 @@ describe('how far cells are given is noted before they are', () => {
 describe('cells are given', () => {
   test('by a journal that stays what it is', async () => {
     const answer = await cells(journalOf(head, head), asked)
-    expect(answer).toMatchObject({ frontier: 3, line })
+    expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
   test('not by one whose lineage changes while they are read', async () => {
     const later: Head = {
       ...head,
-      line: [
+      lineage: [
         [EPOCH, 1],
         ['000002.aaaaaaaaaaaa', 3],
       ],

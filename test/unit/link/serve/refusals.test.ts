@@ -48,7 +48,7 @@ const raw = (
 ) =>
   serve(
     method,
-    signCall(method, { set, from, line: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
+    signCall(method, { set, from, lineage: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
   )
 
 /** `Activate` by a newcomer that says something else than it should. */
@@ -69,7 +69,7 @@ const echoWith = async (one: Follower, change: object) => {
 /** `Fence` by a cluster that names and signs by a key of its own. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
   const own = signs.keys.signing.toString('base64')
-  const asked = { cluster, key: own, epoch, line: [[epoch, 1] as const], chain: [], addresses: [], ...change }
+  const asked = { cluster, key: own, epoch, lineage: [[epoch, 1] as const], chain: [], addresses: [], ...change }
   await raw('Fence', forms.Fence.question.write(asked), { signing: signs.signing, from: cluster, epoch })
 }
 const notice = (signing = pair().signing, set = String(w.set)) =>
@@ -218,18 +218,18 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   lineageChanged: async () => {
     const one = await admitted()
-    w.memory.set({ line: [[w.epoch, 2]] })
+    w.memory.set({ lineage: [[w.epoch, 2]] })
     await told(one.source.tree({ level: 'root' }))
     return link.lineageChanged()
   },
   lineageMoves: async () => {
     const one = await admitted()
-    w.memory.set({ seq: 1 })
+    w.memory.set({ last: 1 })
     w.memory.journal.cells = async () => {
-      w.memory.set({ line: [[w.epoch, 2]] })
+      w.memory.set({ lineage: [[w.epoch, 2]] })
       return [noopCell({ epoch: w.epoch, seq: 1 }, START)]
     }
-    await told(one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 }))
+    await told(one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }))
     return link.lineageMoves()
   },
   lineageRevoked: async () => {
@@ -237,7 +237,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const outlaw = epochName(4, revoked.cluster)
     await w.revoke('north')
     await fenceBy(CLAIMANT, CLAIM, {
-      line: [
+      lineage: [
         [outlaw, 1],
         [CLAIM, 5],
       ],

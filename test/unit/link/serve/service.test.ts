@@ -27,7 +27,7 @@ async function admitted(name = 'west') {
 }
 const noops = (count: number, at = START) => {
   for (let seq = 1; seq <= count; seq++) w.memory.cells.set(seq, noopCell({ epoch: w.epoch, seq }, at))
-  w.memory.set({ seq: count })
+  w.memory.set({ last: count })
 }
 
 describe('an activation', () => {
@@ -38,7 +38,7 @@ describe('an activation', () => {
       set: w.set,
       primary: w.record.id,
       epoch: w.epoch,
-      line: [[w.epoch, 1]],
+      lineage: [[w.epoch, 1]],
       recovery: { shares: 5, threshold: 3 },
       primaryKey: w.keys.signing.toString('base64'),
       addresses: [ADDRESS],
@@ -168,13 +168,13 @@ describe('a heartbeat', () => {
     noops(1)
     const one = await admitted()
     await one.echo(1)
-    expect(w.memory.head().seq).toBe(1)
+    expect(w.memory.head().last).toBe(1)
     w.clock.ms += 10_000
     await one.echo(1)
     expect(w.memory.cells.get(2)).toEqual(noopCell({ epoch: w.epoch, seq: 2 }, w.clock.ms))
     w.clock.ms += 5000
     expect(await one.echo(2)).toMatchObject({ frontier: 2, canaryAt: w.clock.ms - 5000 })
-    expect(w.memory.head().seq).toBe(2)
+    expect(w.memory.head().last).toBe(2)
   })
 
   test('by a clock more than five minutes off is refused, with how far, and changes nothing', async () => {
@@ -270,7 +270,7 @@ describe('what a cluster answers depends on what it is', () => {
     const token = await w.token('north')
     noops(3)
     w.memory.set({ mode: 'closed' })
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
+    expect(await one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
       frontier: 3,
     })
     await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
@@ -280,7 +280,7 @@ describe('what a cluster answers depends on what it is', () => {
     const one = await admitted()
     const epoch = epochName(2, 'f'.repeat(12))
     const body = forms.Keyring.question.write({ term: 1 })
-    const caller = { set: w.set, from: 'west', line: [[epoch, 9]] as const }
+    const caller = { set: w.set, from: 'west', lineage: [[epoch, 9]] as const }
     const call = signCall('Keyring', caller, body, {
       signing: one.pair.signing,
       nonce: randomBytes(16),
@@ -337,10 +337,10 @@ describe('a secondary reads', () => {
     noops(250)
     w.memory.cells.delete(240)
     const one = await admitted()
-    const got = await one.source.cells({ line: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
+    const got = await one.source.cells({ lineage: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
     if (!('cells' in got)) throw new Error('no cells')
     expect(got.cells.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
-    expect(got).toMatchObject({ frontier: 239, line: [[w.epoch, 1]] })
+    expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
   })
 
   test('cells up to a number of bytes, but one in any case', async () => {
@@ -349,7 +349,7 @@ describe('a secondary reads', () => {
       w.memory.cells.set(seq, { epoch: w.epoch, seq, id: `c${seq}`, at: START, body: body('x'.repeat(100)) })
     const one = await admitted()
     const ask = async (bytes: number) => {
-      const got = await one.source.cells({ line: [[w.epoch, 1]], from: 0, bytes })
+      const got = await one.source.cells({ lineage: [[w.epoch, 1]], from: 0, bytes })
       return 'cells' in got ? got.cells.length : 0
     }
     expect([await ask(1), await ask(600), await ask(100_000)]).toEqual([1, expect.any(Number), 5])
@@ -360,8 +360,8 @@ describe('a secondary reads', () => {
     noops(9)
     const other = epochName(2, 'f'.repeat(12))
     const one = await admitted()
-    const ask = (line: readonly (readonly [string, number])[], from: number) =>
-      one.source.cells({ line, from, bytes: 1000 })
+    const ask = (lineage: readonly (readonly [string, number])[], from: number) =>
+      one.source.cells({ lineage, from, bytes: 1000 })
     expect(
       await ask(
         [
@@ -377,10 +377,10 @@ describe('a secondary reads', () => {
 
   test('that cells are kept from a later position on only', async () => {
     noops(9)
-    w.memory.set({ from: 4 })
+    w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
-    expect(await one.source.cells({ line: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
+    expect(await one.source.cells({ lineage: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
+    expect(await one.source.cells({ lineage: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
       frontier: 9,
     })
   })
@@ -404,7 +404,7 @@ describe('a secondary reads', () => {
   test('pages of another lineage than the one it began with: none', async () => {
     const one = await admitted()
     w.memory.set({
-      line: [
+      lineage: [
         [w.epoch, 1],
         [epochName(2, w.record.id), 5],
       ],
@@ -448,7 +448,7 @@ describe('a secondary reads', () => {
 
 describe('a notice', () => {
   const notice = (signing = w.pair.signing, time = w.clock.ms) =>
-    signCall('Notify', { set: w.set, from: 'the primary', line: [] }, forms.Notify.question.write({}), {
+    signCall('Notify', { set: w.set, from: 'the primary', lineage: [] }, forms.Notify.question.write({}), {
       ...{ signing, time },
       nonce: randomBytes(16),
     })

@@ -53,7 +53,7 @@ describe('a terminator that keeps an Activate call back', () => {
   test('is refused by name when it signs the call by keys of its own, and admits nobody', async () => {
     const { call } = await keptBack()
     const thief = pair()
-    const caller = { set: w.set, from: 'west', line: [] }
+    const caller = { set: w.set, from: 'west', lineage: [] }
     const own = { signing: thief.signing, nonce: randomBytes(16), time: w.clock.ms + 1 }
     expect(await refusalOf(signCall('Activate', caller, call.body, own))).toContain(
       'the call is not signed by the key that it names',

@@ -76,7 +76,7 @@ function memoryJournal(first: Head) {
       const moved = movedBy(head, moves.allocate({ epoch }))
       if (moved === 'refused') return moved
       head = moved
-      return { seq: head.seq, hold: head.hold }
+      return { seq: head.last, incarnation: head.incarnation }
     },
     cells: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) => all.get(after + 1 + index)),

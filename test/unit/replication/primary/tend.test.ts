@@ -26,7 +26,7 @@ beforeEach(() => {
   calls = []
   takes = 0
   record = { mode: 'secondary', treeId: 'a life' }
-  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 9, applied: 9 }
 })
 
 const ports = () => {

@@ -12,7 +12,7 @@ const NOW = 1_800_000_000_000
 
 /** A journal whose cells are so many days old; those older than 30 are gone. */
 function journalOf(ages: readonly number[], parts: Partial<Head> = {}) {
-  const head: Head = { ...firstHead(EPOCH, 1), seq: ages.length, done: ages.length, ...parts }
+  const head: Head = { ...firstHead(EPOCH, 1), last: ages.length, applied: ages.length, ...parts }
   const cells = ages.map((age, index): Cell | undefined =>
     age > 30 ? undefined : noopCell({ epoch: EPOCH, seq: index + 1 }, NOW - age * DAY),
   )
@@ -32,7 +32,7 @@ const clock = { now: () => NOW, sleep: async () => undefined }
 async function trimmed(ages: readonly number[], parts: Partial<Head> = {}): Promise<number> {
   const { head, journal } = journalOf(ages, parts)
   await trimJournal({ journal, clock })
-  return head.from
+  return head.retainedFrom
 }
 
 describe('the beginning of a journal', () => {
@@ -54,12 +54,12 @@ describe('the beginning of a journal', () => {
     ['syncing', 0],
   ])('of a head that is %s is %i', async (mode, from) => {
     const own = mode === 'writing' || mode === 'closed' ? EPOCH : ''
-    const dirty = mode === 'syncing' ? 'all' : null
-    expect(await trimmed([40, 31, 2, 1], { mode, own, dirty })).toBe(from)
+    const unfinishedSync = mode === 'syncing' ? 'all' : null
+    expect(await trimmed([40, 31, 2, 1], { mode, own, unfinishedSync })).toBe(from)
   })
 
   test('never passes what is not applied, or not dense', async () => {
-    expect(await trimmed([40, 40, 40, 40], { done: 2 })).toBe(2)
+    expect(await trimmed([40, 40, 40, 40], { applied: 2 })).toBe(2)
   })
 
   test('loses no cell younger than 29 days, and keeps none of those that may be gone', () =>

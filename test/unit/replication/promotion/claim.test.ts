@@ -6,24 +6,24 @@ const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
 const head: Head = {
   ...firstHead(FIRST, 1),
-  ...{ mode: 'draining', own: '', seq: 40, done: 40, hold: 7, from: 5 },
+  ...{ mode: 'draining', own: '', last: 40, applied: 40, incarnation: 7, retainedFrom: 5 },
 }
 test.each([
-  ['the highest number that it knows', { ...head, n: 4 }, [], '000005.bbbbbbbbbbbb'],
+  ['the highest number that it knows', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],
   ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
   [
-    'the epoch of the heir of its own, heard of or not',
-    { ...head, mode: 'closed' as const, own: FIRST, heir: 'some cluster' },
+    'the epoch of the successor of its own, heard of or not',
+    { ...head, mode: 'closed' as const, own: FIRST, successor: 'some cluster' },
     [],
     '000003.bbbbbbbbbbbb',
   ],
   [
-    'nothing more where its own was closed without an heir',
+    'nothing more where its own was closed without a successor',
     { ...head, mode: 'closed' as const, own: FIRST },
     [],
     SECOND,
   ],
-  ['nothing more once it has followed since', { ...head, heir: 'some cluster' }, [], SECOND],
+  ['nothing more once it has followed since', { ...head, successor: 'some cluster' }, [], SECOND],
 ])('a new epoch lies above %s', (_, before, seen, next) => {
   expect(nextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
 })
@@ -37,10 +37,10 @@ describe('without force nothing may be missing', () => {
 
   test.each<[string, Partial<Head>]>([
     ['the same position, in another epoch,', { epoch: SECOND }],
-    ['one position less', { seq: 39 }],
-    ['one position more', { seq: 41 }],
-    ['a sync that has begun', { dirty: 'all' }],
-    ['a replay that has not ended', { until: 50 }],
+    ['one position less', { last: 39 }],
+    ['one position more', { last: 41 }],
+    ['a sync that has begun', { unfinishedSync: 'all' }],
+    ['a replay that has not ended', { replayUntil: 50 }],
   ])('%s is refused, but by force', (_, change) => {
     expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
     expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()

@@ -9,7 +9,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
-const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 100, done: 100 } as const
+const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 100 } as const
 const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
 /** Of a secondary that nothing is wrong with. */
 const fine: PromotionFacts = {
@@ -31,8 +31,8 @@ describe('what is in the way of a promotion, and what force goes over', () => {
   test.each<[name: string, facts: Partial<PromotionFacts>, text: RegExp]>([
     ['merkle-sync', { head: { ...head, mode: 'syncing' } }, /merkle-sync/],
     ['merkle-diff', { head: { ...head, mode: 'draining' } }, /merkle-diff/],
-    ['a replay after a sync', { head: { ...head, until: 130 } }, /from position 130 on.* at 100/],
-    ['what an unfinished sync has touched', { head: { ...head, dirty: 'all' } }, /a sync has fetched/],
+    ['a replay after a sync', { head: { ...head, replayUntil: 130 } }, /from position 130 on.* at 100/],
+    ['what an unfinished sync has touched', { head: { ...head, unfinishedSync: 'all' } }, /a sync has fetched/],
     ['a corrupted tree', { corrupted: true }, /corrupted/],
     ['a reindex', { reindexing: true }, /reindex/],
     ['cells that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
@@ -60,7 +60,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
   })
 
   test.each<[name: string, facts: Partial<PromotionFacts>, code: string, text: RegExp]>([
-    ['no first sync', { head: { ...head, line: [] } }, 'invalid_request', /first sync has not ended/],
+    ['no first sync', { head: { ...head, lineage: [] } }, 'invalid_request', /first sync has not ended/],
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
     ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes an ordinary cluster/],
     ['a keyring that opens nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
@@ -129,7 +129,7 @@ describe('what is in the way, word for word', () => {
     ],
     'first-sync': [
       [
-        { head: { ...head, line: [] } },
+        { head: { ...head, lineage: [] } },
         `this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable${FINAL}`,
       ],
     ],
@@ -155,7 +155,7 @@ describe('what is in the way, word for word', () => {
       [{ head: { ...head, mode: 'syncing' } }, `a sync is running (merkle-sync)${LAST}`],
       [{ head: { ...head, mode: 'draining' } }, `a sync is about to begin (merkle-diff)${LAST}`],
       [
-        { head: { ...head, until: 130 } },
+        { head: { ...head, replayUntil: 130 } },
         `what a sync has fetched is whole from position 130 on, and this cluster is at 100${LAST}`,
       ],
     ],

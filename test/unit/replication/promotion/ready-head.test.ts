@@ -12,7 +12,7 @@ const clock = { now: () => 0, sleep: async () => undefined }
 
 /** A closed journal with a cell at some positions only. */
 function closed(seq: number, there: readonly number[]) {
-  let head: Head = { ...firstHead(EPOCH, 1), mode: 'closed', seq }
+  let head: Head = { ...firstHead(EPOCH, 1), mode: 'closed', last: seq }
   const cells = new Map<number, Cell>(
     there.map(at => [at, { ...noopCell({ epoch: EPOCH, seq: at }, 0), id: 'commit' }]),
   )
@@ -42,6 +42,6 @@ describe('a journal that was closed', () => {
     const found = await ready()
     expect([...cells.keys()].sort()).toEqual([1, 2, 3, 4])
     expect([cells.get(2)?.noop, cells.get(4)?.noop]).toEqual([true, true])
-    expect(found?.head).toMatchObject({ mode: 'closed', seq: 4, done: 4 })
+    expect(found?.head).toMatchObject({ mode: 'closed', last: 4, applied: 4 })
   })
 })

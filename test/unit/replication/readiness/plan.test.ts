@@ -11,7 +11,7 @@ import { type Planning, promotionPlan } from '../../../../shared/replication/rea
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
 const ID = '11111111-2222-3333-4444-bbbbbbbbbbbb'
-const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', seq: 100, done: 98 } as const
+const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 98 } as const
 const told = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
 
 /** Values of each fact that a promotion is judged by: all of their combinations are tried. */
@@ -19,10 +19,10 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
   head: [
     undefined,
     head,
-    { ...head, line: [] },
-    { ...head, mode: 'syncing', dirty: 'all' },
+    { ...head, lineage: [] },
+    { ...head, mode: 'syncing', unfinishedSync: 'all' },
     { ...head, mode: 'closed' },
-    { ...head, until: 130 },
+    { ...head, replayUntil: 130 },
   ],
   primary: [
     { state: 'none' },
@@ -100,7 +100,7 @@ describe('what the steps would do', () => {
   })
 
   test('by force in the middle of a sync: the primary is not asked, though it answers', () => {
-    expect(does({ head: { ...head, mode: 'syncing', dirty: 'all' } }, true)).toMatchObject({
+    expect(does({ head: { ...head, mode: 'syncing', unfinishedSync: 'all' } }, true)).toMatchObject({
       handover: expect.stringMatching(/left out: what is here is being fetched anew \(syncing\)/),
     })
   })

@@ -14,7 +14,7 @@ const contact: Heartbeat = {
 }
 const west: SuccessorFacts = { id: 'west', contact, lag: 0 }
 const fine: SwitchFacts = {
-  head: { mode: 'writing', epoch: EPOCH, seq: 100 },
+  head: { mode: 'writing', epoch: EPOCH, last: 100 },
   built: true,
   keyring: { opened: 3, failed: [] },
   secondaries: [west],
@@ -30,7 +30,7 @@ test('a primary whose secondary follows may be switched', () => {
 
 describe('what is in the way of a planned switch', () => {
   test.each<[name: string, parts: Partial<SwitchFacts>, text: RegExp]>([
-    ['journal', { head: { mode: 'closed', epoch: EPOCH, seq: 100 } }, /has ended/],
+    ['journal', { head: { mode: 'closed', epoch: EPOCH, last: 100 } }, /has ended/],
     ['tree', { built: false }, /being built/],
     ['keyring', { keyring: { opened: 0, failed: ['ownKey'] } }, /ownKey/],
     [

@@ -11,7 +11,7 @@ import type { Follower } from '../../../../shared/replication/secondary/follower
 const TREE_ID = 'a life'
 const START = 1_800_000_000_000
 const synced: SyncSegment = {
-  ...{ hold: 3, treeId: TREE_ID, what: 'all', start: 5, line: [['000001.aaaaaaaaaaaa', 1]] },
+  ...{ incarnation: 3, treeId: TREE_ID, what: 'all', start: 5, lineage: [['000001.aaaaaaaaaaaa', 1]] },
   ...{ phase: 'closed', seen: 9, compare: true },
 }
 
@@ -27,7 +27,7 @@ let looks: { own: number; theirs: number }
 
 beforeEach(() => {
   now = START
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
   segments = Array.from({ length: 16 }, () => synced)
   made = lastEnded(START / 1000)
   looks = { own: 0, theirs: 0 }
@@ -93,7 +93,7 @@ describe('nothing is compared', () => {
       'after a sync of a tree that is not there any more',
       () => segments.splice(4, 1, { ...synced, treeId: 'x' }),
     ],
-    ['before the journal is replayed behind what was fetched', () => Object.assign(head, { dirty: 'all' })],
+    ['before the journal is replayed behind what was fetched', () => Object.assign(head, { unfinishedSync: 'all' })],
     ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],
   ])('%s', async (_, set) => {
     set()

@@ -11,13 +11,13 @@ const following: Head = {
   ...firstHead(FIRST, 1),
   mode: 'applying',
   own: '',
-  seq: 100,
-  done: 100,
+  last: 100,
+  applied: 100,
 }
-const source: Source = { epoch: FIRST, line: [[FIRST, 1]], from: 0 }
+const source: Source = { epoch: FIRST, lineage: [[FIRST, 1]], from: 0 }
 const promoted: Source = {
   epoch: SECOND,
-  line: [
+  lineage: [
     [FIRST, 1],
     [SECOND, 91],
   ],
@@ -29,16 +29,16 @@ const demoted: Head = {
   mode: 'closed',
   epoch: OTHER,
   own: OTHER,
-  seq: 120,
-  done: 100,
-  line: [
+  last: 120,
+  applied: 100,
+  lineage: [
     [FIRST, 1],
     [OTHER, 101],
   ],
 }
-const heir: Source = {
+const successor: Source = {
   epoch: '000003.bbbbbbbbbbbb',
-  line: [
+  lineage: [
     [FIRST, 1],
     [OTHER, 101],
     ['000003.bbbbbbbbbbbb', 121],
@@ -53,12 +53,12 @@ describe('a secondary', () => {
   test('that has something staged applies it before anything else', () => {
     for (const mode of ['applying', 'draining'] as const)
       for (const one of [source, promoted, undefined])
-        expect(step({ mode, done: 90 }, one)).toEqual({ do: 'redo' })
+        expect(step({ mode, applied: 90 }, one)).toEqual({ do: 'redo' })
   })
 
   test('stages while its journal and the source are one', () => {
     expect(step({})).toEqual({ do: 'stage' })
-    expect(step({ seq: 90, done: 90 }, promoted)).toEqual({ do: 'stage' })
+    expect(step({ last: 90, applied: 90 }, promoted)).toEqual({ do: 'stage' })
   })
 
   test('does nothing by itself without a source', () => {
@@ -85,14 +85,14 @@ describe('a secondary', () => {
   })
 
   test('fetches everything where own cells from the cut on are not kept', () => {
-    expect(step({ mode: 'draining', from: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
-    expect(step({ mode: 'draining', from: 90 }, promoted)).toMatchObject({ do: 'sync', what: 'touched' })
+    expect(step({ mode: 'draining', retainedFrom: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
+    expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({ do: 'sync', what: 'touched' })
   })
 
   test('fetches everything where the source has trimmed what would come next, or nothing is common', () => {
     expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'follow' })
-    const strange = { epoch: OTHER, line: [[OTHER, 1]], from: 0 } as const
+    const strange = { epoch: OTHER, lineage: [[OTHER, 1]], from: 0 } as const
     expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
   })
 
@@ -100,19 +100,19 @@ describe('a secondary', () => {
     const wiped = {
       mode: 'syncing',
       epoch: '',
-      line: [],
+      lineage: [],
       seq: 0,
       done: 0,
-      dirty: 'all',
-      dirtyFrom: '',
+      unfinishedSync: 'all',
+      unfinishedSyncEpoch: '',
     } as const
     expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', cut: -1 })
   })
 
   describe('what an unfinished sync has touched is right only with the rest of the same journal', () => {
     test('the replay goes on while the source stays the same', () => {
-      for (const dirty of ['all', 'report']) {
-        const replaying = { until: 130, dirty, dirtyFrom: FIRST }
+      for (const unfinishedSync of ['all', 'report']) {
+        const replaying = { until: 130, unfinishedSync, unfinishedSyncEpoch: FIRST }
         expect(step(replaying)).toEqual({ do: 'stage' })
       }
     })
@@ -120,41 +120,41 @@ describe('a secondary', () => {
     test('another source: fetched again', () => {
       const after: Source = {
         epoch: SECOND,
-        line: [
+        lineage: [
           [FIRST, 1],
           [SECOND, 110],
         ],
         from: 0,
       }
-      const replaying = { until: 130, dirtyFrom: FIRST }
-      expect(step({ ...replaying, dirty: 'report' }, after)).toEqual({ do: 'drain' })
-      expect(step({ ...replaying, dirty: 'report', mode: 'draining' }, after)).toEqual({
+      const replaying = { replayUntil: 130, unfinishedSyncEpoch: FIRST }
+      expect(step({ ...replaying, unfinishedSync: 'report' }, after)).toEqual({ do: 'drain' })
+      expect(step({ ...replaying, unfinishedSync: 'report', mode: 'draining' }, after)).toEqual({
         do: 'sync',
         what: 'touched',
         cut: 100,
         diverged: false,
       })
-      expect(step({ ...replaying, dirty: 'all', mode: 'draining' }, after)).toMatchObject({
+      expect(step({ ...replaying, unfinishedSync: 'all', mode: 'draining' }, after)).toMatchObject({
         do: 'sync',
         what: 'all',
       })
     })
 
     test('a sync that never ended is done again', () => {
-      expect(step({ mode: 'syncing', dirty: 'report' })).toMatchObject({ do: 'sync', what: 'touched' })
-      expect(step({ mode: 'syncing', dirty: 'all' })).toMatchObject({ do: 'sync', what: 'all' })
+      expect(step({ mode: 'syncing', unfinishedSync: 'report' })).toMatchObject({ do: 'sync', what: 'touched' })
+      expect(step({ mode: 'syncing', unfinishedSync: 'all' })).toMatchObject({ do: 'sync', what: 'all' })
     })
   })
 })
 
 describe('a demoted primary', () => {
   test('gives its journal its exact end first', () => {
-    expect(nextStep(demoted, heir, false)).toEqual({ do: 'finish' })
+    expect(nextStep(demoted, successor, false)).toEqual({ do: 'finish' })
     expect(nextStep(demoted, undefined, false)).toEqual({ do: 'finish' })
   })
 
   test('follows at once whoever goes on where it ended', () => {
-    expect(nextStep(demoted, heir, true)).toEqual({ do: 'follow' })
+    expect(nextStep(demoted, successor, true)).toEqual({ do: 'follow' })
   })
 
   test('rewinds what nobody else has', () => {

@@ -23,7 +23,7 @@ let begun: object[]
 let comparison: Comparison
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', seq: 9, done: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
   counted = undefined
   asked = []
   begun = []
@@ -48,7 +48,7 @@ const newFollower = (): Follower =>
       comparison,
       told: { state: 'idle', synced: 0 },
     },
-    source: { epoch: head.epoch, line: head.line, seq: 12, frontier: 12 },
+    source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
     own: {
       clock: { now: () => NOW },
