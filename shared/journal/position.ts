@@ -90,5 +90,5 @@ export function common(
   const sourceEnd = (source.lineage[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
   const ownEnd = (own.lineage[last + 1]?.[1] ?? own.seq + 1) - 1
   const cut = Math.min(sourceEnd, ownEnd)
-  return { cut, diverged: own.seq > cut }
+  return { cut, diverged: own.last > cut }
 }

@@ -216,14 +216,14 @@ async function lag(
   const written: Sample[] = []
   const done: Sample[] = []
   let ended = false
-  const watch = async (journal: Journal, samples: Sample[], of: 'seq' | 'done') => {
+  const watch = async (journal: Journal, samples: Sample[], of: 'last' | 'applied') => {
     while (!ended) {
       const head = await journal.head()
       if (head) samples.push({ at: performance.now(), seq: head[of] })
       await setTimeout(SAMPLE_MS)
     }
   }
-  const watching = Promise.all([watch(primary, written, 'seq'), watch(secondary, done, 'done')])
+  const watching = Promise.all([watch(primary, written, 'last'), watch(secondary, done, 'applied')])
   const url = `${east.base_url}/auth/cloud/login`
   const order = { url, bodies: world.ec2, concurrency: AT_ONCE, seconds: LAG_SECONDS, perSecond }
   const caughtUp = () =>

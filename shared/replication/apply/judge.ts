@@ -14,7 +14,7 @@ export interface Setting {
   /** of the head: the first part of all marks */
   readonly incarnation: number
   /** end of the replay after a sync: up to there items may be ahead of the cells */
-  readonly until: number
+  readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
   /** keys that are made what cells say, whatever stands there, as texts of `placeText` */

@@ -38,7 +38,7 @@ export async function applyWindow(
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.treeId, cells).map(component => runsOf(component, setting.until))
+  let components = componentsOf(setting.treeId, cells).map(component => runsOf(component, setting.replayUntil))
   const mismatch: Place[] = []
   let busy = false
   // the first runs of all components, then the second ones of those that have any …
@@ -66,7 +66,7 @@ interface Left {
 
 /** Applies runs in one transaction; what is in the way of one does not keep the others. */
 async function applyPack(pack: readonly Component[], setting: Setting, target: Target): Promise<Left[]> {
-  if (pack.every(run => run.every(piece => piece.seq > setting.until))) {
+  if (pack.every(run => run.every(piece => piece.seq > setting.replayUntil))) {
     const written = await target.write(pack.map(run => asWritten(merged(run), setting)))
     if (written === 'done') return []
   }

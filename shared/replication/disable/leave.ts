@@ -1,7 +1,7 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
 import { noteEvent } from '../../journal/events.ts'
-import type { Head } from '../../journal/head.ts'
+import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { storing } from '../../journal/storing.ts'
@@ -70,7 +70,7 @@ async function left(
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, id)
-  const position = posText(head)
+  const position = posText(lastPosition(head))
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([

@@ -2,6 +2,7 @@ import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import { noSecondaryNow, OperationFailed, primaryPassed, restMissing } from '../operation/faults.ts'
+import { lastPosition } from '../../journal/head.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { followCarefully } from '../secondary/follow-carefully.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -30,7 +31,7 @@ export const drainAll: OperationStep = async (run, id) => {
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN
-  const position = posText(ready.head)
+  const position = posText(lastPosition(ready.head))
   // waiting may have taken minutes, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'drain')
   if (!stand) return DONE

@@ -1,3 +1,4 @@
+import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { promotionRefused } from '../operation/faults.ts'
@@ -65,7 +66,7 @@ export const verify: OperationStep = async (run, id) => {
   if (!force && facts.primary.state === 'silent' && isMoved(clock.now() - began, patience)) return AGAIN
   const { head, now } = facts
   const asks = asksPrimary(facts)
-  const position = head ? posText(head) : ''
+  const position = head ? posText(lastPosition(head)) : ''
   // asking takes seconds, and nothing is committed by a record that is old
   const stand = await promotionAt(run, id, 'verify')
   if (!stand) return DONE

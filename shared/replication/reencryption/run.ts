@@ -1,3 +1,4 @@
+import { lastPosition } from '../../journal/head.ts'
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
