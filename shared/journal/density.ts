@@ -45,7 +45,10 @@ async function holes(
  * Whether cells behind the last position that is known to be dense may have been deleted by the engine: then what has
  * no cell there may have been a commit, and the journal cannot tell any more.
  */
-async function mayHaveLost({ journal, clock }: Dependencies, { lineage, applied, retainedFrom }: Head): Promise<boolean> {
+async function mayHaveLost(
+  { journal, clock }: Dependencies,
+  { lineage, applied, retainedFrom }: Head,
+): Promise<boolean> {
   if (applied <= retainedFrom) return false
   const [last] = await journal.cells(lineage, applied - 1, applied)
   return last === undefined || last.at < clock.now() - JOURNAL_PROMISE_MS

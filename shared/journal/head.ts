@@ -1,4 +1,4 @@
-import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE } from './position.ts'
+import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE, type Position } from './position.ts'
 
 /**
  * What the journal of a cluster is doing. `writing`: it is a primary's. `closed`: it has an exact end, or gets one.
@@ -183,6 +183,12 @@ export function brokenRules(head: Partial<Head>): HeadRuleName[] {
     return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
   })
 }
+
+/** The last position given away, or staged. */
+export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Position => ({
+  epoch,
+  seq: last,
+})
 
 /** The head of a journal that begins. */
 export const firstHead = (epoch: Epoch, n: number): Head => ({

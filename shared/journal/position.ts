@@ -80,15 +80,15 @@ export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineag
  */
 export function common(
   source: { readonly lineage: Lineage },
-  own: { readonly lineage: Lineage; readonly seq: number },
+  own: { readonly lineage: Lineage; readonly last: number },
 ): { cut: number; diverged: boolean } {
   const same = ([epoch, start]: Lineage[number]) =>
     source.lineage.findIndex(([other, at]) => other === epoch && at === start)
   const last = own.lineage.findLastIndex(entry => same(entry) >= 0)
   const shared = own.lineage[last]
-  if (!shared) return { cut: -1, diverged: own.seq >= 0 }
+  if (!shared) return { cut: -1, diverged: own.last >= 0 }
   const sourceEnd = (source.lineage[same(shared) + 1]?.[1] ?? Number.POSITIVE_INFINITY) - 1
-  const ownEnd = (own.lineage[last + 1]?.[1] ?? own.seq + 1) - 1
+  const ownEnd = (own.lineage[last + 1]?.[1] ?? own.last + 1) - 1
   const cut = Math.min(sourceEnd, ownEnd)
   return { cut, diverged: own.last > cut }
 }

@@ -117,7 +117,11 @@ async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: stri
 }
 
 /** Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended since. */
-export function reached(root: StoredPage | undefined, { lineage }: Pick<Head, 'lineage'>, gen: number): number {
+export function reached(
+  root: StoredPage | undefined,
+  { lineage }: Pick<Head, 'lineage'>,
+  gen: number,
+): number {
   if (!root || root.gen !== gen) return -1
   const { epoch, seq } = positionOf(root.asOf)
   return epochAt(lineage, seq) === epoch || seq === 0 ? seq : -1

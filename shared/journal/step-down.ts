@@ -50,7 +50,13 @@ export async function stepDown(
       mode: 'secondary',
       link: emptyLink(record.data.link.ownKey),
     }
-    await noteEvent('primary-closed', operation, record.data, { ...byStoredNames('primary-closed', why), seq: end.seq }, ports)
+    await noteEvent(
+      'primary-closed',
+      operation,
+      record.data,
+      { ...byStoredNames('primary-closed', why), seq: end.seq },
+      ports,
+    )
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }

@@ -70,14 +70,20 @@ export const transitions = {
   close: row({
     modes: { writing: 'closed' },
     expects: { epoch: true },
-    becomes: (head: Head, successor: string, seenNumber: number) => ({ successor, maxEpoch: Math.max(head.maxEpoch, seenNumber) }),
+    becomes: (head: Head, successor: string, seenNumber: number) => ({
+      successor,
+      maxEpoch: Math.max(head.maxEpoch, seenNumber),
+    }),
     by: 'whoever ends an epoch: a demotion, a handover, a fence, a disabled primary, a restored copy',
     why: 'no position is given any more: those that are open can be counted and filled',
   }),
   noteEnd: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, incarnation: true },
-    becomes: ({ last }: Head, { isOld }: Filled) => ({ applied: last, ...(isOld ? { retainedFrom: last } : {}) }),
+    becomes: ({ last }: Head, { isOld }: Filled) => ({
+      applied: last,
+      ...(isOld ? { retainedFrom: last } : {}),
+    }),
     by: 'whoever ends an epoch, once every position has a cell',
     why: 'the end of the epoch is exact, and may be acknowledged',
   }),
@@ -163,21 +169,32 @@ export const transitions = {
   beginSync: row({
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
     expects: { incarnation: true, last: true, applied: true, link: true },
-    becomes: ({ incarnation }: Head, unfinishedSync: 'all' | string) => ({ incarnation: incarnation + 1, unfinishedSync, unfinishedSyncEpoch: '' }),
+    becomes: ({ incarnation }: Head, unfinishedSync: 'all' | string) => ({
+      incarnation: incarnation + 1,
+      unfinishedSync,
+      unfinishedSyncEpoch: '',
+    }),
     by: 'a secondary to which no cells lead from where it is',
     why: 'what it may touch is noted before it touches it, and a sync that was begun before is fenced',
   }),
   refetchAll: row({
     modes: { draining: 'syncing' },
     expects: { incarnation: true },
-    becomes: ({ incarnation }: Pick<Head, 'mode' | 'incarnation'>) => ({ incarnation: incarnation + 1, ...ALL_TO_FETCH }),
+    becomes: ({ incarnation }: Pick<Head, 'mode' | 'incarnation'>) => ({
+      incarnation: incarnation + 1,
+      ...ALL_TO_FETCH,
+    }),
     by: 'a change of the primary, where what was staged cannot be applied',
     why: 'what stands here may be half of it: everything is fetched from the next primary',
   }),
   stopSync: row({
     modes: { syncing: 'syncing' },
     expects: { incarnation: true, last: true, maxEpoch: true },
-    becomes: ({ incarnation, last }: Head, n: number) => ({ incarnation: incarnation + 1, applied: last, maxEpoch: n }),
+    becomes: ({ incarnation, last }: Head, n: number) => ({
+      incarnation: incarnation + 1,
+      applied: last,
+      maxEpoch: n,
+    }),
     by: 'a promotion by force amid a sync',
     why: 'none of its writes comes later, and the new epoch lies above all that it may have fetched',
   }),
@@ -218,9 +235,23 @@ export const transitions = {
   }),
   takeOver: row({
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
-    expects: { incarnation: true, last: true, applied: true, epoch: true, maxEpoch: true, unfinishedSync: true },
+    expects: {
+      incarnation: true,
+      last: true,
+      applied: true,
+      epoch: true,
+      maxEpoch: true,
+      unfinishedSync: true,
+    },
     becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
-      ...{ epoch, own: epoch, maxEpoch: epochNumber(epoch), incarnation: incarnation + 1, applied: last, ...NOTHING_TO_FETCH },
+      ...{
+        epoch,
+        own: epoch,
+        maxEpoch: epochNumber(epoch),
+        incarnation: incarnation + 1,
+        applied: last,
+        ...NOTHING_TO_FETCH,
+      },
       ...(unfinishedSync === null
         ? { lineage: withEpoch(before(lineage, last), epoch, last + 1) }
         : // what an unfinished sync has touched leads from nowhere
@@ -268,7 +299,9 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
   const lineage = before(known, start)
   return {
-    ...(until > 0 ? { replayUntil: until, unfinishedSync: head.unfinishedSync, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
+    ...(until > 0
+      ? { replayUntil: until, unfinishedSync: head.unfinishedSync, unfinishedSyncEpoch: end.epoch }
+      : NOTHING_TO_FETCH),
     ...(what === 'all' ? { retainedFrom: start } : {}),
     incarnation: head.incarnation + 1,
     epoch: epochAt(known, start) || end.epoch,

@@ -29,10 +29,11 @@ export interface LinkCaller {
 const NONCE = 16
 const SIGNATURE = 64
 
-const digestOf = (lineage: Lineage): Buffer => (lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage)))
+const digestOf = (lineage: Lineage): Buffer =>
+  lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
 /** Whether a caller means this lineage; it means any as long as it knows none. */
-export const knowsLineage = (envelope: Pick<Envelope, 'lineage'>, lineage: Lineage): boolean =>
+export const knowsLineage = (envelope: Pick<Envelope, 'line'>, lineage: Lineage): boolean =>
   envelope.line.length === 0 || digestOf(lineage).equals(envelope.line)
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
@@ -57,7 +58,14 @@ export function signCall(
   body: Uint8Array,
   { signing, nonce, time }: { signing: KeyObject; nonce: Buffer; time: number },
 ): Call {
-  const facts = { set, from, epoch: lineage.at(-1)?.[0] ?? '', line: digestOf(lineage), time: BigInt(time), nonce }
+  const facts = {
+    set,
+    from,
+    epoch: lineage.at(-1)?.[0] ?? '',
+    line: digestOf(lineage),
+    time: BigInt(time),
+    nonce,
+  }
   const signature = sign(null, callText(method, facts, body), signing)
   return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
 }

@@ -88,7 +88,8 @@ export const epochIn = (text: string): string => {
   return text
 }
 
-export const eras = (lineage: Lineage) => lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
+export const eras = (lineage: Lineage) =>
+  lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for what is no lineage */
 export const lineageOf = (given: readonly Era[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)

@@ -41,7 +41,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
     },
     cells: async request => {
       const { reply } = await ask('Cells', request, lineage)
-      if ('line' in reply) lineage = reply.lineage
+      if ('lineage' in reply) lineage = reply.lineage
       return reply
     },
     items: request => allItems(part => ask('Items', part, lineage), request),

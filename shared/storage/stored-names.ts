@@ -11,7 +11,18 @@ const storedNames: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   'tree-reindex': { treeId: 'life' },
   reindex: { treeId: 'life' },
   job: { treeId: 'life' },
-  head: { last: 'seq', applied: 'done', maxEpoch: 'n', retainedFrom: 'from', replayUntil: 'until', incarnation: 'hold', unfinishedSync: 'dirty', unfinishedSyncEpoch: 'dirtyFrom', lineage: 'line', successor: 'heir' },
+  head: {
+    last: 'seq',
+    applied: 'done',
+    incarnation: 'hold',
+    maxEpoch: 'n',
+    retainedFrom: 'from',
+    replayUntil: 'until',
+    unfinishedSync: 'dirty',
+    unfinishedSyncEpoch: 'dirtyFrom',
+    lineage: 'line',
+    successor: 'heir',
+  },
   'primary-closed': { successor: 'heir' },
 }
 

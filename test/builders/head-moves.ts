@@ -6,7 +6,17 @@ export const SECOND = '000002.bbbbbbbbbbbb'
 export const THIRD = '000003.cccccccccccc'
 
 const common: Omit<Head, 'mode'> = {
-  ...{ epoch: SECOND, own: '', last: 9, applied: 7, incarnation: 5, retainedFrom: 2, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+  ...{
+    epoch: SECOND,
+    own: '',
+    last: 9,
+    applied: 7,
+    incarnation: 5,
+    retainedFrom: 2,
+    replayUntil: 0,
+    unfinishedSync: null,
+    unfinishedSyncEpoch: '',
+  },
   lineage: [
     [FIRST, 1],
     [SECOND, 4],
@@ -115,7 +125,13 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: of(head => moves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.lineage, [THIRD, 11]])),
     modes: { applying: 'applying' },
     fencedBy: ['mode', 'incarnation', 'last', 'epoch', 'applied', 'link'],
-    becomes: { last: 11, epoch: THIRD, maxEpoch: 3, stagedAt: 300, lineage: [...common.lineage, [THIRD, 11]] },
+    becomes: {
+      last: 11,
+      epoch: THIRD,
+      maxEpoch: 3,
+      stagedAt: 300,
+      lineage: [...common.lineage, [THIRD, 11]],
+    },
   },
   noteApplied: {
     make: of(head => moves.noteApplied(head)),
@@ -168,7 +184,16 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     modes: { syncing: 'applying' },
     fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {
-      ...{ own: '', last: 8, applied: 8, incarnation: 6, replayUntil: 30, unfinishedSyncEpoch: THIRD, maxEpoch: 3, stagedAt: 0 },
+      ...{
+        own: '',
+        last: 8,
+        applied: 8,
+        incarnation: 6,
+        replayUntil: 30,
+        unfinishedSyncEpoch: THIRD,
+        maxEpoch: 3,
+        stagedAt: 0,
+      },
     },
   },
   requestSync: {

@@ -295,7 +295,7 @@ export function linkTo(at: Member): SourceLink {
     cells: async ({ lineage, from }) => {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { cut, diverged } = common(head, { lineage, seq: from })
+      const { cut, diverged } = common(head, { lineage, last: from })
       if (diverged) return { diverged: cut }
       if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)

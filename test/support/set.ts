@@ -213,5 +213,11 @@ async function isEven(member: SetMember, members: readonly SetMember[]): Promise
     }),
   )
   const even = primaries.some(head => head?.epoch === own.epoch && head.last === own.last)
-  return even && own.mode === 'applying' && own.applied === own.last && own.replayUntil === 0 && own.unfinishedSync === null
+  return (
+    even &&
+    own.mode === 'applying' &&
+    own.applied === own.last &&
+    own.replayUntil === 0 &&
+    own.unfinishedSync === null
+  )
 }

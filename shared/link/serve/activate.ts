@@ -199,7 +199,7 @@ const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: Admit
 async function answerTo(
   { cluster, signingKey, exchangeKey }: Asked,
   call: AdmittedCall,
-  { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['line'] },
+  { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['lineage'] },
   ports: LinkPorts,
 ): Promise<Reply<'Activate'>> {
   const { record, set, pair } = call

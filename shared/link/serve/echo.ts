@@ -43,7 +43,14 @@ export async function echo(
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
-    ...{ seq: head.last, epoch: head.epoch, lineage: head.lineage, frontier: dense, canaryAt, format: FORMAT },
+    ...{
+      seq: head.last,
+      epoch: head.epoch,
+      lineage: head.lineage,
+      frontier: dense,
+      canaryAt,
+      format: FORMAT,
+    },
     term: keyring?.data.active ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
@@ -76,7 +83,8 @@ const heardOf = (
 })
 
 /** Whether a position is of this journal: those of a journal that has parted from it say nothing about its cells. */
-const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean => seq > 0 && epochAt(lineage, seq) === epoch
+const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
+  seq > 0 && epochAt(lineage, seq) === epoch
 
 /** When the cell of a position was written, epoch milliseconds; undefined where none is kept. */
 async function timeOf(

@@ -141,7 +141,12 @@ async function raise({ cluster: successor, epoch: later }: Asked, { journal }: L
   for (let tries = 0; tries < RAISES; tries++) {
     const head = await journal.head()
     const number = epochNumber(later)
-    if (head?.mode !== 'closed' || number < head.maxEpoch || (number === head.maxEpoch && head.successor === successor)) return
+    if (
+      head?.mode !== 'closed' ||
+      number < head.maxEpoch ||
+      (number === head.maxEpoch && head.successor === successor)
+    )
+      return
     await journal.moveHead(moves.noteFence(head, successor, number))
   }
   throw callsMeet()

@@ -41,7 +41,7 @@ export async function cells(
   { lineage, from, bytes }: CellsRequest,
 ): Promise<CellsAnswer> {
   const head = await servingHead(journal)
-  const { cut, diverged } = common({ lineage: head.lineage }, { lineage, seq: from })
+  const { cut, diverged } = common({ lineage: head.lineage }, { lineage, last: from })
   if (diverged) return { diverged: cut }
   if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))

@@ -64,7 +64,7 @@ export function asWritten(piece: Piece, setting: Setting): Steps {
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
-  const syncing = piece.seq <= setting.until
+  const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []

@@ -38,7 +38,9 @@ export async function applyWindow(
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.treeId, cells).map(component => runsOf(component, setting.replayUntil))
+  let components = componentsOf(setting.treeId, cells).map(component =>
+    runsOf(component, setting.replayUntil),
+  )
   const mismatch: Place[] = []
   let busy = false
   // the first runs of all components, then the second ones of those that have any …

@@ -1,3 +1,4 @@
+import { lastPosition } from '../../journal/head.ts'
 import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
@@ -55,7 +56,7 @@ export async function acknowledgements(
   if (!head) return none
   for (const end = clock.now() + patience; ; ) {
     const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
-    if (behind(all, head, clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
+    if (behind(all, lastPosition(head), clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
       const heard = all.filter(one => hasUpTo(one, head.last, head))
       return { heard, missing: all.filter(one => !heard.includes(one)) }
     }

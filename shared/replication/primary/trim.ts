@@ -12,7 +12,8 @@ const STEP = 12 * 3600 * 1000
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
   const head = await journal.head()
-  if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.retainedFrom >= head.applied) return
+  if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.retainedFrom >= head.applied)
+    return
   const { retainedFrom, lineage, applied } = head
   const oldest = clock.now() - JOURNAL_PROMISE_MS
   const at = async (seq: number): Promise<number> => (await journal.cells(lineage, seq - 1, seq))[0]?.at ?? 0

@@ -35,12 +35,18 @@ export const claim: OperationStep = async (run, id) => {
 
 /** Without force nothing may be missing. @throws OperationFailed */
 export function checkWhole(
-  { unfinishedSync, replayUntil, last, epoch }: Pick<Head, 'dirty' | 'replayUntil' | 'last' | 'epoch'>,
+  {
+    unfinishedSync,
+    replayUntil,
+    last,
+    epoch,
+  }: Pick<Head, 'unfinishedSync' | 'replayUntil' | 'last' | 'epoch'>,
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
   if (unfinishedSync !== null || replayUntil > 0) throw syncBegan()
-  if (end && (end.seq !== last || end.epoch !== epoch)) throw endsDiffer(posText(end), posText({ epoch, seq: last }))
+  if (end && (end.seq !== last || end.epoch !== epoch))
+    throw endsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
 async function claimed(

@@ -37,7 +37,9 @@ export interface PrimaryTold {
 /** What a promotion is judged by, before anything has changed on either cluster. */
 export interface PromotionFacts {
   /** absent: this cluster has never had a journal */
-  readonly head: Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'dirty' | 'replayUntil'> | undefined
+  readonly head:
+    | Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
+    | undefined
   readonly primary: PrimaryFacts
   /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
   readonly keyring: {

@@ -164,7 +164,8 @@ async function oldestMissing(
   head: Head,
   frontier: number,
 ): Promise<number | 'parted' | undefined> {
-  if (head.applied < head.last) return (await own.journal.cells(head.lineage, head.applied, head.applied + 1))[0]?.at
+  if (head.applied < head.last)
+    return (await own.journal.cells(head.lineage, head.applied, head.applied + 1))[0]?.at
   if (frontier <= head.last) return undefined
   const answer = await link?.cells({ lineage: head.lineage, from: head.last, bytes: 1 })
   return answer && 'cells' in answer ? answer.cells[0]?.at : 'parted'

@@ -1,6 +1,6 @@
-import { lastPosition } from '../../journal/head.ts'
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { noteEvent } from '../../journal/events.ts'
+import { lastPosition } from '../../journal/head.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
@@ -57,7 +57,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
     .map(one => replace(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
   const head = progress.epoch === '' ? undefined : await journal.head()
-  const position = head && { epoch: head.epoch, seq: head.last }
+  const position = head && lastPosition(head)
   const { number, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
   const facts = { number, seen, written, unreadable: unreadable.count }

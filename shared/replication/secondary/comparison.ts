@@ -121,5 +121,11 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
     await noteCompared(own)
     return 'waiting'
   }
-  return resync(follower, head, { do: 'sync', what: 'touched', cut: head.applied, diverged: false }, left, true)
+  return resync(
+    follower,
+    head,
+    { do: 'sync', what: 'touched', cut: head.applied, diverged: false },
+    left,
+    true,
+  )
 }

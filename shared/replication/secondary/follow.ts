@@ -130,7 +130,8 @@ async function cellsBehind(
 ): Promise<{ answer: CellsAnswer; stored: boolean }> {
   const { ahead } = follower
   delete follower.ahead
-  const known = ahead?.seq === head.last && ahead.incarnation === head.incarnation ? await ahead.come : undefined
+  const known =
+    ahead?.seq === head.last && ahead.incarnation === head.incarnation ? await ahead.come : undefined
   return known ?? { answer: await askFor(link, head), stored: false }
 }
 
@@ -156,7 +157,8 @@ async function putRight(
   if (follower.handsOff) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
-  if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
+  if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
+    return 'worked'
   const left = await countRound(follower, mismatch)
   if (left === 'again') return 'waiting'
   if (left === 'stop')

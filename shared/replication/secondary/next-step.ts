@@ -44,7 +44,8 @@ export function nextStep(head: Head, source: Source | undefined, filled: boolean
 function syncOf(head: Head, source: Source): SyncStep | undefined {
   const { cut, diverged } = common(source, head)
   // what an unfinished sync has touched is right only together with the rest of the same source's journal
-  const unfinished = head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
+  const unfinished =
+    head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
   const nothingCommon = cut < 0 || cut < source.from
   // a rewind needs the own cells from the cut on: they say what has to be fetched
   const notDense = diverged && cut < head.retainedFrom

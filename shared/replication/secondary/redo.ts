@@ -26,7 +26,7 @@ export async function redo(own: Own, treeId: string, head: Head, staged?: readon
   const cells = staged ?? (await own.journal.cells(lineage, done, last))
   const whole = cells.filter(cell => cell !== undefined)
   if (whole.length < last - done) return 'missing'
-  const setting = { treeId, incarnation, until: replayUntil, now: Math.floor(own.clock.now() / 1000) }
+  const setting = { treeId, incarnation, replayUntil, now: Math.floor(own.clock.now() / 1000) }
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'

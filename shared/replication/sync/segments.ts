@@ -43,7 +43,9 @@ function nextElement(
 /** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
 export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
-  const later = before.some(({ data }) => data?.treeId === segment.treeId && data.incarnation >= segment.incarnation)
+  const later = before.some(
+    ({ data }) => data?.treeId === segment.treeId && data.incarnation >= segment.incarnation,
+  )
   if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
   const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))

@@ -61,7 +61,10 @@ export async function underWay(
   if (head.mode !== 'syncing') return undefined
   const segments = await readSegments(own)
   const goesOn = segments.every(
-    ({ data }) => data?.incarnation === head.incarnation && data.treeId === treeId && sameLineage(data.lineage, source.lineage),
+    ({ data }) =>
+      data?.incarnation === head.incarnation &&
+      data.treeId === treeId &&
+      sameLineage(data.lineage, source.lineage),
   )
   const fresh = segments.some(({ data }) => data?.fresh === true)
   return goesOn ? { incarnation: head.incarnation, fresh, segments } : undefined
@@ -127,7 +130,8 @@ export async function endSync(
 ): Promise<'done' | 'again'> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
-  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage)) return 'again'
+  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage))
+    return 'again'
   // what was fetched has changed sums that no cell tells of
   await forgetHashes(own.journal, segment.treeId)
   const { what, start, lineage } = segment

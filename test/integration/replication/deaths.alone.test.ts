@@ -250,7 +250,12 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
   ],
   ['the winner of a forced change', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
   ['the request that takes over by force', 'west', 'api', { act: forcedSomehow, holds: fencedOrNot }],
-  ['the successor, all of it', 'west', 'on-operation', { act: passedOver, struck: heirIsGone, holds: oneServes }],
+  [
+    'the successor, all of it',
+    'west',
+    'on-operation',
+    { act: passedOver, struck: heirIsGone, holds: oneServes },
+  ],
   ['a former primary that rejoins', 'east', 'on-operation', rejoining],
   ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
   ['the new primary that admits the former one', 'west', 'link', rejoining],

@@ -96,7 +96,11 @@ test('a cluster that came to be primary by way of another closes the first one, 
   )
   set.heal('east', 'north')
   await set.tick()
-  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', epoch, maxEpoch: Number(third.slice(0, 6)) })
+  expect(await set.at('east').head()).toMatchObject({
+    mode: 'closed',
+    epoch,
+    maxEpoch: Number(third.slice(0, 6)),
+  })
   expect([await health(set, 'east'), await write(set, 'east')]).toEqual([472, 400])
   expect((await status(set, 'north')).fences).toContainEqual(
     expect.objectContaining({

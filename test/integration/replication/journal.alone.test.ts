@@ -53,7 +53,9 @@ describe('the head', () => {
     const head = await began()
     expect(head).toMatchObject({ ...firstHead(epoch, number), hold: expect.any(Number) })
     expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
-    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe('refused')
+    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
+      'refused',
+    )
     expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
       ...head,
       mode: 'closed',

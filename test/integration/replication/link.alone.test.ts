@@ -88,7 +88,7 @@ async function cellsFrom(
   source: Awaited<ReturnType<typeof follower>>['source'],
   from: number,
 ): Promise<Cell[]> {
-  const got = await source.cells({ line: lineage(), from, bytes: 2 ** 20 })
+  const got = await source.cells({ lineage: lineage(), from, bytes: 2 ** 20 })
   if (!('cells' in got)) throw new Error(`no cells: ${JSON.stringify(got)}`)
   return got.cells
 }

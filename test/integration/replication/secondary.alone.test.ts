@@ -73,7 +73,13 @@ describe('a secondary', () => {
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
     await isEqual()
-    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 30, applied: 30, replayUntil: 0, unfinishedSync: null })
+    expect(await headOf(west)).toMatchObject({
+      mode: 'applying',
+      last: 30,
+      applied: 30,
+      replayUntil: 0,
+      unfinishedSync: null,
+    })
     await commit(east, [a, '1'], [b, '1'], [apart, '1'])
     await commit(east, [a, null], [apart, '2'])
     await commit(east, [policyAt('p3'), null])
@@ -97,7 +103,13 @@ describe('a secondary', () => {
     await caughtUp(back)
     await isEqual(east, west)
     const head = await headOf(east)
-    expect(head).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null, replayUntil: 0 })
+    expect(head).toMatchObject({
+      mode: 'applying',
+      last: 3,
+      applied: 3,
+      unfinishedSync: null,
+      replayUntil: 0,
+    })
   })
 })
 
@@ -212,7 +224,9 @@ describe('a secondary that is far behind', () => {
     for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
     const { epoch, last } = await headOf(east)
     await east.journal.putCells(
-      Array.from({ length: 2 * EACH }, (_, index) => noopCell({ epoch, seq: last + 1 + index }, east.turn.ms)),
+      Array.from({ length: 2 * EACH }, (_, index) =>
+        noopCell({ epoch, seq: last + 1 + index }, east.turn.ms),
+      ),
     )
     for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
     await commit(east, [b, 'last'])
@@ -522,7 +536,10 @@ describe('rules of a sync', () => {
   })
 
   /** A commit at a position that was given away before. */
-  async function commitAt(given: { seq: number; incarnation: number }, ...doings: Doing[]): Promise<Transacted> {
+  async function commitAt(
+    given: { seq: number; incarnation: number },
+    ...doings: Doing[]
+  ): Promise<Transacted> {
     let result: Transacted = 'conflict'
     const journal: Journal = {
       ...east.journal,

@@ -81,7 +81,9 @@ describe('a process', () => {
     thaw()
     expect((await late).status).toBe(204)
     const { last } = await set.at('east').head()
-    const cells = await set.at('east').ports.journal.cells((await set.at('east').head()).lineage, last - 2, last)
+    const cells = await set
+      .at('east')
+      .ports.journal.cells((await set.at('east').head()).lineage, last - 2, last)
     expect(cells.map(cell => cell?.body[0]?.sk)).toEqual(['g', 'h'])
   })
 

@@ -235,7 +235,9 @@ test('who has handed over, and is promoted by force before its successor was hea
   await set.tick()
   await set.tick()
   expect([await health(first), await health(successor)]).toEqual([200, 472])
-  expect(await operate(successor, 'update-primary', { token: await tokenOf(first, successor) })).toMatchObject({
+  expect(
+    await operate(successor, 'update-primary', { token: await tokenOf(first, successor) }),
+  ).toMatchObject({
     status: 200,
   })
   await areEqual()

@@ -30,7 +30,12 @@ describe('a rule is broken by', () => {
     ['touching', 'a sync that has noted nothing', syncing, { unfinishedSync: null }],
     ['replaying', 'a replay of nothing', applying, { replayUntil: 12 }],
     ['replayed', 'a replay that goes on behind its end', applying, { ...replay, replayUntil: 7 }],
-    ['replayed', 'a source without a replay', applying, { unfinishedSync: 'all', unfinishedSyncEpoch: SECOND }],
+    [
+      'replayed',
+      'a source without a replay',
+      applying,
+      { unfinishedSync: 'all', unfinishedSyncEpoch: SECOND },
+    ],
     ['alone', 'who writes and replays', writing, { replayUntil: 12, unfinishedSync: 'all' }],
     ['alone', 'who has ended and replays', closed, { replayUntil: 12, unfinishedSync: 'all' }],
     [
@@ -67,17 +72,25 @@ describe('a rule is broken by', () => {
     ['an epoch was seen that is higher', writing, { maxEpoch: 3 }],
     ['a replay', applying, replay],
     ['a replay that is drained', draining, replay],
-    ['what an ended replay has left to a sync', applying, { ...replay, unfinishedSyncEpoch: '', applied: 9, replayUntil: 9 }],
+    [
+      'what an ended replay has left to a sync',
+      applying,
+      { ...replay, unfinishedSyncEpoch: '', applied: 9, replayUntil: 9 },
+    ],
     ['a sync of a former primary', syncing, { own: SECOND }],
     ['a sync amid a replay', syncing, { replayUntil: 12 }],
     ['a restored copy', writing, { unfinishedSync: 'all' }],
     ['a lineage that begins behind the last position', applying, { lineage: [[SECOND, 10]] }],
     ['a lineage whose last epoch is not that of the position', applying, { lineage: [[FIRST, 4]] }],
-    ['a lineage of twelve epochs', { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 }, { lineage: epochs(12) }],
+    [
+      'a lineage of twelve epochs',
+      { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 },
+      { lineage: epochs(12) },
+    ],
   ])('none, where there is %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
 })
 
-function epochs(count: number): Head['line'] {
+function epochs(count: number): Head['lineage'] {
   return Array.from(
     { length: count },
     (_, index) => [`000001.${String(index).padStart(12, '0')}`, index + 1] as const,

@@ -28,7 +28,11 @@ const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).pa
 function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
   const [, last] = lineage.at(-1) ?? ['', 0]
   if (b % 3 > 0) return lineage
-  return withEpoch(lineage, epochOf(maxEpoch + 1 + (b % 2), 'bbbbbbbbbbbb'), Math.max(seq, last) + 1 + (a % 3))
+  return withEpoch(
+    lineage,
+    epochOf(maxEpoch + 1 + (b % 2), 'bbbbbbbbbbbb'),
+    Math.max(seq, last) + 1 + (a % 3),
+  )
 }
 
 /** The lineage of some source: as that of a head, cut somewhere, or another one. */
@@ -52,13 +56,17 @@ const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => Hea
   nameSuccessor: head => (head.successor === '' ? moves.nameSuccessor(head, 'heir') : undefined),
   noteFence: (head, { a }) => moves.noteFence(head, `successor ${a % 3}`, head.maxEpoch + (a % 3)),
   trim: (head, { a }) =>
-    head.retainedFrom < head.applied ? moves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom))) : undefined,
+    head.retainedFrom < head.applied
+      ? moves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom)))
+      : undefined,
   distrustOwn: () => moves.distrustOwn({}),
   distrustCopy: () => moves.distrustCopy({}, 'nobody'),
   stage: (head, given) => {
     const lineage = goesOn(head, given)
     const seq = head.last + 1 + (given.a % 5)
-    return lineage.length > 0 ? moves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage) : undefined
+    return lineage.length > 0
+      ? moves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage)
+      : undefined
   },
   noteApplied: head => (head.applied < head.last ? moves.noteApplied(head) : undefined),
   stopStaging: head => moves.stopStaging(head),
@@ -72,12 +80,15 @@ const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => Hea
     const [epoch, last] = lineage.at(-1) ?? ['', 0]
     const [, first] = lineage[0] ?? ['', 1]
     const what = a % 2 === 0 ? 'all' : 'touched'
-    const start = Math.max(first - 1, what === 'touched' ? head.retainedFrom : 0, (last - 1) * (b % 2)) + (a % 4)
+    const start =
+      Math.max(first - 1, what === 'touched' ? head.retainedFrom : 0, (last - 1) * (b % 2)) + (a % 4)
     const end = { epoch, seq: Math.max(start, last) + (b % 6) }
     return moves.endSync(head, { what, start, lineage, hasFetched: b % 3 > 0, end })
   },
   requestSync: (head, { a }) =>
-    head.replayUntil === 0 && head.unfinishedSync === null ? moves.requestSync(head, `report ${a}`) : undefined,
+    head.replayUntil === 0 && head.unfinishedSync === null
+      ? moves.requestSync(head, `report ${a}`)
+      : undefined,
   changeLink: (head, { a }) => moves.changeLink(head, `link ${a}`),
   restoreLink: ({ link }, { a }) => moves.restoreLink({ link }, `link ${a}`),
   leaveSet: (head, { a }) => moves.leaveSet(head, head.maxEpoch + 1 + (a % 2)),

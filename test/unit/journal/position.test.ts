@@ -88,7 +88,13 @@ describe('lineage', () => {
   test.each<[string, Lineage, Lineage, number, { cut: number; diverged: boolean }]>([
     ['one behind the other', lineage, lineage.slice(0, 1), 5, { cut: 5, diverged: false }],
     ['one behind the other by an epoch', lineage, lineage.slice(0, 2), 15, { cut: 15, diverged: false }],
-    ['at the end of an epoch that the source left', lineage, lineage.slice(0, 1), 10, { cut: 10, diverged: false }],
+    [
+      'at the end of an epoch that the source left',
+      lineage,
+      lineage.slice(0, 1),
+      10,
+      { cut: 10, diverged: false },
+    ],
     [
       'beyond the end of an epoch that the source left',
       lineage,
@@ -116,7 +122,7 @@ describe('lineage', () => {
     ],
     ['nothing at all', lineage, [], 0, { cut: -1, diverged: true }],
   ])('%s', (_, source, own, seq, expected) => {
-    expect(common({ lineage: source }, { lineage: own, seq })).toEqual(expected)
+    expect(common({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
   })
 
   test('common to both is exactly what both have, whatever the two did', () => {
@@ -135,7 +141,7 @@ describe('lineage', () => {
         const source = grown(stem, end, one, 'bbbbbbbbbbbb')
         const own = grown(stem, end, two, 'cccccccccccc')
         const seq = (own.at(-1)?.[1] ?? 1) + more
-        const { cut, diverged } = common({ lineage: source }, { lineage: own, seq })
+        const { cut, diverged } = common({ lineage: source }, { lineage: own, last: seq })
         for (let at = 1; at <= seq; at++)
           expect(at <= cut).toBe(epochAt(source, at) === epochAt(own, at) && at <= cut)
         expect(diverged).toBe(seq > cut)

@@ -108,7 +108,9 @@ describe('the highest number that was seen', () => {
   test('stays where the source stages or ends a lower epoch', () => {
     const lineage = [...headIn.applying.lineage]
     const last = { epoch: SECOND, seq: 10, at: 1 }
-    expect(played({ ...headIn.applying, maxEpoch: 20 }, head => moves.stage(head, last, lineage)).maxEpoch).toBe(20)
+    expect(
+      played({ ...headIn.applying, maxEpoch: 20 }, head => moves.stage(head, last, lineage)).maxEpoch,
+    ).toBe(20)
     expect(played({ ...headIn.syncing, maxEpoch: 20 }, head => moves.endSync(head, sync())).maxEpoch).toBe(20)
   })
 
@@ -125,12 +127,19 @@ describe('the highest number that was seen', () => {
 
 test('what is staged takes the lineage as far as it has come', () => {
   const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
-  const staged = played(headIn.applying, head => moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage))
+  const staged = played(headIn.applying, head =>
+    moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
+  )
   expect(staged.lineage).toEqual(headIn.applying.lineage)
 })
 
 describe('a replay', () => {
-  const replaying: Head = { ...headIn.applying, replayUntil: 9, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND }
+  const replaying: Head = {
+    ...headIn.applying,
+    replayUntil: 9,
+    unfinishedSync: 'all',
+    unfinishedSyncEpoch: SECOND,
+  }
 
   test('ends where all of it is applied, and its sync is whole', () => {
     for (const seq of [9, 10])
@@ -140,10 +149,10 @@ describe('a replay', () => {
   })
 
   test('goes on before', () => {
-    const { until, unfinishedSync, unfinishedSyncEpoch } = { ...replaying, replayUntil: 10 }
-    expect(played({ ...replaying, replayUntil: until }, moves.noteApplied)).toMatchObject({
+    const { unfinishedSync, unfinishedSyncEpoch } = replaying
+    expect(played({ ...replaying, replayUntil: 10 }, moves.noteApplied)).toMatchObject({
       applied: 9,
-      replayUntil: until,
+      replayUntil: 10,
       unfinishedSync,
       unfinishedSyncEpoch,
     })
@@ -172,7 +181,11 @@ describe('a sync that ends', () => {
 
   test('of everything keeps cells from its start on', () => {
     expect(ended({})).toMatchObject({ retainedFrom: 2, last: 8, applied: 8, replayUntil: 30 })
-    expect(ended({ what: 'all', hasFetched: false })).toMatchObject({ retainedFrom: 8, replayUntil: 30, unfinishedSync: 'a report' })
+    expect(ended({ what: 'all', hasFetched: false })).toMatchObject({
+      retainedFrom: 8,
+      replayUntil: 30,
+      unfinishedSync: 'a report',
+    })
   })
 
   test('needs no replay where nothing was fetched, or nothing was written since', () => {
@@ -182,7 +195,11 @@ describe('a sync that ends', () => {
   })
 
   test('notes what it may have touched, and of which source, until its replay ends', () => {
-    expect(ended({})).toMatchObject({ replayUntil: 30, unfinishedSync: 'a report', unfinishedSyncEpoch: SECOND })
+    expect(ended({})).toMatchObject({
+      replayUntil: 30,
+      unfinishedSync: 'a report',
+      unfinishedSyncEpoch: SECOND,
+    })
   })
 
   test('is in the epoch of its start, and knows the lineage up to there', () => {
@@ -215,7 +232,14 @@ describe('who takes over', () => {
   test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', unfinishedSync => {
     const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
     expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
-      ...{ lineage: [[THIRD, 10]], retainedFrom: 9, applied: 9, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+      ...{
+        lineage: [[THIRD, 10]],
+        retainedFrom: 9,
+        applied: 9,
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
+      },
     })
   })
 })

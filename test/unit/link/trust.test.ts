@@ -92,7 +92,14 @@ describe('a fence counts', () => {
   })
 
   test('of whoever admitted the fenced cluster', () => {
-    const facts = { set, own: e2, lineage: claimantB().lineage, registered: [], revoked: [], issuer: known(a) }
+    const facts = {
+      set,
+      own: e2,
+      lineage: claimantB().lineage,
+      registered: [],
+      revoked: [],
+      issuer: known(a),
+    }
     const later = epochName(4, a.id)
     const again = {
       ...{ ...known(a, 1), epoch: later, lineage: [[later, 9] as const] },
@@ -105,7 +112,14 @@ describe('a fence counts', () => {
 
   test('of one for which a cluster that both know has vouched since', () => {
     // B and C were both promoted by force; A, whom both know, has acknowledged C
-    const facts = { set, own: e2, lineage: claimantB().lineage, registered: [], revoked: [], issuer: known(a) }
+    const facts = {
+      set,
+      own: e2,
+      lineage: claimantB().lineage,
+      registered: [],
+      revoked: [],
+      issuer: known(a),
+    }
     const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
     const own = says([c, 0], [c, 1], e2c)
     const claimant = { ...known(c, 1), epoch: e2c, lineage: [[e1, 1] as const, [e2c, 8] as const] }
@@ -130,7 +144,11 @@ describe('a fence does not count', () => {
     expect(fenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
     const admitted = says([b, 1], [d, 0], e2)
     const claim = claimOf(d, epochName(4, d.id))
-    const claimant = { ...known(d, 1), epoch: epochName(4, d.id), lineage: [[epochName(4, d.id), 9] as const] }
+    const claimant = {
+      ...known(d, 1),
+      epoch: epochName(4, d.id),
+      lineage: [[epochName(4, d.id), 9] as const],
+    }
     const chain = [admission(b), claimOf(b, e2), admitted, claim]
     expect(fenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
     expect(fenceFault(atA(), { ...claimant, chain })).toBeUndefined()

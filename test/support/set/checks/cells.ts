@@ -46,7 +46,8 @@ export function witness() {
       for (const cell of fresh) all.set(posText(cell), cell)
       return fresh
     },
-    at: (lineage: Lineage, seq: number): Cell | undefined => all.get(posText({ epoch: epochAt(lineage, seq), seq })),
+    at: (lineage: Lineage, seq: number): Cell | undefined =>
+      all.get(posText({ epoch: epochAt(lineage, seq), seq })),
   }
 }
 

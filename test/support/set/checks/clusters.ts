@@ -8,7 +8,11 @@ import { witness } from './cells.ts'
 import { treeText } from './tree.ts'
 
 /** What the journal says that stands, up to a position: leaves by place. Undefined where a cell is not known. */
-function fold(seen: ReturnType<typeof witness>, lineage: Lineage, upTo: number): Map<string, string> | undefined {
+function fold(
+  seen: ReturnType<typeof witness>,
+  lineage: Lineage,
+  upTo: number,
+): Map<string, string> | undefined {
   const leaves = new Map<string, string>()
   for (let seq = 1; seq <= upTo; seq++) {
     const cell = seen.at(lineage, seq)
@@ -44,7 +48,7 @@ export const prefix = (): Check => {
     const said = fold(seen, head.lineage, head.applied)
     if (!said)
       return head.lineage[0]?.[1] === 1
-        ? `a position below ${posText({ ...head, last: head.applied })} is not known`
+        ? `a position below ${posText({ epoch: head.epoch, seq: head.applied })} is not known`
         : undefined
     return difference(said, leavesOf(now, Math.floor(entry.at / 1000)), now, entry.at)
   }
@@ -161,7 +165,8 @@ export const kept = (): Check => {
 }
 
 const givesUp = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
-  const claimedAmidSync = before.head?.unfinishedSync && now.head?.mode === 'writing' && before.head.mode !== 'writing'
+  const claimedAmidSync =
+    before.head?.unfinishedSync && now.head?.mode === 'writing' && before.head.mode !== 'writing'
   const emptied =
     before.head && before.record?.mode !== 'bootstrapping' && now.record?.mode === 'bootstrapping'
   const disabled = before.record?.mode !== 'disabled' && before.record && now.record?.mode === 'disabled'

@@ -46,7 +46,7 @@ describe('a handover', () => {
       link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: before?.ownKey },
     })
     expect(w.audited.at(-1)).toMatchObject({
-      ...{ event: 'primary-closed', reason: 'handover', successor: one.cluster, epoch: w.epoch, seq: 3 },
+      ...{ event: 'primary-closed', reason: 'handover', heir: one.cluster, epoch: w.epoch, seq: 3 },
     })
   })
 

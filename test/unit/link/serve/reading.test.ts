@@ -34,7 +34,13 @@ beforeEach(() => {
 })
 
 describe('how far cells are given is noted before they are', () => {
-  const note = (done: number, to = 3) => ({ mode: 'writing', epoch: EPOCH, incarnation: 1, done, to: { done: to } })
+  const note = (done: number, to = 3) => ({
+    mode: 'writing',
+    epoch: EPOCH,
+    incarnation: 1,
+    done,
+    to: { done: to },
+  })
 
   test('by a journal that writes, once for each new position', async () => {
     await cells(journalOf(head, head), asked)

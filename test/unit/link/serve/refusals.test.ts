@@ -69,7 +69,15 @@ const echoWith = async (one: Follower, change: object) => {
 /** `Fence` by a cluster that names and signs by a key of its own. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
   const own = signs.keys.signing.toString('base64')
-  const asked = { cluster, key: own, epoch, lineage: [[epoch, 1] as const], chain: [], addresses: [], ...change }
+  const asked = {
+    cluster,
+    key: own,
+    epoch,
+    lineage: [[epoch, 1] as const],
+    chain: [],
+    addresses: [],
+    ...change,
+  }
   await raw('Fence', forms.Fence.question.write(asked), { signing: signs.signing, from: cluster, epoch })
 }
 const notice = (signing = pair().signing, set = String(w.set)) =>

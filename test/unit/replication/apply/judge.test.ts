@@ -11,7 +11,7 @@ const { a, b } = neighbours
 const x = policyAt('x')
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { treeId: TREE_ID, incarnation: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
 /** The only piece of each cell of a writer. */
 const piecesOf = ({ cells }: ReturnType<typeof writer>): Piece[] =>
@@ -59,7 +59,7 @@ describe('marks', () => {
     // a sync begins again behind the second cell, and has fetched what the second one made
     const [, second, third] = pieces as [Piece, Piece, Piece]
     at.items.set('policy\nx', placed(second.changes[0]?.item as StoredItem, TREE_ID))
-    const replay = { ...streaming, incarnation: 3, until: 4 }
+    const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
     expect(judged(third, at)).toBe('applied')
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
@@ -88,7 +88,7 @@ describe('marks', () => {
 })
 
 describe('while a sync is replayed', () => {
-  const replay: Setting = { ...streaming, incarnation: 3, until: 2 }
+  const replay: Setting = { ...streaming, incarnation: 3, replayUntil: 2 }
 
   /** A policy written twice, of which the sync has fetched the second state. */
   const fetched = () => {

@@ -19,7 +19,7 @@ import { seen, tables } from '../../../builders/tables.ts'
 const { a, b, apart } = neighbours
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { treeId: TREE_ID, incarnation: 1, until: 0, now: NOW }
+const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
 
 /** Commits of one or two items each: put, or deleted where it is there. */
@@ -204,7 +204,12 @@ describe('a window', () => {
             if (item) fetched.set(nameOf(place), item)
           }
           const at = tables(fetched)
-          await byMany(cells.slice(start), { ...streaming, incarnation: 3, until: cells.length }, at, seed)
+          await byMany(
+            cells.slice(start),
+            { ...streaming, incarnation: 3, replayUntil: cells.length },
+            at,
+            seed,
+          )
           expect(seen(at.items)).toEqual(seen(items))
           expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
         },

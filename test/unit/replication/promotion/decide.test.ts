@@ -32,7 +32,11 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['merkle-sync', { head: { ...head, mode: 'syncing' } }, /merkle-sync/],
     ['merkle-diff', { head: { ...head, mode: 'draining' } }, /merkle-diff/],
     ['a replay after a sync', { head: { ...head, replayUntil: 130 } }, /from position 130 on.* at 100/],
-    ['what an unfinished sync has touched', { head: { ...head, unfinishedSync: 'all' } }, /a sync has fetched/],
+    [
+      'what an unfinished sync has touched',
+      { head: { ...head, unfinishedSync: 'all' } },
+      /a sync has fetched/,
+    ],
     ['a corrupted tree', { corrupted: true }, /corrupted/],
     ['a reindex', { reindexing: true }, /reindex/],
     ['cells that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],

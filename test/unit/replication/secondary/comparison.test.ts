@@ -93,7 +93,10 @@ describe('nothing is compared', () => {
       'after a sync of a tree that is not there any more',
       () => segments.splice(4, 1, { ...synced, treeId: 'x' }),
     ],
-    ['before the journal is replayed behind what was fetched', () => Object.assign(head, { unfinishedSync: 'all' })],
+    [
+      'before the journal is replayed behind what was fetched',
+      () => Object.assign(head, { unfinishedSync: 'all' }),
+    ],
     ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],
   ])('%s', async (_, set) => {
     set()

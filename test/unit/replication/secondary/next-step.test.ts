@@ -86,7 +86,10 @@ describe('a secondary', () => {
 
   test('fetches everything where own cells from the cut on are not kept', () => {
     expect(step({ mode: 'draining', retainedFrom: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
-    expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({ do: 'sync', what: 'touched' })
+    expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({
+      do: 'sync',
+      what: 'touched',
+    })
   })
 
   test('fetches everything where the source has trimmed what would come next, or nothing is common', () => {
@@ -141,7 +144,10 @@ describe('a secondary', () => {
     })
 
     test('a sync that never ended is done again', () => {
-      expect(step({ mode: 'syncing', unfinishedSync: 'report' })).toMatchObject({ do: 'sync', what: 'touched' })
+      expect(step({ mode: 'syncing', unfinishedSync: 'report' })).toMatchObject({
+        do: 'sync',
+        what: 'touched',
+      })
       expect(step({ mode: 'syncing', unfinishedSync: 'all' })).toMatchObject({ do: 'sync', what: 'all' })
     })
   })
