@@ -322,7 +322,7 @@ declare const made: unique symbol
 export interface HeadMove {
   readonly [made]: true
   readonly name: TransitionName
-  /** modes in which the head may be; `none`: there is no head yet */
+  /** modes in which the head may be, none for a caller that has seen another one; `none`: there is no head yet */
   readonly from: readonly HeadMode[] | 'none'
   readonly expect: Partial<Head>
   readonly next: Partial<Head>
@@ -355,16 +355,16 @@ function moveBy(
 ): HeadMove {
   const { none, ...there } = modes
   const to = seen ? seen.mode && there[seen.mode] : none
+  const isOfNone = seen?.mode !== undefined && to === undefined
   const next = { ...becomes(seen, ...given), ...(to && to !== seen?.mode ? { mode: to } : {}) }
   const expected = Object.entries(seen ?? {}).filter(([field]) => field === 'mode' || field in expects)
   const move: Omit<HeadMove, typeof made> = {
     name,
-    from: seen ? (Object.keys(there) as HeadMode[]) : 'none',
+    from: seen ? (isOfNone ? [] : (Object.keys(there) as HeadMode[])) : 'none',
     expect: Object.fromEntries(expected),
     next,
     add: adds,
-    // from another mode it does not come about
-    after: seen?.mode && !to ? {} : { ...seen, ...next },
+    after: { ...seen, ...next },
   }
   return move as HeadMove
 }

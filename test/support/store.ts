@@ -22,7 +22,10 @@ export interface Where {
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
 export function tableStore(
   { engine_url: url, tables, credentials, connect }: Where,
-  { sleep = () => undefined }: { sleep?: (ms: number) => void } = {},
+  {
+    sleep = () => undefined,
+    log = noBrokenHead,
+  }: { sleep?: (ms: number) => void; log?: (message: string, fields: object) => void } = {},
 ) {
   process.env['AWS_REGION'] ??= 'us-east-1'
   process.env['AWS_ACCESS_KEY_ID'] ??= credentials.accessKeyId
@@ -35,7 +38,7 @@ export function tableStore(
       clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
-      log: { error: noBrokenHead },
+      log: { error: log },
     },
     connect,
   )

@@ -189,7 +189,7 @@ describe('a sync that ends', () => {
   })
 
   test('needs no replay where nothing was fetched, or nothing was written since', () => {
-    const whole = { until: 0, unfinishedSync: null, unfinishedSyncEpoch: '' }
+    const whole = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' }
     expect(ended({ hasFetched: false })).toMatchObject(whole)
     expect(ended({ end: { epoch: SECOND, seq: 8 } })).toMatchObject(whole)
   })

@@ -101,6 +101,10 @@ function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): str
     : `${name(other)} ${turned} ${value(own)}`
 }
 
+/** Whether a move may be asked for: it leads from the mode that its caller has seen, to a head that breaks no rule. */
+export const isAllowed = (engine: Pick<Engine, 'log'>, { from, after, name }: HeadMove): boolean =>
+  from.length > 0 && !tellBroken(engine, after, name)
+
 /** Tells that a head is not, or would not be, what rules say; an alarm counts the line. */
 export function tellBroken(
   { log }: Pick<Engine, 'log'>,

@@ -8,7 +8,7 @@ import { attempted } from './attempts.ts'
 import { cellFrom, cellItems, cellKey, type Part, partKeys, partsOf, writesOf } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
-import { tellBroken } from './head.ts'
+import { isAllowed } from './head.ts'
 
 const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }): TableKey => ({
   table: cluster,
@@ -79,10 +79,10 @@ async function attemptCell(engine: Engine, cell: Cell) {
 
 /** All parts, or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
-  const broken = parts.flatMap((part, index) =>
-    'head' in part && tellBroken(engine, part.head.after, part.head.name) ? [index] : [],
+  const refused = parts.flatMap((part, index) =>
+    'head' in part && !isAllowed(engine, part.head) ? [index] : [],
   )
-  if (broken.length > 0) return { condition: broken }
+  if (refused.length > 0) return { condition: refused }
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
   const owner = writes.flatMap((list, index) => list.map(() => index))
   const transaction = new TransactWriteCommand({ TransactItems: writes.flat() })

@@ -4,7 +4,7 @@ import type { Journal } from '../../../journal/journal.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { insisted } from './attempts.ts'
 import { type Engine, nameOf } from './engine.ts'
-import { headFrom, headKey, headUpdate, tellBroken } from './head.ts'
+import { headFrom, headKey, headUpdate, isAllowed, tellBroken } from './head.ts'
 
 /** The head of the journal behind the SDK. One that is not what its rules say, or would not be, is told to the log. */
 export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
@@ -24,7 +24,7 @@ export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 
 
 /** @returns the head as it is after the move */
 async function moved(engine: Engine, move: HeadMove): Promise<Head | 'refused'> {
-  if (tellBroken(engine, move.after, move.name)) return 'refused'
+  if (!isAllowed(engine, move)) return 'refused'
   const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
   const result = await insisted(engine, () => engine.documents.send(new UpdateCommand(update)))
   if (result === 'refused') return result

@@ -38,8 +38,8 @@ describe('how far cells are given is noted before they are', () => {
     mode: 'writing',
     epoch: EPOCH,
     incarnation: 1,
-    done,
-    to: { done: to },
+    applied: done,
+    to: { applied: to },
   })
 
   test('by a journal that writes, once for each new position', async () => {

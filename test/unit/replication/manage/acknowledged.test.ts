@@ -25,7 +25,9 @@ function portsWith(mode: string, seqs: number[]) {
       read: async () => [{ data: { mode, epoch: EPOCH } }],
       list: async () => [{ data: secondary({ at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }) }],
     } as never,
-    journalView: { look: async () => ({ head: { ...at, lineage: [[EPOCH, 1]] } }) } as never,
+    journalView: {
+      look: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
+    } as never,
     clock: {
       now: () => now,
       sleep: async (ms: number) => {

@@ -37,7 +37,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
       store: { ...store, read },
       entropy: { uuid: randomUUID },
       clock: { now: () => clock.ms, sleep },
-      journal: { head: async () => ({ mode: 'closed', seq: 17, epoch: '000003.0123456789ab' }) },
+      journal: { head: async () => ({ mode: 'closed', last: 17, epoch: '000003.0123456789ab' }) },
       workflows: { start: async (name: string) => void started.push(name) },
     },
   }) as Call

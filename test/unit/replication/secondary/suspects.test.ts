@@ -97,10 +97,10 @@ async function compared(follower: Follower): Promise<string> {
 test('keys are judged once all is applied that the primary had when it was asked, and not before', async () => {
   const follower = newFollower()
   expect(await compared(follower)).toBe('waiting')
-  Object.assign(head, { seq: 12, done: 11 })
+  Object.assign(head, { last: 12, applied: 11 })
   expect(await compared(follower)).toBe('waiting')
   expect([asked, counted]).toEqual([[1], undefined])
-  Object.assign(head, { done: 12 })
+  Object.assign(head, { applied: 12 })
   await compared(follower)
   expect(asked).toEqual([1, 1])
   expect(counted?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
@@ -108,7 +108,7 @@ test('keys are judged once all is applied that the primary had when it was asked
 
 test('at most ten thousand keys are asked for, a hundred at a time', async () => {
   Object.assign(comparison, { pages: [...allPages], suspects: [] })
-  Object.assign(head, { seq: 12, done: 12 })
+  Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
   // each of them twice: when it is looked at, and when it is judged
   expect(asked).toEqual(Array.from({ length: (2 * MOST_COMPARED) / 100 }, () => 100))
