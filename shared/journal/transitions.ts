@@ -265,7 +265,7 @@ export const transitions = {
     expects: { incarnation: true, last: true },
     becomes: (old: Head | undefined, link: string) => ({
       ...firstHead('', old?.maxEpoch ?? 0),
-      ...{ own: '', lineage: [], incarnation: (old?.incarnation ?? 0) + 1, unfinishedSync: 'all', link },
+      ...{ lineage: [], incarnation: (old?.incarnation ?? 0) + 1, unfinishedSync: 'all', link },
     }),
     by: 'the activation of a secondary, before what stood there is deleted',
     why: 'it has nothing, and fetches everything; what was begun before stays fenced',
@@ -299,9 +299,8 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
   const lineage = before(known, start)
   return {
-    ...(until > 0
-      ? { replayUntil: until, unfinishedSync: head.unfinishedSync, unfinishedSyncEpoch: end.epoch }
-      : NOTHING_TO_FETCH),
+    // what it may have touched stays noted until its replay ends
+    ...(until > 0 ? { replayUntil: until, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
     ...(what === 'all' ? { retainedFrom: start } : {}),
     incarnation: head.incarnation + 1,
     epoch: epochAt(known, start) || end.epoch,
@@ -356,7 +355,8 @@ function moveBy(
   const { none, ...there } = modes
   const to = seen ? seen.mode && there[seen.mode] : none
   const isOfNone = seen?.mode !== undefined && to === undefined
-  const next = { ...becomes(seen, ...given), ...(to && to !== seen?.mode ? { mode: to } : {}) }
+  const { mode: _, ...changes } = becomes(seen, ...given)
+  const next = { ...changes, ...(to && to !== seen?.mode ? { mode: to } : {}) }
   const expected = Object.entries(seen ?? {}).filter(([field]) => field === 'mode' || field in expects)
   const move: Omit<HeadMove, typeof made> = {
     name,

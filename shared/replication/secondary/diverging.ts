@@ -1,6 +1,7 @@
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { type Kind, key, kinds } from '../../storage/kinds.ts'
+import { byOwnNames } from '../../storage/stored-names.ts'
 import { sha256 } from '../../values/secret.ts'
 
 /** Syncs of a key after which it is given up. */
@@ -29,7 +30,7 @@ export async function givenUpKeys(
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.raw([key('diverging')])
-  const keys = item ? divergingOf({ data: item.data as unknown as Diverging }, here) : []
+  const keys = item ? divergingOf({ data: byOwnNames('diverging', item.data as Diverging) as Diverging }, here) : []
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 

@@ -3,6 +3,7 @@ import type { SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { byOwnNames, byStoredNames } from '../../storage/stored-names.ts'
 import { inBatches } from '../../values/batches.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import { PAGE, pageElements, type Wanted } from './page.ts'
@@ -23,7 +24,10 @@ export interface HeldSegment {
 
 export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
   const found = await journal.raw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
-  return found.map((item, index) => ({ index, rev: item?.rev, data: item?.data as SyncSegment | undefined }))
+  return found.map((item, index) => ({
+    ...{ index, rev: item?.rev },
+    data: item && (byOwnNames('segment', item.data as SyncSegment) as SyncSegment),
+  }))
 }
 
 /** The element that every write of a sync carries: a segment that is still as it was read becomes the next one. */
@@ -33,7 +37,7 @@ function nextElement(
   data: SyncSegment,
 ): { element: Element; held: HeldSegment } {
   const next = own.entropy.bytes(12).toString('base64url')
-  const item: StoredItem = { ...keyOf(index), rev: next, data }
+  const item: StoredItem = { ...keyOf(index), rev: next, data: byStoredNames('segment', data) }
   return {
     element: { item: keyOf(index), put: item, if: rev === undefined ? 'absent' : { rev } },
     held: { index, rev: next, data },

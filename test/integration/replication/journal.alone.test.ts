@@ -51,7 +51,7 @@ describe('the head', () => {
 
   test('is made once, and moves only where it is as expected', async () => {
     const head = await began()
-    expect(head).toMatchObject({ ...firstHead(epoch, number), hold: expect.any(Number) })
+    expect(head).toMatchObject({ ...firstHead(epoch, number), incarnation: expect.any(Number) })
     expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
     expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
       'refused',

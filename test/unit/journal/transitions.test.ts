@@ -51,8 +51,17 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   test('is refused in every other mode, whatever the caller has seen', () => {
     for (const mode of MODES.filter(one => !from.includes(one))) {
       expect(movedBy(headIn[mode], make(headIn[mode])), mode).toBe('refused')
+      expect(isExpected(headIn[mode], make(headIn[mode])), mode).toBe(false)
       expect(isExpected(headIn[mode], make(seen)), mode).toBe(false)
     }
+  })
+
+  test('has the modes of the picture, and says what it is and what it leads to', () => {
+    expect(transitions[name].modes).toEqual(modes)
+    const move = make(seen)
+    expect(move.name).toBe(name)
+    const { adds = {} } = transitions[name] as { adds?: object }
+    if (move.expect.mode && !('last' in adds)) expect(move.after).toEqual(behind(seen, move))
   })
 
   test('begins a journal only where that is its purpose', () => {
@@ -158,6 +167,25 @@ describe('a replay', () => {
     })
   })
 
+  test('of a single position ends there', () => {
+    const { lineage } = headIn.applying
+    const first = { ...replaying, lineage: lineage.slice(0, 1), retainedFrom: 0, applied: 0, last: 1 }
+    expect(played({ ...first, replayUntil: 1 }, moves.noteApplied)).toMatchObject({ applied: 1, replayUntil: 0 })
+  })
+
+  test('is over for whoever syncs anew, skips, leaves or distrusts it', () => {
+    const begins: ((head: Head) => HeadMove)[] = [
+      head => moves.beginSync(head, 'all'),
+      moves.refetchAll,
+      moves.skipStaged,
+      () => moves.distrustCopy({}, 'link'),
+      head => moves.leaveSet(head, 3),
+    ]
+    const head: Head = { ...replaying, mode: 'draining', replayUntil: 12 }
+    for (const make of begins) expect(played(head, make)).toMatchObject({ unfinishedSyncEpoch: '' })
+    expect(behind(replaying, moves.requestSync(replaying, 'report'))).toMatchObject({ unfinishedSyncEpoch: '' })
+  })
+
   test('leaves what a report names where there is none', () => {
     const asked: Head = { ...headIn.applying, unfinishedSync: 'a report' }
     expect(played(asked, moves.noteApplied)).toMatchObject({ applied: 9, unfinishedSync: 'a report' })
@@ -209,6 +237,22 @@ describe('a sync that ends', () => {
     })
   })
 
+  test('of a former primary leaves it without an epoch of its own', () => {
+    const head: Head = { ...headIn.syncing, own: SECOND }
+    expect(played(head, one => moves.endSync(one, sync()))).toMatchObject({ own: '' })
+  })
+
+  test('at the very beginning is replayed from there, in the first epoch that it knows', () => {
+    const lineage = [
+      [SECOND, 1],
+      [THIRD, 2],
+    ] as const
+    const end = { epoch: THIRD, seq: 1 }
+    expect(ended({ what: 'all', start: 0, lineage, end })).toMatchObject({
+      ...{ last: 0, replayUntil: 1, lineage: [[SECOND, 1]], unfinishedSync: 'a report' },
+    })
+  })
+
   test('before the first position of its source is in the epoch that begins there', () => {
     const lineage = [[THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({ epoch: THIRD, lineage })
@@ -227,6 +271,12 @@ describe('who takes over', () => {
     expect(played(head, one => moves.takeOver(one, fourth))).toMatchObject({
       ...{ lineage: [...headIn.draining.lineage, [fourth, 10]], retainedFrom: 2, own: fourth },
     })
+  })
+
+  test('knows the epoch in which it has one position', () => {
+    const lineage = [...headIn.draining.lineage.slice(0, 1), [SECOND, 9]] as const
+    const head: Head = { ...headIn.draining, lineage }
+    expect(played(head, one => moves.takeOver(one, THIRD)).lineage).toEqual([...lineage, [THIRD, 10]])
   })
 
   test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', unfinishedSync => {
