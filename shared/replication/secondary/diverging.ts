@@ -30,7 +30,9 @@ export async function givenUpKeys(
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.raw([key('diverging')])
-  const keys = item ? divergingOf({ data: byOwnNames('diverging', item.data as Diverging) as Diverging }, here) : []
+  const keys = item
+    ? divergingOf({ data: byOwnNames('diverging', item.data as Diverging) as Diverging }, here)
+    : []
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 

@@ -132,8 +132,9 @@ describe('a demotion', () => {
   })
 
   test('of a cluster whose journal is nobody’s to close is refused', async () => {
-    const head = await east.journal.head()
-    if (head) await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
+    const open = (await east.journal.head()) ?? expect.unreachable()
+    const head = await east.journal.moveHead(moves.close(open, '', 0))
+    if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

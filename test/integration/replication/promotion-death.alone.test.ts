@@ -140,7 +140,7 @@ describe('a promotion', () => {
     set.pass(60_000)
     thaw()
     await late
-    expect(await set.at('west').head()).toMatchObject({ epoch, seq: last, mode: 'writing' })
+    expect(await set.at('west').head()).toMatchObject({ epoch, last, mode: 'writing' })
     await tookOver([])
   })
 })

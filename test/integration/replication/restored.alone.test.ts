@@ -45,7 +45,7 @@ test('an old record of a role makes no second primary: it serves nobody, and ste
   await set.at('east').minute()
   await set.at('east').minute()
   expect(await set.at('east').record()).toMatchObject({ mode: 'secondary' })
-  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', seq: last, unfinishedSync: 'all' })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', last, unfinishedSync: 'all' })
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
   expect((await written(set, 'west', 'goes-on')).status).toBe(204)
   // then it follows the primary, and has everything from there

@@ -107,7 +107,7 @@ describe('a secondary that shall follow nobody', () => {
     thaw()
     await pulled
     await set.settled()
-    expect(await set.at('west').head()).toMatchObject({ seq: last, applied: last, mode: 'applying' })
+    expect(await set.at('west').head()).toMatchObject({ last, applied: last, mode: 'applying' })
     expect((await update({ token: await tokenOf('east') })).status).toBe(200)
     await follows()
   })

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { brokenRules, firstHead, type Head, type HeadRuleName } from '../../../shared/journal/head.ts'
+import {
+  brokenRules,
+  firstHead,
+  growing,
+  type Head,
+  type HeadRuleName,
+} from '../../../shared/journal/head.ts'
 import { FIRST, headIn, SECOND, THIRD } from '../../builders/head-moves.ts'
 
 const { writing, closed, applying, draining, syncing } = headIn
@@ -13,6 +19,11 @@ test('so does one that begins, and one that has nothing yet', () => {
   const empty = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' } as const
   expect(brokenRules(empty)).toEqual([])
 })
+
+const twice: Head['lineage'] = [
+  [SECOND, 4],
+  [SECOND, 5],
+]
 
 /** A replay after a sync, from 7 on to 12. */
 const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
@@ -60,6 +71,7 @@ describe('a rule is broken by', () => {
         ],
       },
     ],
+    ['lineage', 'an epoch that is there twice', applying, { lineage: twice }],
     ['lineage', 'a lineage that ends behind the last position', applying, { lineage: [[SECOND, 11]] }],
     ['lineage', 'a lineage that ends in a later epoch', applying, { lineage: [[THIRD, 4]] }],
     ['lineage', 'a lineage of thirteen epochs', { ...applying, last: 20 }, { lineage: epochs(13) }],
@@ -89,6 +101,9 @@ describe('a rule is broken by', () => {
     ],
   ])('none, where there is %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
 })
+
+test('holds and numbers of epochs are what never falls', () =>
+  expect(growing).toEqual(['incarnation', 'maxEpoch']))
 
 function epochs(count: number): Head['lineage'] {
   return Array.from(

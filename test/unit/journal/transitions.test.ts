@@ -51,6 +51,8 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   test('is refused in every other mode, whatever the caller has seen', () => {
     for (const mode of MODES.filter(one => !from.includes(one))) {
       expect(movedBy(headIn[mode], make(headIn[mode])), mode).toBe('refused')
+      const { from: none, expect: asked } = make(headIn[mode])
+      expect(asked.mode && none, mode).toEqual(asked.mode && [])
       expect(isExpected(headIn[mode], make(headIn[mode])), mode).toBe(false)
       expect(isExpected(headIn[mode], make(seen)), mode).toBe(false)
     }
@@ -170,7 +172,10 @@ describe('a replay', () => {
   test('of a single position ends there', () => {
     const { lineage } = headIn.applying
     const first = { ...replaying, lineage: lineage.slice(0, 1), retainedFrom: 0, applied: 0, last: 1 }
-    expect(played({ ...first, replayUntil: 1 }, moves.noteApplied)).toMatchObject({ applied: 1, replayUntil: 0 })
+    expect(played({ ...first, replayUntil: 1 }, moves.noteApplied)).toMatchObject({
+      applied: 1,
+      replayUntil: 0,
+    })
   })
 
   test('is over for whoever syncs anew, skips, leaves or distrusts it', () => {
@@ -183,7 +188,9 @@ describe('a replay', () => {
     ]
     const head: Head = { ...replaying, mode: 'draining', replayUntil: 12 }
     for (const make of begins) expect(played(head, make)).toMatchObject({ unfinishedSyncEpoch: '' })
-    expect(behind(replaying, moves.requestSync(replaying, 'report'))).toMatchObject({ unfinishedSyncEpoch: '' })
+    expect(behind(replaying, moves.requestSync(replaying, 'report'))).toMatchObject({
+      unfinishedSyncEpoch: '',
+    })
   })
 
   test('leaves what a report names where there is none', () => {
