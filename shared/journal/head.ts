@@ -77,9 +77,9 @@ const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unkn
 export type Fact =
   | { readonly field: keyof Head; readonly among: readonly unknown[] }
   | { readonly field: keyof Head; readonly isNot: unknown }
-  | { readonly field: keyof Head; readonly than: Comparison; readonly other: keyof Head }
+  | { readonly field: keyof Head; readonly than: FieldRelation; readonly other: keyof Head }
 
-export type Comparison = 'upTo' | 'below' | 'same' | 'within'
+export type FieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
 /** Relations between fields, each as a sentence: one of the facts holds; or, of the lineage, what only we can judge. */
 export type HeadRule =
@@ -92,7 +92,7 @@ export type HeadRule =
 
 const is = (field: keyof Head, ...among: readonly unknown[]): Fact => ({ field, among })
 const isNot = (field: keyof Head, value: unknown): Fact => ({ field, isNot: value })
-const compared = (field: keyof Head, than: Comparison, other: keyof Head): Fact => ({ field, than, other })
+const compared = (field: keyof Head, than: FieldRelation, other: keyof Head): Fact => ({ field, than, other })
 const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
 
 /**
@@ -164,7 +164,7 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
 export const growing: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 
 /** Whether a fact holds; undefined where a field that it speaks of is not known. */
-export function judged(fact: Fact, head: Partial<Head>): boolean | undefined {
+export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
   if ('among' in fact) return fact.among.includes(value)
@@ -179,7 +179,7 @@ export function judged(fact: Fact, head: Partial<Head>): boolean | undefined {
 /** Rules that a head breaks, by name; of one that is known in part, those that it breaks whatever the rest is. */
 export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
-    if ('oneOf' in rule) return rule.oneOf.every(fact => judged(fact, head) === false) ? [name] : []
+    if ('oneOf' in rule) return rule.oneOf.every(fact => judgeFact(fact, head) === false) ? [name] : []
     return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
   })
 }

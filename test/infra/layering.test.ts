@@ -50,7 +50,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     {
       name: 'workers',
       of: /^shared\/workers\//,
-      may: ['api', 'domain', 'values'],
+      may: ['api', 'domain', 'storage', 'values'],
       typesFrom: ['messages', 'model', 'ports'],
     },
     {

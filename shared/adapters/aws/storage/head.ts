@@ -6,7 +6,7 @@ import {
   type Head,
   type HeadMode,
   headRuleList,
-  judged,
+  judgeFact,
 } from '../../../journal/head.ts'
 import { behindNumber, epochNumber } from '../../../journal/position.ts'
 import type { HeadMove } from '../../../journal/transitions.ts'
@@ -76,7 +76,7 @@ function conditionOf(
 
 /** A rule of which something is not known; nothing where the engine cannot judge it. */
 function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): string[] {
-  const verdicts = facts.map(fact => judged(fact, known))
+  const verdicts = facts.map(fact => judgeFact(fact, known))
   if (verdicts.includes(true)) return []
   const open = facts.filter((_, index) => verdicts[index] === undefined)
   const texts = open.map(fact => factText(fact, known, terms))
