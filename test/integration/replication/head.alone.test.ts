@@ -70,14 +70,22 @@ const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
 )
 const names = Object.keys(moveCases) as TransitionName[]
 
+const allModes = Object.keys(headIn) as HeadMode[]
+
+/** Mostly a mode from which a row leads, so that both answers are frequent. */
+const modeFor = (name: TransitionName): fc.Arbitrary<HeadMode> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...allModes.filter(mode => moveCases[name].modes[mode])) },
+    { weight: 1, arbitrary: fc.constantFrom(...allModes) },
+  )
+
 test('whatever stands, and whoever has seen what, the engine makes the moves that the page allows, and no other', async () => {
   const counts = { made: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom(...names),
-      fc.constantFrom(...(Object.keys(headIn) as HeadMode[])),
+      fc.constantFrom(...names).chain(name => fc.tuple(fc.constant(name), modeFor(name))),
       fc.oneof(fc.constant({}), anyHead),
-      async (name, mode, change) => {
+      async ([name, mode], change) => {
         const seen = headIn[mode]
         const stands = { ...seen, ...change }
         await putHead(stands)
