@@ -36,6 +36,11 @@ export const logAlarms: Readonly<Record<string, LogAlarm>> = {
     pattern: `{ ${errorText(alarming.keyring)} }`,
     description: 'KMS does not open the keyring: look at the state and the policy of the key',
   },
+  Head: {
+    pattern: `{ $.message = "${alarming.head}" }`,
+    description:
+      'The head of the journal is broken, or would have been: the log line says which rules, and by which move',
+  },
   Peer: {
     pattern: `{ $.message = "${alarming.peer}" }`,
     description: 'A cluster of the DR set is silent or behind: the log line says which, status what it was',

@@ -6,4 +6,6 @@ export const alarming = {
   peer: 'a cluster of the DR set is silent or behind',
   /** once an hour, as long as it lasts */
   licence: 'the licence ends soon, or has ended',
+  /** whenever such a head is read, or would be made */
+  head: 'the head of the journal is not as its rules say',
 } as const

@@ -3,6 +3,7 @@ import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { stepDown } from './step-down.ts'
+import { moves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy' | 'deployment' | 'log'>
 
@@ -21,8 +22,7 @@ export async function closeCopy(ports: Dependencies): Promise<void> {
   if (!record || !isRestoredCopy(record.data, deployment)) return
   if (record.data.mode === 'secondary') return leavePrimary(ports, record, readAt)
   if (record.data.mode !== 'primary') return
-  for (const mode of ['writing', 'closed'] as const)
-    await journal.moveHead({ mode }, { unfinishedSync: 'all', unfinishedSyncEpoch: '' })
+  await journal.moveHead(moves.distrustOwn({}))
   await stepDown(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
   log.error('these tables are a restored copy: this cluster is not the primary of its set any more', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary says what it shall be',
@@ -38,8 +38,7 @@ async function leavePrimary(
   const { link } = record.data
   if (!link || !primaryOf(record.data)) return
   const name = entropy.uuid()
-  for (const mode of ['applying', 'draining', 'syncing', 'closed'] as const)
-    await journal.moveHead({ mode }, { unfinishedSync: 'all', unfinishedSyncEpoch: '', link: name })
+  await journal.moveHead(moves.distrustCopy({}, name))
   // whom another primary admits is a cluster of its own: its epochs are named after its id
   const alone = { ...record.data, id: entropy.uuid(), link: { ...emptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })

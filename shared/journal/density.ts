@@ -5,6 +5,7 @@ import type { Journal } from './journal.ts'
 import { noopEntry } from './journal-entry.ts'
 import { epochNumber } from './position.ts'
 import { journalWritten } from './refusals.ts'
+import { moves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
@@ -77,11 +78,7 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
     )
   }
   const dense = found.length > 0 ? await denseUpTo(journal, head) : before
-  if (dense > head.applied)
-    await journal.moveHead(
-      { mode: 'writing', epoch: head.epoch, incarnation: head.incarnation, applied: head.applied },
-      { applied: dense, ...(isOld ? { retainedFrom: dense } : {}) },
-    )
+  if (dense > head.applied) await journal.moveHead(moves.noteDense(head, dense, { isOld }))
   return dense
 }
 
@@ -126,17 +123,10 @@ export async function endEpoch(
   const before = await journal.head()
   const seen = 'below' in ending ? epochNumber(ending.below) : 0
   if (before?.mode === 'writing' && isMeant(ending, before))
-    await journal.moveHead(
-      { mode: 'writing', epoch: before.epoch },
-      { mode: 'closed', successor, maxEpoch: Math.max(before.maxEpoch, seen) },
-    )
+    await journal.moveHead(moves.close(before, successor, seen))
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.own !== head.epoch || !isMeant(ending, head)) return undefined
-  const { isOld } = await fillAll(ports, head)
-  await journal.moveHead(
-    { mode: 'closed', epoch: head.epoch, incarnation: head.incarnation },
-    { applied: head.last, ...(isOld ? { retainedFrom: head.last } : {}) },
-  )
+  await journal.moveHead(moves.noteEnd(head, await fillAll(ports, head)))
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
     ? { epoch: head.epoch, seq: head.last }

@@ -4,6 +4,7 @@ import type { StoredItem } from '../storage/requests.ts'
 import type { Head } from './head.ts'
 import type { JournalEntry } from './journal-entry.ts'
 import type { Epoch, Lineage } from './position.ts'
+import type { HeadMove } from './transitions.ts'
 import type { Bucket, Sums } from './tree.ts'
 
 /** Where an item stands; the table follows from its kind. */
@@ -52,8 +53,8 @@ export type Element =
   | { readonly renew: Bucket; readonly sums: Sums; readonly was: StoredBucket | undefined }
   /** writes a cell where there is none */
   | { readonly entry: JournalEntry }
-  /** changes the head where all of `expect` is so (`none`: where there is no head yet): never for a commit */
-  | { readonly head: Partial<Head>; readonly expect: Partial<Head> | 'none' }
+  /** moves the head: never for a commit */
+  | { readonly head: HeadMove }
 
 /**
  * What became of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not
@@ -108,8 +109,8 @@ export interface JournalView {
  */
 export interface Journal {
   head(): Promise<Head | undefined>
-  /** Changes the head where all of `expect` is so; `none`: where there is no head yet. */
-  moveHead(expect: Partial<Head> | 'none', next: Partial<Head>): Promise<Head | 'refused'>
+  /** Moves the head by a row of `transitions.ts`. `refused`: it is not as the row expects, or would break a rule. */
+  moveHead(move: HeadMove): Promise<Head | 'refused'>
   /** The next position of an epoch that this cluster is writing. It belongs to the caller: nobody else gets it. */
   allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
   /** The journal entries of all positions behind `after` up to `to`; undefined where there is none. */

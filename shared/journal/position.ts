@@ -15,7 +15,8 @@ export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
-const LONGEST_LINEAGE = 12
+/** Epochs that a lineage has at most. */
+export const LONGEST_LINEAGE = 12
 
 const POSITION = /^([^/]+)\/(\d{12})$/
 const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
@@ -56,6 +57,9 @@ export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
 /** The number of an epoch; 0 for none. */
 export const epochNumber = (epoch: Epoch): number =>
   Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
+
+/** Behind the texts of all epochs that have this number or a lower one. */
+export const behindNumber = (number: number): string => `${String(number).padStart(6, '0')}/`
 
 /** `<epoch>/<12 digits>`: texts compare as positions do. */
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`

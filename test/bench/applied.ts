@@ -8,9 +8,10 @@ import { startStorageTap } from '../../infra/local/storage-tap-port.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
-import { firstHead } from '../../shared/journal/head.ts'
+import type { Head } from '../../shared/journal/head.ts'
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
 import { epochName, posText } from '../../shared/journal/position.ts'
+import { moves } from '../../shared/journal/transitions.ts'
 import { leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source.ts'
 import { followOn } from '../../shared/replication/secondary/follow.ts'
@@ -100,14 +101,19 @@ export async function appliedRate(
   const nameOf = (word: string) => named.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
   const entropy = { bytes: randomBytes, uuid: randomUUID }
+  const say = () => undefined
+  const log = { info: say, warn: say, error: say }
   const { store, journal } = dynamoTables(
-    { tables: { data: nameOf('data'), cluster: nameOf('cluster') }, clock, entropy, meter: callMeter() },
+    { tables: { data: nameOf('data'), cluster: nameOf('cluster') }, clock, entropy, meter: callMeter(), log },
     sendTo(tap?.url ?? engine, credentials),
   )
-  await journal.moveHead('none', { ...firstHead(EPOCH, 1), mode: 'applying', own: '' })
+  await journal.moveHead(moves.startEmpty(undefined, ''))
+  const head = (await journal.head()) as Head
+  const nothing = { epoch: EPOCH, seq: 0 }
+  const sync = { what: 'all', start: 0, lineage: [[EPOCH, 1]], hasFetched: false, end: nothing } as const
+  await journal.moveHead(moves.endSync(head, sync))
   const entries = loginEntries(count, instances)
   const link = linkOver(entries)
-  const say = () => undefined
   const follower: Follower = {
     own: {
       journal,
@@ -115,7 +121,7 @@ export async function appliedRate(
       clock,
       entropy,
       audit: { write: async () => undefined },
-      log: { info: say, warn: say, error: say },
+      log,
     },
     cluster: async () => undefined,
     link,

@@ -154,7 +154,7 @@ const credentialsOf = (host: Host) => {
 function journalOf(host: Host): Journal {
   const { environment } = host.runtimeOf('login')
   const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
-  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter() }
+  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter(), log: console }
   return dynamoTables(given, sendTo(endpointOf(host), credentialsOf(host))).journal
 }
 

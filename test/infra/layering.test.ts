@@ -13,7 +13,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
     { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
-      of: /^shared\/journal\/(position|head|generation|tree|journal-entry|journal)\.ts$/,
+      of: /^shared\/journal\/(position|head|transitions|generation|tree|journal-entry|journal)\.ts$/,
       may: ['storage', 'values'],
       typesFrom: ['model'],
     },

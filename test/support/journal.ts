@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { firstHead, type Head } from '../../shared/journal/head.ts'
+import type { Head } from '../../shared/journal/head.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { epochName } from '../../shared/journal/position.ts'
+import { moves } from '../../shared/journal/transitions.ts'
 import { bucketText, deltasOf, leafIn, leafInTree, leafOf, sumLive } from '../../shared/journal/tree.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
@@ -9,8 +10,9 @@ import { fresh } from './cluster.ts'
 /** Begins a journal of its own in the tables of a host, and gives the cluster record's part of it. */
 export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
   const epoch = epochName(1, fresh('0000'))
-  const head = firstHead(epoch, 1)
-  if ((await journal.moveHead('none', head)) === 'refused') await journal.moveHead({}, head)
+  const old = await journal.head()
+  if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
+  await journal.moveHead(moves.begin(await journal.head(), epoch))
   return { mode: 'primary', epoch, treeId: fresh() }
 }
 

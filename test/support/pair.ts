@@ -11,10 +11,11 @@ import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import { tableSend } from '../../shared/adapters/aws/wire/tables.ts'
 import { endEpoch } from '../../shared/journal/density.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
-import { firstHead, type Head } from '../../shared/journal/head.ts'
+import type { Head } from '../../shared/journal/head.ts'
 import type { Element, Journal, Place } from '../../shared/journal/journal.ts'
 import { type EntryChange, noopEntry } from '../../shared/journal/journal-entry.ts'
-import { compareLineages, epochName, markText, posText, withEpoch } from '../../shared/journal/position.ts'
+import { compareLineages, epochName, markText, posText } from '../../shared/journal/position.ts'
+import { moves } from '../../shared/journal/transitions.ts'
 import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
@@ -29,6 +30,7 @@ import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import type { Doing } from '../builders/journal.ts'
 import { everythingIn } from './everything.ts'
+import { noBrokenHead } from './heads.ts'
 import { asFunction, refusedCall } from './iam/judge.ts'
 import { leanSend } from './lean-client.ts'
 import { ownKms } from './own-kms.ts'
@@ -60,6 +62,7 @@ export async function member(clock = { ms: Date.now() }) {
     },
     entropy: { bytes: randomBytes, uuid: randomUUID },
     meter: callMeter(),
+    log: { error: noBrokenHead },
   }
   const { store, journal } = dynamoTables(around, send)
   const as = async (): Promise<ClusterRead> => ({
@@ -172,13 +175,12 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
 
 /** Begins a journal. */
 export async function asPrimary({ journal, id }: Member): Promise<void> {
-  await journal.moveHead('none', firstHead(epochName(1, id), 1))
+  await journal.moveHead(moves.begin(undefined, epochName(1, id)))
 }
 
 /** What the head of a wiped cluster is. */
 export async function asWiped({ journal }: Member): Promise<void> {
-  const head: Head = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' }
-  await journal.moveHead('none', head)
+  await journal.moveHead(moves.startEmpty(undefined, ''))
 }
 
 const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
@@ -243,32 +245,13 @@ function itemOf(place: Place, value: string, pos: string, now: number, expires?:
 
 /** Takes over as a forced promotion does, once everything staged is applied. */
 export async function claim(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.stopStaging(await headOf(at)))
   const head = await headOf(at)
-  const epoch = epochName(head.maxEpoch + 1, at.id)
-  const { mode, incarnation, last, maxEpoch } = head
-  await at.journal.moveHead(
-    { mode, incarnation, last, maxEpoch },
-    {
-      ...{
-        mode: 'writing',
-        epoch,
-        own: epoch,
-        maxEpoch: maxEpoch + 1,
-        incarnation: incarnation + 1,
-        applied: last,
-      },
-      ...{
-        replayUntil: 0,
-        unfinishedSync: null,
-        unfinishedSyncEpoch: '',
-        lineage: withEpoch(head.lineage, epoch, last + 1),
-      },
-    },
-  )
+  await at.journal.moveHead(moves.takeOver(head, epochName(head.maxEpoch + 1, at.id)))
 }
 
-export async function closeHead({ journal }: Member): Promise<void> {
-  await journal.moveHead({ mode: 'writing' }, { mode: 'closed' })
+export async function closeHead(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.close(await headOf(at), '', 0))
 }
 
 /** Until where no journal entry is missing. */

@@ -10,6 +10,7 @@ import type { ClusterRead } from '../../shared/ports.ts'
 import type { Change } from '../../shared/storage/changes.ts'
 import type { Key } from '../../shared/storage/kinds.ts'
 import { type Tables, tableOf } from '../../shared/storage/requests.ts'
+import { noBrokenHead } from './heads.ts'
 
 /** Where the tables of a host are. */
 export interface Where {
@@ -21,7 +22,13 @@ export interface Where {
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
-export function tableStore(where: Where, { sleep = () => undefined }: { sleep?: (ms: number) => void } = {}) {
+export function tableStore(
+  where: Where,
+  {
+    sleep = () => undefined,
+    log = noBrokenHead,
+  }: { sleep?: (ms: number) => void; log?: (message: string, fields: object) => void } = {},
+) {
   const clock = { ms: Date.now() }
   const { store, journal } = dynamoTables(
     {
@@ -29,6 +36,7 @@ export function tableStore(where: Where, { sleep = () => undefined }: { sleep?: 
       clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
+      log: { error: log },
     },
     sendAt(where),
   )

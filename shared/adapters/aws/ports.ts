@@ -29,7 +29,8 @@ export function awsPorts(
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const around = { tables: environment.tables, clock, entropy, meter }
+  const log = structuredLog(service)
+  const around = { tables: environment.tables, clock, entropy, meter, log }
   const { store, journal, journalView } = dynamoTables(around, tables, true)
   const kms = lazyKms(meter)
   const inAccounts = once(async () => {
@@ -63,7 +64,7 @@ export function awsPorts(
     clock,
     entropy,
     audit: auditLog(environment),
-    log: structuredLog(service),
+    log,
     deployment: environment,
     meter,
     keyHints: new Map(),

@@ -1,5 +1,6 @@
 import { epochNumber, isEpochOf, isTooFar } from '../../journal/position.ts'
 import { stepDown } from '../../journal/step-down.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { Member } from '../../model/link.ts'
 import { isNewlyPromoted } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
@@ -129,12 +130,15 @@ async function remember(asked: Asked, call: AdmittedCall, { store, deployment }:
   if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
 }
 
+/** Tries at that while others fence this cluster too. */
+const RAISES = 10
+
 /**
  * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
  * and that nobody else than the claimant takes the closed epoch over.
  */
 async function raise({ cluster: successor, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
-  for (;;) {
+  for (let tries = 0; tries < RAISES; tries++) {
     const head = await journal.head()
     const number = epochNumber(later)
     if (
@@ -143,12 +147,9 @@ async function raise({ cluster: successor, epoch: later }: Asked, { journal }: L
       (number === head.maxEpoch && head.successor === successor)
     )
       return
-    const { mode, epoch, maxEpoch } = head
-    await journal.moveHead(
-      { mode, epoch, maxEpoch, successor: head.successor },
-      { maxEpoch: number, successor },
-    )
+    await journal.moveHead(moves.noteFence(head, successor, number))
   }
+  throw concurrentCalls()
 }
 
 /** Nobody is revoked on a cluster that is no primary: who was a member before the end still is one now. */

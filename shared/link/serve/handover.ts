@@ -1,6 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { stepDown } from '../../journal/step-down.ts'
+import { moves } from '../../journal/transitions.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { questionIn, type Reply } from '../messages.ts'
@@ -43,9 +44,9 @@ async function nameSuccessor(
   head: Head,
   successor: string,
 ): Promise<void> {
-  const { mode, epoch, successor: noted } = head
+  const { successor: noted } = head
   if (noted === successor) return
-  const moved = noted === '' && (await journal.moveHead({ mode, epoch, successor: '' }, { successor }))
+  const moved = noted === '' && (await journal.moveHead(moves.nameSuccessor(head, successor)))
   if (moved && moved !== 'refused') return
   const other = noted || (await journal.head())?.successor
   if (other === successor) return

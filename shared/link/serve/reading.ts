@@ -3,6 +3,7 @@ import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { compareLineages, type Lineage } from '../../journal/position.ts'
+import { moves } from '../../journal/transitions.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
@@ -62,9 +63,7 @@ async function noteDense(
   let head: Head | undefined = seen
   for (let tries = 0; tries < NOTINGS; tries++) {
     if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return
-    const { mode, epoch, incarnation, applied } = head
-    if ((await journal.moveHead({ mode, epoch, incarnation, applied }, { applied: frontier })) !== 'refused')
-      return
+    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return
     head = await journal.head()
   }
 }

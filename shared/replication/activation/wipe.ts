@@ -1,6 +1,7 @@
-import { firstHead, type Head } from '../../journal/head.ts'
+import type { Head } from '../../journal/head.ts'
 import type { ScanPage } from '../../journal/journal.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
+import { moves } from '../../journal/transitions.ts'
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { linkPair } from '../../link/pair.ts'
 import { isLasting } from '../../link/source.ts'
@@ -157,13 +158,7 @@ export const linkFields = (
 /** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
 async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
-  const incarnation = (head?.incarnation ?? 0) + 1
-  const next: Head = {
-    ...firstHead('', head?.maxEpoch ?? 0),
-    ...{ mode: 'syncing', own: '', lineage: [], incarnation, unfinishedSync: 'all', link: id },
-  }
-  const expect = head ? { mode: head.mode, incarnation: head.incarnation, last: head.last } : 'none'
-  return (await ports.journal.moveHead(expect, next)) !== 'refused'
+  return (await ports.journal.moveHead(moves.startEmpty(head, id))) !== 'refused'
 }
 
 const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boolean =>

@@ -5,6 +5,7 @@ import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
+import { moves } from '../../journal/transitions.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
@@ -72,19 +73,8 @@ async function commitLeave(
   const position = posText(lastPosition(head))
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
-  const { mode, incarnation, last, applied, link } = head
   const result = await ports.journal.transact([
-    {
-      head: {
-        mode: 'closed',
-        own: '',
-        replayUntil: 0,
-        unfinishedSync: null,
-        unfinishedSyncEpoch: '',
-        maxEpoch: n,
-      },
-      expect: { mode, incarnation, last, applied, link },
-    },
+    { head: moves.leaveSet(head, n) },
     ...toElements(
       [
         ...keyringChanges({ ...record, data: next }, keyring, made.keyring),

@@ -1,8 +1,8 @@
 import { endEpoch } from '../../journal/density.ts'
-import { firstHead } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { epochName, posText } from '../../journal/position.ts'
 import { noJournalOpen } from '../../journal/refusals.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -20,11 +20,9 @@ export async function beginJournal(
   { id }: Pick<ClusterRecord, 'id'>,
 ): Promise<{ epoch: string; treeId: string; head: Element }> {
   const old = await journal.head()
-  const n = (old?.maxEpoch ?? 0) + 1
-  const epoch = epochName(n, id)
-  const head = { ...firstHead(epoch, n), incarnation: (old?.incarnation ?? 0) + 1 }
-  const expect = old ? { maxEpoch: old.maxEpoch, incarnation: old.incarnation, mode: old.mode } : 'none'
-  return { epoch, treeId: entropy.bytes(TREE_ID_BYTES).toString('hex'), head: { head, expect } }
+  const epoch = epochName((old?.maxEpoch ?? 0) + 1, id)
+  const treeId = entropy.bytes(TREE_ID_BYTES).toString('hex')
+  return { epoch, treeId, head: { head: moves.begin(old, epoch) } }
 }
 
 /**

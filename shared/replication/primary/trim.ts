@@ -1,3 +1,4 @@
+import { moves } from '../../journal/transitions.ts'
 import type { Ports } from '../../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 
@@ -13,7 +14,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   const head = await journal.head()
   if (!head || head.mode === 'syncing' || head.mode === 'draining' || head.retainedFrom >= head.applied)
     return
-  const { mode, epoch, incarnation, retainedFrom, lineage, applied } = head
+  const { retainedFrom, lineage, applied } = head
   const oldest = clock.now() - JOURNAL_PROMISE_MS
   const at = async (seq: number): Promise<number> =>
     (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
@@ -27,5 +28,5 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
     if ((await at(middle)) >= oldest) high = middle
     else low = middle + 1
   }
-  await journal.moveHead({ mode, epoch, incarnation, retainedFrom }, { retainedFrom: low - 1 })
+  await journal.moveHead(moves.trim(head, low - 1))
 }

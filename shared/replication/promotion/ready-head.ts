@@ -1,5 +1,6 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
+import { moves } from '../../journal/transitions.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -61,11 +62,7 @@ async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Rea
 async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
-  const { mode, incarnation, last, applied } = head
-  const moved = await journal.moveHead(
-    { mode, incarnation, last, applied },
-    { applied: last, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
-  )
-  const warning = `overridden by force: what was received behind position ${applied} could not be applied (${what})`
+  const moved = await journal.moveHead(moves.skipStaged(head))
+  const warning = `overridden by force: what was received behind position ${head.applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

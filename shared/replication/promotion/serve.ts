@@ -3,6 +3,7 @@ import { noteTerms } from '../../cluster/terms.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
+import { moves } from '../../journal/transitions.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
@@ -130,8 +131,5 @@ const waysOut = ({ end }: PromotionStand['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */
-const resumeApplying = async (
-  { ports: { journal } }: OperationRun,
-  { incarnation }: Head,
-): Promise<boolean> =>
-  (await journal.moveHead({ mode: 'draining', incarnation }, { mode: 'applying' })) !== 'refused'
+const resumeApplying = async ({ ports: { journal } }: OperationRun, head: Head): Promise<boolean> =>
+  (await journal.moveHead(moves.resume(head))) !== 'refused'

@@ -1,9 +1,10 @@
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
-import { type Epoch, epochName, epochNumber, posText, withEpoch } from '../../journal/position.ts'
+import { type Epoch, epochName, epochNumber, posText } from '../../journal/position.ts'
 import { roleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
+import { moves } from '../../journal/transitions.ts'
 import { renewMembership } from '../../link/admin/renew-membership.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
@@ -56,7 +57,7 @@ async function commitTakeOver(
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
   const { record, operation, promotion } = stand
-  const { maxEpoch, mode, incarnation, last: seq, applied, epoch: last, unfinishedSync } = head
+  const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
   const membership = await renewMembership(ports, record.data, epoch)
@@ -85,10 +86,7 @@ async function commitTakeOver(
   const { force } = promotion
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
-    {
-      head: headAfterTakeOver(head, epoch),
-      expect: { mode, incarnation, last: seq, applied, epoch: last, maxEpoch, unfinishedSync },
-    },
+    { head: moves.takeOver(head, epoch) },
     ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]
@@ -109,28 +107,6 @@ export function nextEpoch(
 ): Epoch {
   const ofSuccessor = mode === 'closed' && successor !== '' ? epochNumber(epoch) + 1 : 0
   return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
-}
-
-/** What the head of a cluster that takes over becomes. What an unfinished sync has touched leads from nowhere. */
-export function headAfterTakeOver(
-  { lineage, last, incarnation, unfinishedSync }: Head,
-  epoch: Epoch,
-): Partial<Head> {
-  const known = lineage.filter(([, start]) => start <= last)
-  return {
-    ...{
-      mode: 'writing',
-      epoch,
-      own: epoch,
-      maxEpoch: epochNumber(epoch),
-      incarnation: incarnation + 1,
-      applied: last,
-    },
-    ...{ replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
-    ...(unfinishedSync === null
-      ? { lineage: withEpoch(known, epoch, last + 1) }
-      : { lineage: [[epoch, last + 1]], retainedFrom: last }),
-  }
 }
 
 const missing = ({ end }: PromotionState, lost: number | null): string[] =>

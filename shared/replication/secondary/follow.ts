@@ -1,6 +1,7 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { meets, needsIn } from '../../journal/terms.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { EntriesAnswer, SourceLink } from '../../link/source.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { compareOn } from './comparison.ts'
@@ -61,10 +62,8 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
     follower.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
     return follower.filled ? 'worked' : 'waiting'
   },
-  follow: async ({ own }, { mode, incarnation, last, link }) => {
-    // what is applied from here on stands above what this cluster wrote itself
-    const next = mode === 'closed' ? { incarnation: incarnation + 1, applied: last } : {}
-    await own.journal.moveHead({ mode, incarnation, last, link }, { mode: 'applying', own: '', ...next })
+  follow: async ({ own }, head) => {
+    await own.journal.moveHead(head.mode === 'closed' ? moves.follow(head) : moves.resume(head))
     return 'worked'
   },
 }

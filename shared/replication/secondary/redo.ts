@@ -1,6 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
@@ -25,7 +26,7 @@ export async function redo(
   head: Head,
   staged?: readonly JournalEntry[],
 ): Promise<Redone> {
-  const { mode, incarnation, applied: done, last, replayUntil, lineage } = head
+  const { incarnation, applied: done, last, replayUntil, lineage } = head
   if (done >= last) return 'done'
   const entries = staged ?? (await own.journal.entries(lineage, done, last))
   const whole = entries.filter(entry => entry !== undefined)
@@ -34,12 +35,7 @@ export async function redo(
   const applied = await applyTolerantly(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
-  const over = replayUntil > 0 && last >= replayUntil
-  const next = {
-    applied: last,
-    ...(over ? { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' as const } : {}),
-  }
-  const moved = await own.journal.moveHead({ mode, incarnation, applied: done }, next)
+  const moved = await own.journal.moveHead(moves.noteApplied(head))
   return moved === 'refused' ? 'moved' : 'done'
 }
 
@@ -71,8 +67,7 @@ export async function drain(own: Own, treeId: string, link?: string): Promise<Re
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
-      const { mode, incarnation } = head
-      await own.journal.moveHead({ mode, incarnation, link: head.link }, { mode: 'draining' })
+      await own.journal.moveHead(moves.stopStaging(head))
       continue
     }
     if (head?.mode !== 'draining') return 'moved'

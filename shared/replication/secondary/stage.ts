@@ -1,7 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { compareLineages, epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
+import { compareLineages, epochAt, type Lineage } from '../../journal/position.ts'
+import { moves } from '../../journal/transitions.ts'
 
 /** Journal entries that are staged, and then applied, together. */
 const WINDOW = 1000
@@ -51,15 +52,5 @@ export async function stage(
   if (!last) return head
   const there = stored ? 'done' : await journal.putEntries(entries)
   if (there !== 'done') throw new WrongEntries(`another journal entry stands at ${there.epoch}/${there.seq}`)
-  const { incarnation, last: seq, epoch, applied, link } = head
-  return journal.moveHead(
-    { mode: 'applying', incarnation, last: seq, epoch, applied, link },
-    {
-      last: last.seq,
-      epoch: last.epoch,
-      lineage: lineage.filter(([, start]) => start <= last.seq),
-      maxEpoch: Math.max(head.maxEpoch, epochNumber(last.epoch)),
-      stagedAt: last.at,
-    },
-  )
+  return journal.moveHead(moves.stage(head, last, lineage))
 }

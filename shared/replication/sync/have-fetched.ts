@@ -1,4 +1,5 @@
 import type { Place } from '../../journal/journal.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { reportParts } from './report.ts'
 import { reportName, storeReport } from './store-report.ts'
@@ -18,10 +19,6 @@ export async function haveFetched(
   const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
   const report = reportName(head.incarnation + 1, entropy.bytes(3))
   await storeReport(store, cluster, report, reportParts(facts, [], places))
-  const { mode, incarnation, replayUntil } = head
-  const moved = await journal.moveHead(
-    { mode, incarnation, replayUntil },
-    { unfinishedSync: report, unfinishedSyncEpoch: '' },
-  )
+  const moved = await journal.moveHead(moves.requestSync(head, report))
   return moved === 'refused' ? 'busy' : 'done'
 }

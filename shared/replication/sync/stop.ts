@@ -1,5 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { Own } from '../apply/target.ts'
 import { openSegments, readSegments } from './segments.ts'
 
@@ -9,18 +10,14 @@ import { openSegments, readSegments } from './segments.ts'
  * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
  */
 export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
-  const { mode, incarnation, last } = head
   // what it has fetched may be of epochs that no journal entry here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
-  const moved = await own.journal.moveHead(
-    { mode, incarnation, last, maxEpoch: head.maxEpoch },
-    { incarnation: incarnation + 1, applied: last, maxEpoch: n },
-  )
+  const moved = await own.journal.moveHead(moves.stopSync(head, n))
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: last, lineage: [] },
+    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: head.last, lineage: [] },
     ...{ phase: 'closed', seen: 0 },
   })
   return segments === 'lost' ? undefined : moved

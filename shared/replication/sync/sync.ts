@@ -1,7 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { epochAt, epochNumber, type Lineage } from '../../journal/position.ts'
+import type { Lineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
+import { moves } from '../../journal/transitions.ts'
 import type { HeartbeatAnswer, SourceLink } from '../../link/source.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -87,16 +88,8 @@ export async function begin(
   const isEmpty = head.lineage.length === 0
   const fresh =
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
-  const { mode, incarnation, last, applied } = head
-  const moved = await own.journal.moveHead(
-    { mode, incarnation, last, applied, link: linkName },
-    {
-      mode: 'syncing',
-      incarnation: incarnation + 1,
-      unfinishedSync: scope.what === 'all' ? 'all' : scope.report,
-      unfinishedSyncEpoch: '',
-    },
-  )
+  const touches = scope.what === 'all' ? 'all' : scope.report
+  const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return 'again'
   const segment: SyncSegment = defined({
     incarnation: moved.incarnation,
@@ -141,34 +134,9 @@ export async function endSync(
     return 'again'
   // what was fetched has changed sums that no journal entry tells of
   await forgetHashes(own.journal, segment.treeId)
-  const moved = await own.journal.moveHead(
-    { mode: 'syncing', incarnation, link: linkName },
-    afterSync(head, segment, source, keys),
-  )
+  const { what, start, lineage } = segment
+  const end = { what, start, lineage, hasFetched: keys.length > 0, end: source }
+  const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
+  const moved = await own.journal.moveHead(moves.endSync(seen, end))
   return moved === 'refused' ? 'again' : 'done'
-}
-
-function afterSync(
-  head: Head,
-  { what, start, lineage: known }: SyncSegment,
-  { seq, epoch }: Pick<HeartbeatAnswer, 'seq' | 'epoch'>,
-  keys: readonly Place[],
-): Partial<Head> {
-  const until = seq > start && (what === 'all' || keys.length > 0) ? seq : 0
-  const lineage = known.filter(([, at]) => at <= start)
-  return defined({
-    mode: 'applying',
-    incarnation: head.incarnation + 1,
-    epoch: epochAt(known, start) || epoch,
-    own: '',
-    last: start,
-    applied: start,
-    lineage: lineage.length > 0 ? lineage : known.slice(0, 1),
-    retainedFrom: what === 'all' ? start : undefined,
-    replayUntil: until,
-    unfinishedSync: until > 0 ? head.unfinishedSync : null,
-    unfinishedSyncEpoch: until > 0 ? epoch : '',
-    maxEpoch: Math.max(head.maxEpoch, epochNumber(epoch)),
-    stagedAt: 0,
-  })
 }

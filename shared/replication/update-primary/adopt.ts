@@ -1,3 +1,4 @@
+import { moves } from '../../journal/transitions.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { emptyLink, type Link } from '../../model/cluster.ts'
@@ -75,10 +76,7 @@ export const finish: OperationStep = async (run, id) => {
   if (form === 'clear') {
     const head = await ports.journal.head()
     if (head?.mode === 'draining' && head.applied === head.last)
-      await ports.journal.moveHead(
-        { mode: 'draining', link: id, applied: head.applied },
-        { mode: 'applying' },
-      )
+      await ports.journal.moveHead(moves.resume({ ...head, link: id }))
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute
@@ -95,7 +93,7 @@ export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
   const readAt = ports.clock.now()
   const [record, pending] = await ports.store.read([key('cluster'), key('pending-link')])
   if (record && !isAdopted(record.data, id)) {
-    await ports.journal.moveHead({ link: id }, { link: record.data.link?.name ?? '' })
+    await ports.journal.moveHead(moves.restoreLink({ link: id }, record.data.link?.name ?? ''))
     if (pending?.data.operation === id)
       await ports.store.commit([remove(pending)], { record: record.data, readAt })
   }

@@ -1,5 +1,6 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
+import { moves } from '../../journal/transitions.ts'
 import { pauseBefore } from '../apply/target.ts'
 import { noSecondaryNow } from '../operation/faults.ts'
 import {
@@ -37,10 +38,8 @@ export const changeLink: OperationStep = async (run, id) => {
 
 /** The head names the new link, and is not `applying` any more. */
 async function stopFollowing({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
-  const { mode, incarnation, link } = head
-  if (link === id && mode !== 'applying') return true
-  const next = mode === 'applying' ? 'draining' : mode
-  return (await ports.journal.moveHead({ mode, incarnation, link }, { mode: next, link: id })) !== 'refused'
+  if (head.link === id && head.mode !== 'applying') return true
+  return (await ports.journal.moveHead(moves.changeLink(head, id))) !== 'refused'
 }
 
 /**
@@ -58,9 +57,6 @@ async function drainBefore(
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
-  const moved = await ports.journal.moveHead(
-    { mode: 'draining', incarnation },
-    { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
-  )
+  const moved = await ports.journal.moveHead(moves.refetchAll({ mode: 'draining', incarnation }))
   return moved !== 'refused'
 }

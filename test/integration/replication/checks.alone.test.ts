@@ -122,6 +122,7 @@ const broken: Record<keyof typeof invariants, Patch> = {
     history.push({ ...entry, cluster: who.follower, changes })
   },
   exactEnd: together(over('primary', record, withData({ mode: 'secondary' })), laterEntry('primary')),
+  lawful: over('follower', head, item => ({ ...item, done: Number(item['seq']) + 1 })),
   staged: over('follower', head, item => ({ ...item, seq: Number(item['seq']) + 1 })),
   named: without(({ pk }) => pk.startsWith('j#')),
   sums: without(isBucket),
@@ -165,6 +166,11 @@ describe('a check finds a history in which its rule is broken', () => {
   test('and nothing in one that is sound', () => {
     expect(violationsIn(good, invariants)).toEqual([])
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
+  })
+
+  test('what grows in a head never falls', () => {
+    const falls = over('follower', head, item => ({ ...item, hold: Number(item['hold']) - 1 }))
+    expect(rulesBroken(falls)).toContain('lawful')
   })
 
   test('a follower may copy a journal entry twice, its owner writes it once', () => {

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { deltasOf, leafIn, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
@@ -93,7 +94,7 @@ test('an item that the primary gives otherwise each time is given up after three
   }
   // a sync of everything, as after a long absence
   const { journal } = set.at('west').ports
-  await journal.moveHead({ mode: 'applying' }, { unfinishedSync: 'all', unfinishedSyncEpoch: '' })
+  await journal.moveHead(moves.requestSync(await set.at('west').head(), 'all'))
   await set.at('west').pull()
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {

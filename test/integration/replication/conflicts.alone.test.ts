@@ -8,6 +8,7 @@ import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { create, replace } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { cluster, done, fresh, freshMount, localCertificate, storage } from '../../support/cluster.ts'
+import { noBrokenHead } from '../../support/heads.ts'
 import { begun, differences, replayed, wrongSums } from '../../support/journal.ts'
 import { HOME, launch, loginAs } from '../../support/logins.ts'
 import { sized } from '../../support/size.ts'
@@ -109,6 +110,7 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
       clock: { now: Date.now, sleep: async ms => void (await setTimeout(ms)) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
       meter: callMeter(),
+      log: { error: noBrokenHead },
     },
     inside ? counting : send,
   ).store

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { newOwnKey } from '../../../shared/link/admin/keys.ts'
 import { type ClusterRecord, emptyLink } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
@@ -133,8 +134,9 @@ describe('a demotion', () => {
   })
 
   test('of a cluster whose journal is nobody’s to close is refused', async () => {
-    const head = await east.journal.head()
-    await east.journal.moveHead({ maxEpoch: head?.maxEpoch ?? 0 }, { own: '' })
+    const open = (await east.journal.head()) ?? expect.unreachable()
+    const head = await east.journal.moveHead(moves.close(open, '', 0))
+    if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

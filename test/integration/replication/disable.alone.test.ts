@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
@@ -84,11 +85,7 @@ describe('a secondary that leaves its set', () => {
 
   test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
     const { ports, head } = set.at('west')
-    const { incarnation } = await head()
-    await ports.journal.moveHead(
-      { incarnation },
-      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
-    )
+    await ports.journal.moveHead(moves.beginSync(await head(), 'all'))
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
     const { reached, thaw } = set.freezeAt({
       ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
@@ -89,8 +90,7 @@ describe('a revocation', () => {
   })
 
   test('is refused by a journal that has ended', async () => {
-    const { mode, epoch } = await set.at('east').head()
-    await set.at('east').ports.journal.moveHead({ mode, epoch }, { mode: 'closed' })
+    await set.at('east').ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
     const reply = await set.at('east').request('POST', `${R}/primary/revoke-secondary`, { id: 'north' })
     expect(reply.status).toBe(503)
     const [holder] = await set.at('east').ports.store.read([key('holder', ids['north'] ?? '')])

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { firstHead } from '../../../shared/journal/head.ts'
+import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { epochName, markText, posText } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import type { Limbs } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../support/cluster.ts'
@@ -39,30 +40,39 @@ beforeEach(async () => {
 })
 
 describe('the head', () => {
-  test('is made once, and changed only where it is as expected', async () => {
-    if (!(await journal.head()))
-      expect(await journal.moveHead('none', firstHead(epoch, 1))).toMatchObject({ last: 0 })
-    expect(await journal.moveHead('none', firstHead(epoch, 1))).toBe('refused')
-    await journal.moveHead({}, { ...firstHead(epoch, 1), incarnation: 4 })
-    expect(await journal.moveHead({ incarnation: 3, mode: 'writing' }, { incarnation: 5 })).toBe('refused')
-    expect(
-      await journal.moveHead({ incarnation: 4, mode: 'writing' }, { unfinishedSync: 'all' }),
-    ).toMatchObject({
-      incarnation: 4,
-      unfinishedSync: 'all',
+  /** Begins a journal, in place of the one of a test before. */
+  async function began(): Promise<Head> {
+    const old = await journal.head()
+    if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
+    const head = await journal.moveHead(moves.begin(await journal.head(), epoch))
+    if (head === 'refused') throw new Error('no journal has begun')
+    return head
+  }
+
+  test('is made once, and moves only where it is as expected', async () => {
+    const head = await began()
+    expect(head).toMatchObject({ ...firstHead(epoch, number), incarnation: expect.any(Number) })
+    expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
+    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
+      'refused',
+    )
+    expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
+      ...head,
+      mode: 'closed',
+      successor: 'one',
     })
-    expect(await journal.head()).toEqual({ ...firstHead(epoch, 1), incarnation: 4, unfinishedSync: 'all' })
+    expect(await journal.moveHead(moves.close(head, 'other', 0))).toBe('refused')
+    expect(await journal.head()).toMatchObject({ mode: 'closed', successor: 'one' })
   })
 
   test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
-    if (!(await journal.head())) await journal.moveHead('none', firstHead(epoch, 1))
-    await journal.moveHead({}, { ...firstHead(epoch, 1), incarnation: 2 })
+    const head = await began()
     const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
-    expect(given[0]).toMatchObject({ incarnation: 2 })
+    expect(given[0]).toMatchObject({ incarnation: head.incarnation })
     expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
-    await journal.moveHead({}, { mode: 'closed' })
+    await journal.moveHead(moves.close(head, '', 0))
     expect(await journal.allocate(epoch)).toBe('refused')
   })
 })

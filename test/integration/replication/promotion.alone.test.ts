@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { drStatus } from '../../support/dr-status.ts'
@@ -219,18 +220,15 @@ describe('a promotion without the primary', () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports
-    const { incarnation, last } = await set.at('west').head()
-    await journal.moveHead(
-      { incarnation, last },
-      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
-    )
+    const before = await set.at('west').head()
+    await journal.moveHead(moves.beginSync(before, 'all'))
     expect((await promote('west')).text).toMatch(/merkle-sync/)
     const reply = await promote('west', { force: true })
     expect(reply.status).toBe(200)
     expect(reply.body.warnings[1]).toMatch(/overridden by force.*merkle-sync/)
     expect((await write('west', 'after')).status).toBe(204)
     const head = await set.at('west').head()
-    expect(head.lineage).toEqual([[head.epoch, last + 1]])
+    expect(head.lineage).toEqual([[head.epoch, before.last + 1]])
 
     set.heal('east', 'west')
     set.pass(60_000)

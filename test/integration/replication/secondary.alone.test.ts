@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Element, Journal, Transacted } from '../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { placeInTree } from '../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../shared/link/source.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
@@ -197,10 +198,12 @@ describe('a secondary under load', () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
     const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
-    if (!('entries' in answer)) throw new Error('no journal entries')
+    if (!('entries' in answer)) throw new Error('no entries')
     for (const entry of answer.entries) await west.journal.putEntry(entry)
-    await west.journal.moveHead({ mode: 'applying' }, { last: 10 })
+    const last = answer.entries.at(-1)
+    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.lineage))
     const head = await headOf(west)
+    expect(head).toMatchObject({ last: 10, applied: 0 })
     const own = (await follower(west, undefined)).own
     const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
     expect(all).toContain('done')
@@ -225,7 +228,7 @@ describe('a secondary that is far behind', () => {
         noopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
       ),
     )
-    await east.journal.moveHead({ last }, { last: last + 2 * EACH })
+    for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
     await commit(east, [b, 'last'])
     const asked: number[] = []
     const failing = { next: false }
@@ -248,9 +251,9 @@ describe('a secondary that is far behind', () => {
     const before: number[] = []
     const one = await withJournal(
       {
-        moveHead: (expect, next) => {
-          if (next.applied !== undefined) before.push(asked.length)
-          return west.journal.moveHead(expect, next)
+        moveHead: move => {
+          if (move.next.applied !== undefined) before.push(asked.length)
+          return west.journal.moveHead(move)
         },
       },
       link,
@@ -275,9 +278,9 @@ describe('a secondary that is far behind', () => {
           events.push(`stored ${entries[0]?.seq}`)
           return stored
         },
-        moveHead: (expect, next) => {
-          if (next.last !== undefined && expect !== 'none') events.push(`here ${next.last}`)
-          return west.journal.moveHead(expect, next)
+        moveHead: move => {
+          if (move.next.last !== undefined) events.push(`here ${move.next.last}`)
+          return west.journal.moveHead(move)
         },
       },
       link,
@@ -337,8 +340,11 @@ describe('a secondary that is far behind', () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
     await followOn(one)
-    const { last, incarnation } = await headOf(west)
-    await west.journal.moveHead({ last, incarnation }, { incarnation: incarnation + 1 })
+    // another process has synced it meanwhile
+    await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
+    const { last: start, epoch, lineage } = await headOf(east)
+    const sync = { what: 'all', start: EACH, lineage, hasFetched: false, end: { epoch, seq: start } } as const
+    await west.journal.moveHead(moves.endSync(await headOf(west), sync))
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
@@ -570,7 +576,7 @@ describe('rules of a sync', () => {
     await synced()
     await commit(east, [x, null], [b, '1'])
     // the journal that would say so is not kept any more
-    await east.journal.moveHead({ mode: 'writing' }, { retainedFrom: 2 })
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
     await synced()
     await isEqual()
     expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
@@ -602,7 +608,8 @@ describe('rules of a sync', () => {
 
   test('a rewind whose own journal begins behind the fork point fetches everything, and reports what is kept of it', async () => {
     await overtaken()
-    await east.journal.moveHead({ mode: 'closed' }, { retainedFrom: 2 })
+    await east.journal.moveHead(moves.noteEnd(await headOf(east), { isOld: false }))
+    await east.journal.moveHead(moves.trim(await headOf(east), 2))
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
@@ -632,7 +639,7 @@ describe('rules of a sync', () => {
         return 'done'
       },
     }
-    await east.journal.moveHead({ mode: 'writing' }, { applied: 1 })
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 1))
     await closeHead(east)
     const one = await follower(east, linkTo(west))
     await caughtUp({ ...one, own: { ...one.own, journal } })
@@ -661,10 +668,10 @@ describe('rules of a sync', () => {
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
       ...east.journal,
-      moveHead: (expect_, next) =>
-        next.mode === 'syncing'
+      moveHead: move =>
+        move.name === 'beginSync'
           ? Promise.reject(new Crash('before it began'))
-          : east.journal.moveHead(expect_, next),
+          : east.journal.moveHead(move),
     }
     await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
     const parts = await east.store.list(partitions('report'))

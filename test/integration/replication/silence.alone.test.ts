@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { invariants } from '../../support/set/checks/all.ts'
 import { violationsIn } from '../../support/set/history.ts'
 import { NAMES, warmSnapshot } from '../../support/set/play.ts'
@@ -72,7 +73,7 @@ test('a primary whose epoch was ended by a call that died behind that steps down
   const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
   const { ports, head, record, minute } = set.at('east')
   const { epoch } = await head()
-  await ports.journal.moveHead({ mode: 'writing', epoch }, { mode: 'closed', successor: 'west’s id' })
+  await ports.journal.moveHead(moves.close(await head(), 'west’s id', 0))
   await minute()
   expect(await record()).toMatchObject({ mode: 'secondary', epoch })
   expect(await head()).toMatchObject({ mode: 'closed', epoch, successor: 'west’s id' })

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { key, partitions } from '../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../support/set/play.ts'
@@ -74,8 +75,7 @@ describe('a rotation', () => {
   test('is refused by a journal that has ended', async () => {
     const { ports } = set.at('east')
     const before = await keyringAt('east')
-    const { mode, epoch } = await set.at('east').head()
-    await ports.journal.moveHead({ mode, epoch }, { mode: 'closed' })
+    await ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
     expect((await set.at('east').request('POST', '/sys/rotate')).status).toBe(503)
     expect(await keyringAt('east')).toEqual(before)
   })

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../support/promotion.ts'
 import type { SetSnapshot } from '../../support/set/snapshot.ts'
@@ -46,11 +47,7 @@ const states: Readonly<Record<string, (set: ClusterSet) => Promise<void>>> = {
   'a secondary amid a sync': async set => {
     await secondary(set)
     const { journal } = set.at('west').ports
-    const { incarnation } = await set.at('west').head()
-    await journal.moveHead(
-      { incarnation },
-      { mode: 'syncing', incarnation: incarnation + 1, unfinishedSync: 'all', unfinishedSyncEpoch: '' },
-    )
+    await journal.moveHead(moves.beginSync(await set.at('west').head(), 'all'))
   },
   'a secondary that follows nobody': async set => {
     await secondary(set)

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ttlOf } from '../../../shared/journal/generation.ts'
 import { noopEntry } from '../../../shared/journal/journal-entry.ts'
-import { epochName } from '../../../shared/journal/position.ts'
+import { epochName, markText, posText } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import { leafInTree } from '../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import {
@@ -143,7 +144,8 @@ describe('conditions', () => {
   })
 
   test('behind the exact end nobody tries again: the answer says that another cluster takes over', async () => {
-    await journal.moveHead({}, { mode: 'closed' })
+    const head = await journal.head()
+    if (head) await journal.moveHead(moves.close(head, '', 0))
     await storage.reset()
     await expect(commit(put('a'))).rejects.toMatchObject({
       code: 'busy',
@@ -318,10 +320,12 @@ describe('positions', () => {
   test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
     await commit(put('a'))
     const { epoch = '', treeId = '' } = record
+    const { incarnation = 0 } = (await journal.head()) ?? {}
+    const mark = markText(incarnation, posText({ epoch, seq: 3 }))
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
-    await journal.transact([{ bucket, sums: new Map(), mark: `000000001/${epoch}/000000000003` }])
+    await journal.transact([{ bucket, sums: new Map(), mark }])
     expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.last).toBe(4)

@@ -1,4 +1,4 @@
-import { headFrom } from '../../../shared/adapters/aws/storage/elements.ts'
+import { headFrom } from '../../../shared/adapters/aws/storage/head.ts'
 import type { Head } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'

@@ -59,7 +59,9 @@ export function portsOf(
   const meter = callMeter()
   const note = (level: string) => (message: string, fields: unknown) =>
     void told.push({ level, message, fields })
-  const { store, journal, journalView } = dynamoTables({ tables, clock, entropy, meter }, transport.send)
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const around = { tables, clock, entropy, meter, log }
+  const { store, journal, journalView } = dynamoTables(around, transport.send)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
   const judgedKms = judged(kms)
   const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))
@@ -78,7 +80,7 @@ export function portsOf(
       },
     },
     audit: { write: async entry => void audited.push(copy(entry)) },
-    log: { info: note('info'), warn: note('warn'), error: note('error') },
+    log,
     deployment: deploymentOf(name, clock.now()),
   }
   const functions = new Map<string, Ports>()

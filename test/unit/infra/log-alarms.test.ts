@@ -37,6 +37,7 @@ describe('an alarm counts', () => {
     ['a function that died', report('failure'), ['FunctionFailed']],
     ['a function that ran out of time', report('timeout'), ['FunctionFailed']],
     ['a function that ended well', report('success'), []],
+    ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
     ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
     ['a licence that ends', { level: 'WARN', message: alarming.licence, days: 3 }, ['Licence']],
     ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],

@@ -1,20 +1,23 @@
 import { expect, test } from 'vitest'
-import { headFrom, headUpdate } from '../../../shared/adapters/aws/storage/elements.ts'
-import { firstHead } from '../../../shared/journal/head.ts'
+import { headFrom, headUpdate } from '../../../shared/adapters/aws/storage/head.ts'
 import type { Element } from '../../../shared/journal/journal.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
 import type { SyncSegment } from '../../../shared/model/secondary.ts'
 import { openSegments, readSegments } from '../../../shared/replication/sync/segments.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem, toStored } from '../../../shared/storage/requests.ts'
 import { byOwnNames, byStoredNames } from '../../../shared/storage/stored-names.ts'
+import { headIn } from '../../builders/head-moves.ts'
 
 // Clusters of every version read and write the same tables: what stands there keeps the names that it began with.
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 
 test('a head is stored by the names that heads always had', () => {
-  const { ExpressionAttributeNames } = headUpdate('none', { ...firstHead(EPOCH, 1), stagedAt: 1 })
-  expect(Object.values(ExpressionAttributeNames ?? {}).sort()).toEqual(
+  const last = { epoch: EPOCH, seq: 1, at: 1 }
+  const all = [moves.startEmpty(undefined, 'a link'), moves.stage({ ...headIn.applying }, last, [[EPOCH, 1]])]
+  const names = all.flatMap(move => Object.values(headUpdate(move).ExpressionAttributeNames ?? {}))
+  expect([...new Set(names)].sort()).toEqual(
     'dirty dirtyFrom done epoch from heir hold kind line link mode n own pk seq stagedAt until'.split(' '),
   )
 })

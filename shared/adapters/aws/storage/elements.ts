@@ -1,19 +1,15 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
-import type { Head } from '../../../journal/head.ts'
 import type { Condition, Element, Place, Test } from '../../../journal/journal.ts'
 import { decodeBody, encodeBody, type JournalEntry } from '../../../journal/journal-entry.ts'
 import { type Position, seqText } from '../../../journal/position.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
-import { byOwnNames, byStoredNames } from '../../../storage/stored-names.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { bucketRenewal, bucketUpdate } from './buckets.ts'
 import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
+import { headUpdate } from './head.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
-
-/** Where the head stands: a partition of its own, for it takes a write with every commit. */
-export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** Partitions over which the journal entries of an epoch are spread. */
 const SPREAD = 32
@@ -98,28 +94,6 @@ function conditionText(condition: Condition, all: Terms): string {
   return text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
 }
 
-/** An update of the head, where all that is expected is so. */
-export function headUpdate(expect: Partial<Head> | 'none', next: Partial<Head>) {
-  const all = termsOf()
-  const { name, value } = all
-  const equal = (fields: Partial<Head>): string[] =>
-    Object.entries(byStoredNames('head', fields)).map(
-      ([attribute, wanted]) => `${name(attribute)} = ${value(wanted)}`,
-    )
-  const ConditionExpression =
-    expect === 'none'
-      ? `attribute_not_exists(${name('pk')})`
-      : [`attribute_exists(${name('pk')})`, ...equal(expect)].join(' AND ')
-  const kind = expect === 'none' ? [`${name('kind')} = ${value('head')}`] : []
-  const sets = [...kind, ...equal(next)]
-  return { Key: headKey, ConditionExpression, UpdateExpression: `SET ${sets.join()}`, ...all.parts() }
-}
-
-/** The head as it stands in the table. */
-export function headFrom({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head {
-  return byOwnNames('head', { successor: '', link: '', ...stored }) as unknown as Head
-}
-
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
 /** Of a transaction: an element, the counter of an item with its place in the journal, or a write as it is. */
@@ -158,8 +132,7 @@ export function writesOf(element: Part, tables: Tables, now: number): Write[] {
     }))
   if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
   if ('renew' in element) return [{ Update: { TableName: tables.cluster, ...bucketRenewal(element, now) } }]
-  if ('head' in element)
-    return [{ Update: { TableName: tables.cluster, ...headUpdate(element.expect, element.head) } }]
+  if ('head' in element) return [{ Update: { TableName: tables.cluster, ...headUpdate(element.head) } }]
   if ('check' in element)
     return [
       {

@@ -1,4 +1,4 @@
-import type { Clock, Entropy, Meter } from '../../../ports.ts'
+import type { Clock, Entropy, Log, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import type { Send } from '../wire/tables.ts'
@@ -12,6 +12,7 @@ export interface Dependencies {
   clock: Clock
   entropy: Entropy
   meter: Meter
+  log: Pick<Log, 'error'>
 }
 
 /** Attempts of ours while the engine cannot take something; each is several of the wire's. */

@@ -7,6 +7,7 @@ import { attempted } from './attempts.ts'
 import { entryFrom, entryItems, entryKey, type Part, partKeys, partsOf, writesOf } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
+import { isAllowed } from './head.ts'
 
 const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }): TableKey => ({
   table: cluster,
@@ -80,6 +81,10 @@ async function attemptEntry(engine: Engine, entry: JournalEntry) {
 
 /** All parts, or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
+  const refused = parts.flatMap((part, index) =>
+    'head' in part && !isAllowed(engine, part.head) ? [index] : [],
+  )
+  if (refused.length > 0) return { condition: refused }
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
   const owner = writes.flatMap((list, index) => list.map(() => index))
   const TransactItems = writes.flat()

@@ -1,9 +1,9 @@
 import type { JournalView, StoredPage } from '../../../journal/journal.ts'
 import { defined } from '../../../values/defined.ts'
 import { storedPageFrom } from './buckets.ts'
-import { headFrom, headKey } from './elements.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
+import { headFrom, headKey } from './head.ts'
 import { itemsIn, tableKeysOf } from './reads.ts'
 
 /** Head and roots as they stand, and items of other keys, in one batch read. */

@@ -1,6 +1,6 @@
 import type { Check } from '../history.ts'
 import { acknowledged, even, kept, onePrimary, oneSet, prefix } from './clusters.ts'
-import { exactEnd, immutable, named, oneOwner, staged } from './journal.ts'
+import { exactEnd, immutable, lawful, named, oneOwner, staged } from './journal.ts'
 import { order, sums } from './tree.ts'
 import { revoked, terms } from './trust.ts'
 
@@ -9,6 +9,7 @@ export const invariants: Readonly<Record<string, () => Check>> = {
   oneOwner,
   immutable,
   exactEnd,
+  lawful,
   staged,
   named,
   sums,

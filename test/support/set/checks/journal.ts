@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { brokenRules, growing } from '../../../../shared/journal/head.ts'
 import { posText } from '../../../../shared/journal/position.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
@@ -69,6 +70,17 @@ function holeIn(
   for (let at = retainedFrom + 1; at <= last; at++)
     if (!hasEntry(now, lineage, at)) return `${at} has no journal entry at the end of its epoch`
   return undefined
+}
+
+/** A head keeps its rules at every write, and what grows never falls. */
+export const lawful = (): Check => {
+  return ({ entry, now: { head }, before }) => {
+    if (entry.what !== 'written' || !head) return undefined
+    const [broken] = brokenRules(head)
+    if (broken) return `its head breaks the rule ${broken}`
+    const falls = growing.find(field => Number(head[field]) < Number(before.head?.[field] ?? 0))
+    return falls && `${falls} of its head falls`
+  }
 }
 
 /** What a head says is staged is there: journal entries are stored before the head names them. */

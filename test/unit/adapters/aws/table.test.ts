@@ -17,6 +17,7 @@ function world() {
       clock: { now: () => NOW, sleep: async () => undefined },
       entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
       meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+      log: { error: () => undefined },
     },
     send,
   )

@@ -12,8 +12,8 @@ const lineage: Lineage = [[EPOCH, 1]]
 /** A journal whose head is one after the other, each time it is looked at. */
 function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
   return {
-    moveHead: async (expect, next) => {
-      moved.push({ ...(expect as object), to: next })
+    moveHead: async ({ expect, next }) => {
+      moved.push({ ...expect, to: next })
       return refusals-- > 0 ? 'refused' : head
     },
     head: async () => heads.shift(),

@@ -3,6 +3,7 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
+import { moves } from '../../../../shared/journal/transitions.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { activationToken, tokenKeys } from '../../../../shared/link/admin/activation.ts'
 import { encryptOwnKey } from '../../../../shared/link/admin/keys.ts'
@@ -18,6 +19,7 @@ import { openBox, sealTo } from '../../../../shared/storage/box.ts'
 import { type Change, keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
+import { movedBy } from '../../../support/heads.ts'
 
 export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'
@@ -65,15 +67,15 @@ function memoryJournal(first: Head) {
     'head' | 'moveHead' | 'allocate' | 'entries' | 'putEntry' | 'raw' | 'scan' | 'page' | 'pageHashes'
   > = {
     head: async () => head,
-    moveHead: async (expect, next) => {
-      const asExpected = Object.entries(expect).every(([name, value]) => head[name as keyof Head] === value)
-      if (expect === 'none' || !asExpected) return 'refused'
-      head = { ...head, ...next }
-      return head
+    moveHead: async move => {
+      const moved = movedBy(head, move)
+      if (moved !== 'refused') head = moved
+      return moved
     },
     allocate: async epoch => {
-      if (head.mode !== 'writing' || head.epoch !== epoch) return 'refused'
-      head = { ...head, last: head.last + 1 }
+      const moved = movedBy(head, moves.allocate({ epoch }))
+      if (moved === 'refused') return moved
+      head = moved
       return { seq: head.last, incarnation: head.incarnation }
     },
     entries: async (_, after, to) =>

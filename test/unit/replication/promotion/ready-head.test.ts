@@ -5,6 +5,7 @@ import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal
 import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { movedBy } from '../../../support/heads.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const clock = { now: () => 0, sleep: async () => undefined }
@@ -17,9 +18,10 @@ function closed(seq: number, there: readonly number[]) {
   )
   const journal = {
     head: async () => head,
-    moveHead: async (_, next) => {
-      head = { ...head, ...next }
-      return head
+    moveHead: async move => {
+      const moved = movedBy(head, move)
+      if (moved !== 'refused') head = moved
+      return moved
     },
     entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) => entries.get(after + 1 + index)),

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import {
-  checkWhole,
-  headAfterTakeOver,
-  nextEpoch,
-} from '../../../../shared/replication/promotion/take-over.ts'
+import { checkWhole, nextEpoch } from '../../../../shared/replication/promotion/take-over.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -12,49 +8,6 @@ const head: Head = {
   ...firstHead(FIRST, 1),
   ...{ mode: 'draining', own: '', last: 40, applied: 40, incarnation: 7, retainedFrom: 5 },
 }
-const MINE = {
-  mode: 'writing',
-  epoch: SECOND,
-  own: SECOND,
-  maxEpoch: 2,
-  incarnation: 8,
-  applied: 40,
-  replayUntil: 0,
-  unfinishedSync: null,
-}
-
-test('who takes over writes in an epoch of its own, behind what it has, in a higher incarnation', () => {
-  expect(headAfterTakeOver(head, SECOND)).toEqual({
-    ...MINE,
-    unfinishedSyncEpoch: '',
-    lineage: [
-      [FIRST, 1],
-      [SECOND, 41],
-    ],
-  })
-})
-
-test('an epoch that nothing of has arrived is no part of the lineage', () => {
-  const lineage: Head['lineage'] = [
-    [FIRST, 1],
-    ['000002.cccccccccccc', 41],
-  ]
-  expect(headAfterTakeOver({ ...head, lineage }, SECOND).lineage).toEqual([
-    [FIRST, 1],
-    [SECOND, 41],
-  ])
-})
-
-test('what an unfinished sync has touched leads from nowhere: the lineage begins here, and so do the journal entries', () => {
-  for (const unfinishedSync of ['all', 'report'] as const)
-    expect(headAfterTakeOver({ ...head, unfinishedSync, unfinishedSyncEpoch: FIRST }, SECOND)).toEqual({
-      ...MINE,
-      unfinishedSyncEpoch: '',
-      lineage: [[SECOND, 41]],
-      retainedFrom: 40,
-    })
-})
-
 test.each([
   ['the highest number that it knows', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],
   ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],

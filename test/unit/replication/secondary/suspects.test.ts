@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
+import type { HeadMove } from '../../../../shared/journal/transitions.ts'
 import { bucketOf, bucketText, pageNames } from '../../../../shared/journal/tree.ts'
 import type { Diverging } from '../../../../shared/model/secondary.ts'
 import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
@@ -65,8 +66,8 @@ const newFollower = (): Follower =>
         raw: async (keys: readonly unknown[]) => keys.map(() => undefined),
         page: async () => new Map(),
         itemsOf: async () => [],
-        moveHead: async (_: unknown, to: object) => {
-          begun.push(to)
+        moveHead: async ({ next }: HeadMove) => {
+          begun.push(next)
           return 'refused'
         },
         transact: async () => 'done',

@@ -26,6 +26,7 @@ function journalOver(items: readonly Raw[]) {
       clock: { now: () => NOW, sleep: async () => undefined },
       entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
       meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+      log: { error: () => undefined },
     },
     send,
   ).journal

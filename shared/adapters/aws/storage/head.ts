@@ -1,0 +1,117 @@
+import { alarming } from '../../../api/alarming.ts'
+import {
+  brokenRules,
+  type Fact,
+  growing,
+  type Head,
+  type HeadMode,
+  headRuleList,
+  judgeFact,
+} from '../../../journal/head.ts'
+import { behindNumber, epochNumber } from '../../../journal/position.ts'
+import type { HeadMove } from '../../../journal/transitions.ts'
+import { byOwnNames, storedName } from '../../../storage/stored-names.ts'
+import type { Engine } from './engine.ts'
+import { type Raw, type Terms, termsOf } from './expressions.ts'
+
+/** Where the head stands: a partition of its own, for it takes a write with every commit. */
+export const headKey = { pk: 'journal', sk: 'head' } as const
+
+/** What heads of earlier versions do not have. */
+const later: Partial<Head> = { successor: '', link: '' }
+
+const storedAs = (field: string): string => storedName('head', field)
+
+/** The head as it stands in the table. */
+export const headFrom = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
+  ({ ...later, ...byOwnNames('head', stored) }) as Head
+
+/** An update of the head: it is made where all is as the move expects, and where no rule is broken behind it. */
+export function headUpdate(move: HeadMove) {
+  const { from, next, add } = move
+  const terms = headTerms()
+  const { name, value } = terms
+  const isNew = from === 'none'
+  const sets = Object.entries(next).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
+  if (isNew) sets.push(`${name('kind')} = ${value('head')}`)
+  const adds = Object.entries(add).map(([field, amount]) => `${name(field)} ${value(amount)}`)
+  const [set, added] = [sets.length > 0 && `SET ${sets.join()}`, adds.length > 0 && `ADD ${adds.join()}`]
+  return {
+    Key: headKey,
+    ConditionExpression: isNew
+      ? `attribute_not_exists(${name('pk')})`
+      : conditionOf({ ...move, from }, terms),
+    UpdateExpression: [set, added].filter(Boolean).join(' '),
+    ...terms.parts(),
+  }
+}
+
+/** Names of fields, and values, in an expression about the head. */
+function headTerms(): Terms {
+  const terms = termsOf()
+  return { ...terms, name: field => terms.name(storedAs(field)) }
+}
+
+function conditionOf(
+  { from, expect, next, add }: HeadMove & { from: readonly HeadMode[] },
+  terms: Terms,
+): string {
+  const { name, value } = terms
+  const equal = Object.entries(expect).map(([field, wanted]) => {
+    const isSo = `${name(field)} = ${value(wanted)}`
+    return later[field as keyof Head] === wanted ? `(attribute_not_exists(${name(field)}) OR ${isSo})` : isSo
+  })
+  const [only, ...others] = from
+  // what the head is behind the move, as far as the rest of the condition decides it
+  const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }
+  const known = Object.fromEntries(Object.entries(settled).filter(([field]) => !(field in add)))
+  const rules = headRuleList.flatMap(([, rule]) =>
+    'oneOf' in rule ? ruleText(rule.oneOf, known, terms) : [],
+  )
+  const growth = growing
+    .filter(field => field in next)
+    .map(field => `${name(field)} <= ${value(next[field])}`)
+  return [`${name('mode')} IN (${from.map(value).join()})`, ...equal, ...rules, ...growth].join(' AND ')
+}
+
+/** A rule of which something is not known; nothing where the engine cannot judge it. */
+function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): string[] {
+  const verdicts = facts.map(fact => judgeFact(fact, known))
+  if (verdicts.includes(true)) return []
+  const open = facts.filter((_, index) => verdicts[index] === undefined)
+  const texts = open.map(fact => factText(fact, known, terms))
+  return texts.includes(undefined) || texts.length === 0 ? [] : [`(${texts.join(' OR ')})`]
+}
+
+const SIGNS = { upTo: ['<=', '>='], below: ['<', '>'], same: ['=', '='] } as const
+
+function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): string | undefined {
+  const { field } = fact
+  if ('among' in fact) return `${name(field)} IN (${fact.among.map(value).join()})`
+  if ('isNot' in fact) return `${name(field)} <> ${value(fact.isNot)}`
+  const { than, other } = fact
+  const [own, its] = [known[field], known[other]]
+  if (than === 'within') {
+    if (own !== undefined) return `${name(other)} >= ${value(epochNumber(String(own)))}`
+    return its === undefined ? undefined : `${name(field)} < ${value(behindNumber(Number(its)))}`
+  }
+  const [sign, turned] = SIGNS[than]
+  return own === undefined
+    ? `${name(field)} ${sign} ${its === undefined ? name(other) : value(its)}`
+    : `${name(other)} ${turned} ${value(own)}`
+}
+
+/** Whether a move may be asked for: it leads from the mode that its caller has seen, to a head that breaks no rule. */
+export const isAllowed = (engine: Pick<Engine, 'log'>, { from, after, name }: HeadMove): boolean =>
+  from.length > 0 && !tellBroken(engine, after, name)
+
+/** Tells that a head is not, or would not be, what rules say; an alarm counts the line. */
+export function tellBroken(
+  { log }: Pick<Engine, 'log'>,
+  head: Partial<Head>,
+  move: HeadMove['name'] | '',
+): boolean {
+  const rules = brokenRules(head)
+  if (rules.length > 0) log.error(alarming.head, { rules, move, head })
+  return rules.length > 0
+}

@@ -1,0 +1,370 @@
+import { firstHead, type Head, type HeadMode } from './head.ts'
+import { type Epoch, epochAt, epochNumber, type Lineage, type Position, withEpoch } from './position.ts'
+
+/*
+ * Every way in which the head of a journal moves, one row for each. What all rows keep is said by `headRules`.
+ * @see docs/spec/journal-head.md
+ */
+
+interface Transition<S extends Partial<Head> | undefined, G extends readonly unknown[]> {
+  /** from each mode in which the head may be, and `none` where there may be no head yet, to the mode behind it */
+  readonly modes: { readonly [M in HeadMode | 'none']?: HeadMode }
+  /** fields that have to stand as the caller has seen them, beside the mode where that was seen */
+  readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
+  readonly becomes: (seen: S, ...given: G) => Partial<Head>
+  /** a field that is counted up, whatever it is */
+  readonly adds?: Partial<Pick<Head, 'last'>>
+  /** who makes the move */
+  readonly by: string
+  readonly why: string
+}
+
+/** A row. What its caller has to have seen, and gives besides, is what `becomes` takes. */
+const row = <S extends Partial<Head> | undefined, G extends readonly unknown[]>(
+  one: Transition<S, G>,
+): Transition<S, G> => one
+
+/** Whether journal entries of positions that had none may have been deleted by the engine: what stands before is not kept then. */
+interface Filled {
+  readonly isOld: boolean
+}
+
+const FOLLOWING = {
+  applying: 'applying',
+  draining: 'draining',
+  syncing: 'syncing',
+  closed: 'closed',
+} as const
+const NOTHING_TO_FETCH = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
+const ALL_TO_FETCH = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
+
+export const transitions = {
+  begin: row({
+    modes: { none: 'writing', closed: 'writing' },
+    expects: { maxEpoch: true, incarnation: true },
+    becomes: (old: Head | undefined, epoch: Epoch) => ({
+      ...firstHead(epoch, epochNumber(epoch)),
+      incarnation: (old?.incarnation ?? 0) + 1,
+    }),
+    by: 'a cluster that becomes the primary of a new set, in one transaction with its record',
+    why: 'a journal begins, in an epoch above all that were seen; no journal in use is begun anew',
+  }),
+  allocate: row({
+    modes: { writing: 'writing' },
+    expects: { epoch: true },
+    becomes: (_: Pick<Head, 'epoch'>) => ({}),
+    adds: { last: 1 },
+    by: 'every commit of a primary, before its transaction',
+    why: 'the next position belongs to the caller alone, and none is given once the epoch has ended',
+  }),
+  noteDense: row({
+    modes: { writing: 'writing' },
+    expects: { epoch: true, incarnation: true, applied: true },
+    becomes: (_: Head, dense: number, { isOld }: Filled = { isOld: false }) => ({
+      applied: dense,
+      ...(isOld ? { retainedFrom: dense } : {}),
+    }),
+    by: 'the worker of the journal, once it has filled holes; a primary, before it gives journal entries away',
+    why: 'no journal entry is missing up to there, so that nobody has to look again',
+  }),
+  close: row({
+    modes: { writing: 'closed' },
+    expects: { epoch: true },
+    becomes: (head: Head, successor: string, seenNumber: number) => ({
+      successor,
+      maxEpoch: Math.max(head.maxEpoch, seenNumber),
+    }),
+    by: 'whoever ends an epoch: a demotion, a handover, a fence, a disabled primary, a restored copy',
+    why: 'no position is given any more: those that are open can be counted and filled',
+  }),
+  noteEnd: row({
+    modes: { closed: 'closed' },
+    expects: { epoch: true, incarnation: true },
+    becomes: ({ last }: Head, { isOld }: Filled) => ({
+      applied: last,
+      ...(isOld ? { retainedFrom: last } : {}),
+    }),
+    by: 'whoever ends an epoch, once every position has a journal entry',
+    why: 'the end of the epoch is exact, and may be acknowledged',
+  }),
+  nameSuccessor: row({
+    modes: { closed: 'closed' },
+    expects: { epoch: true, successor: true },
+    becomes: (_: Head, successor: string) => ({ successor }),
+    by: 'a handover of an epoch that was closed without a successor',
+    why: 'a closed epoch is handed over to one cluster, and to no second one',
+  }),
+  noteFence: row({
+    modes: { closed: 'closed' },
+    expects: { epoch: true, maxEpoch: true, successor: true },
+    becomes: (_: Head, successor: string, number: number) => ({ successor, maxEpoch: number }),
+    by: 'a cluster whose epoch was ended by a fence, whenever it was closed',
+    why: 'its next epoch lies above the one that has fenced it, and nobody else takes the closed one over',
+  }),
+  trim: row({
+    modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
+    expects: { epoch: true, incarnation: true, retainedFrom: true },
+    becomes: (_: Head, from: number) => ({ retainedFrom: from }),
+    by: 'the worker of the journal, twice a day',
+    why: 'journal entries that the engine may delete soon are read by nobody any more',
+  }),
+  distrustOwn: row({
+    modes: { writing: 'writing', closed: 'closed' },
+    expects: {},
+    becomes: (_: Pick<Head, never>) => ALL_TO_FETCH,
+    by: 'a primary that finds itself in restored tables',
+    why: 'its tables are not of one moment: whom it follows next, it fetches everything from',
+  }),
+  distrustCopy: row({
+    modes: FOLLOWING,
+    expects: {},
+    becomes: (_: Pick<Head, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
+    by: 'a secondary that finds itself in restored tables',
+    why: 'the same, and nothing is taken that comes by the link of the cluster that it was copied from',
+  }),
+  stage: row({
+    modes: { applying: 'applying' },
+    expects: { incarnation: true, last: true, epoch: true, applied: true, link: true },
+    becomes: ({ maxEpoch }: Head, last: Position & { at: number }, lineage: Lineage) => ({
+      last: last.seq,
+      epoch: last.epoch,
+      lineage: lineage.filter(([, start]) => start <= last.seq),
+      maxEpoch: Math.max(maxEpoch, epochNumber(last.epoch)),
+      stagedAt: last.at,
+    }),
+    by: 'a secondary, once it has stored journal entries of its source',
+    why: 'they are here: from now on they are applied, whatever becomes of the source',
+  }),
+  noteApplied: row({
+    modes: { applying: 'applying', draining: 'draining' },
+    expects: { incarnation: true, applied: true },
+    becomes: ({ last, replayUntil }: Head) => ({
+      applied: last,
+      ...(replayUntil > 0 && last >= replayUntil ? NOTHING_TO_FETCH : {}),
+    }),
+    by: 'whoever has applied what was staged',
+    why: 'nobody applies it again; where a replay ends, its sync is whole',
+  }),
+  stopStaging: row({
+    modes: { applying: 'draining' },
+    expects: { incarnation: true, link: true },
+    becomes: (_: Head) => ({}),
+    by: 'whoever wants to do something else to a secondary than to apply: a sync, a promotion',
+    why: 'nothing is staged any more, so that what is staged can be applied to its end',
+  }),
+  resume: row({
+    modes: { draining: 'applying' },
+    expects: { incarnation: true, last: true, link: true },
+    becomes: (_: Head) => ({}),
+    by: 'a secondary whose journal fits that of its source; a promotion that was given up; a secondary that follows nobody now',
+    why: 'journal entries may be staged again',
+  }),
+  follow: row({
+    modes: { closed: 'applying' },
+    expects: { incarnation: true, last: true, link: true },
+    becomes: ({ incarnation, last }: Head) => ({ own: '', incarnation: incarnation + 1, applied: last }),
+    by: 'a former primary whose journal is a part of that of its new source',
+    why: 'what is applied from here on stands above what this cluster wrote itself',
+  }),
+  beginSync: row({
+    modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
+    expects: { incarnation: true, last: true, applied: true, link: true },
+    becomes: ({ incarnation }: Head, unfinishedSync: 'all' | string) => ({
+      incarnation: incarnation + 1,
+      unfinishedSync,
+      unfinishedSyncEpoch: '',
+    }),
+    by: 'a secondary to which no journal entries lead from where it is',
+    why: 'what it may touch is noted before it touches it, and a sync that was begun before is fenced',
+  }),
+  refetchAll: row({
+    modes: { draining: 'syncing' },
+    expects: { incarnation: true },
+    becomes: ({ incarnation }: Pick<Head, 'mode' | 'incarnation'>) => ({
+      incarnation: incarnation + 1,
+      ...ALL_TO_FETCH,
+    }),
+    by: 'a change of the primary, where what was staged cannot be applied',
+    why: 'what stands here may be half of it: everything is fetched from the next primary',
+  }),
+  stopSync: row({
+    modes: { syncing: 'syncing' },
+    expects: { incarnation: true, last: true, maxEpoch: true },
+    becomes: ({ incarnation, last }: Head, number: number) => ({
+      incarnation: incarnation + 1,
+      applied: last,
+      maxEpoch: number,
+    }),
+    by: 'a promotion by force amid a sync',
+    why: 'none of its writes comes later, and the new epoch lies above all that it may have fetched',
+  }),
+  endSync: row({
+    modes: { syncing: 'applying' },
+    expects: { incarnation: true, link: true },
+    becomes: (head: Head, sync: EndedSync) => afterSync(head, sync),
+    by: 'a secondary that has fetched what it had to, and has closed its segments',
+    why: 'journal entries are applied from a position before the first fetch on; up to one behind the last, items may be ahead of them',
+  }),
+  requestSync: row({
+    modes: { applying: 'applying' },
+    expects: { incarnation: true, replayUntil: true, unfinishedSync: true },
+    becomes: (_: Head, report: string) => ({ unfinishedSync: report, unfinishedSyncEpoch: '' }),
+    by: 'a comparison with the primary that has found differences',
+    why: 'the next sync fetches what a report names; one that is asked for already is not forgotten',
+  }),
+  changeLink: row({
+    modes: { ...FOLLOWING, applying: 'draining' },
+    expects: { incarnation: true, link: true },
+    becomes: (_: Head, link: string) => ({ link }),
+    by: 'a change of the primary, or leaving the set',
+    why: 'nothing is taken that comes by the old link, however late: there are never two',
+  }),
+  restoreLink: row({
+    modes: FOLLOWING,
+    expects: { link: true },
+    becomes: (_: Pick<Head, 'link'>, link: string) => ({ link }),
+    by: 'a change of the primary that is given up before the record names the new one',
+    why: 'this cluster follows as before',
+  }),
+  leaveSet: row({
+    modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
+    expects: { incarnation: true, last: true, applied: true, link: true },
+    becomes: (_: Head, number: number) => ({ own: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
+    by: 'a secondary that leaves its set, in one transaction with record and keyring',
+    why: 'it follows nobody any more, and its next journal lies above every epoch that an item here may be of',
+  }),
+  takeOver: row({
+    modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
+    expects: {
+      incarnation: true,
+      last: true,
+      applied: true,
+      epoch: true,
+      maxEpoch: true,
+      unfinishedSync: true,
+    },
+    becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
+      ...{
+        epoch,
+        own: epoch,
+        maxEpoch: epochNumber(epoch),
+        incarnation: incarnation + 1,
+        applied: last,
+        ...NOTHING_TO_FETCH,
+      },
+      ...(unfinishedSync === null
+        ? { lineage: withEpoch(before(lineage, last), epoch, last + 1) }
+        : // what an unfinished sync has touched leads from nowhere
+          { lineage: [[epoch, last + 1]], retainedFrom: last }),
+    }),
+    by: 'a promotion, in one transaction with record and membership',
+    why: 'this cluster writes, behind all that it has, in an epoch of its own',
+  }),
+  startEmpty: row({
+    modes: { none: 'syncing', closed: 'syncing' },
+    expects: { incarnation: true, last: true },
+    becomes: (old: Head | undefined, link: string) => ({
+      ...firstHead('', old?.maxEpoch ?? 0),
+      ...{ lineage: [], incarnation: (old?.incarnation ?? 0) + 1, unfinishedSync: 'all', link },
+    }),
+    by: 'the activation of a secondary, before what stood there is deleted',
+    why: 'it has nothing, and fetches everything; what was begun before stays fenced',
+  }),
+  skipStaged: row({
+    modes: { draining: 'draining' },
+    expects: { incarnation: true, last: true, applied: true },
+    becomes: ({ last }: Head) => ({ applied: last, ...ALL_TO_FETCH }),
+    by: 'a promotion by force, where what was staged cannot be applied',
+    why: 'nobody will ever apply it: what stands here may be half of it, and leads from nowhere',
+  }),
+}
+
+/** The part of a lineage that a journal has come to. */
+const before = (lineage: Lineage, seq: number): Lineage => lineage.filter(([, start]) => start <= seq)
+
+/** A sync whose segments are closed: what it was about, and how far its source was after the last fetch. */
+export interface EndedSync {
+  readonly what: 'all' | 'touched'
+  /** the replay begins behind it */
+  readonly start: number
+  /** lineage of the source */
+  readonly lineage: Lineage
+  /** whether items were fetched that may be ahead of their journal entries */
+  readonly hasFetched: boolean
+  /** the end of the source's journal by then */
+  readonly end: Position
+}
+
+function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }: EndedSync): Partial<Head> {
+  const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
+  const lineage = before(known, start)
+  return {
+    // what it may have touched stays noted until its replay ends
+    ...(until > 0 ? { replayUntil: until, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
+    ...(what === 'all' ? { retainedFrom: start } : {}),
+    incarnation: head.incarnation + 1,
+    epoch: epochAt(known, start) || end.epoch,
+    own: '',
+    last: start,
+    applied: start,
+    lineage: lineage.length > 0 ? lineage : known.slice(0, 1),
+    maxEpoch: Math.max(head.maxEpoch, epochNumber(end.epoch)),
+    stagedAt: 0,
+  }
+}
+
+export type TransitionName = keyof typeof transitions
+
+declare const made: unique symbol
+
+/** A move of the head that a row has made: nothing else makes one. */
+export interface HeadMove {
+  readonly [made]: true
+  readonly name: TransitionName
+  /** modes in which the head may be, none for a caller that has seen another one; `none`: there is no head yet */
+  readonly from: readonly HeadMode[] | 'none'
+  readonly expect: Partial<Head>
+  readonly next: Partial<Head>
+  readonly add: Partial<Pick<Head, 'last'>>
+  /** what the head is afterwards, as far as the caller can know */
+  readonly after: Partial<Head>
+}
+
+type Rows = typeof transitions
+
+/** Moves by the names of their rows: each takes the head as its caller saw it, and what the row wants besides. */
+export const moves = Object.fromEntries(
+  Object.entries(transitions).map(([name, one]) => [
+    name,
+    (seen: Partial<Head> | undefined, ...given: readonly unknown[]) =>
+      moveBy(
+        name as TransitionName,
+        one as unknown as Transition<Partial<Head> | undefined, readonly unknown[]>,
+        seen,
+        given,
+      ),
+  ]),
+) as unknown as { readonly [N in TransitionName]: (...given: Parameters<Rows[N]['becomes']>) => HeadMove }
+
+function moveBy(
+  name: TransitionName,
+  { modes, expects, becomes, adds = {} }: Transition<Partial<Head> | undefined, readonly unknown[]>,
+  seen: Partial<Head> | undefined,
+  given: readonly unknown[],
+): HeadMove {
+  const { none, ...there } = modes
+  const to = seen ? seen.mode && there[seen.mode] : none
+  const isOfNone = seen?.mode !== undefined && to === undefined
+  const { mode: _, ...changes } = becomes(seen, ...given)
+  const next = { ...changes, ...(to && to !== seen?.mode ? { mode: to } : {}) }
+  const expected = Object.entries(seen ?? {}).filter(([field]) => field === 'mode' || field in expects)
+  const move: Omit<HeadMove, typeof made> = {
+    name,
+    from: seen ? (isOfNone ? [] : (Object.keys(there) as HeadMode[])) : 'none',
+    expect: Object.fromEntries(expected),
+    next,
+    add: adds,
+    after: { ...seen, ...next },
+  }
+  return move as HeadMove
+}

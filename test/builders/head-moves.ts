@@ -1,0 +1,249 @@
+import type { Head, HeadMode } from '../../shared/journal/head.ts'
+import { type HeadMove, moves, type TransitionName } from '../../shared/journal/transitions.ts'
+
+export const FIRST = '000001.aaaaaaaaaaaa'
+export const SECOND = '000002.bbbbbbbbbbbb'
+export const THIRD = '000003.cccccccccccc'
+
+const common: Omit<Head, 'mode'> = {
+  ...{
+    epoch: SECOND,
+    own: '',
+    last: 9,
+    applied: 7,
+    incarnation: 5,
+    retainedFrom: 2,
+    replayUntil: 0,
+    unfinishedSync: null,
+    unfinishedSyncEpoch: '',
+  },
+  lineage: [
+    [FIRST, 1],
+    [SECOND, 4],
+  ],
+  ...{ maxEpoch: 2, successor: '', stagedAt: 100, link: 'a link' },
+}
+
+/** A head of each mode that keeps all rules. */
+export const headIn: Readonly<Record<HeadMode, Head>> = {
+  writing: { ...common, mode: 'writing', own: SECOND },
+  closed: { ...common, mode: 'closed', own: SECOND },
+  applying: { ...common, mode: 'applying' },
+  draining: { ...common, mode: 'draining' },
+  syncing: { ...common, mode: 'syncing', unfinishedSync: 'a report' },
+}
+
+/** A row as the protocol wants it. */
+interface MoveCase {
+  /** by the head that somebody has seen; undefined: there was none */
+  readonly make: (seen: Head | undefined) => HeadMove
+  /** from which modes, and what the mode is then; from all others it is refused */
+  readonly modes: Partial<Record<HeadMode | 'none', HeadMode>>
+  /** what has to be as it was seen: whoever has changed it meanwhile was faster */
+  readonly fencedBy: readonly (keyof Head)[]
+  /** what changes besides the mode, of a head of `headIn` */
+  readonly becomes: Partial<Head>
+}
+
+const of =
+  (make: (seen: Head) => HeadMove): MoveCase['make'] =>
+  seen =>
+    make(seen as Head)
+
+const EMPTY = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
+const ALL = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
+const ALL_BUT_WRITING = {
+  applying: 'applying',
+  draining: 'draining',
+  syncing: 'syncing',
+  closed: 'closed',
+} as const
+const BEGUN = { last: 0, applied: 0, retainedFrom: 0, successor: '', incarnation: 6, ...EMPTY } as const
+
+export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
+  begin: {
+    make: old => moves.begin(old, THIRD),
+    modes: { none: 'writing', closed: 'writing' },
+    fencedBy: ['mode', 'incarnation', 'maxEpoch'],
+    becomes: { ...BEGUN, epoch: THIRD, own: THIRD, maxEpoch: 3, lineage: [[THIRD, 1]], link: '' },
+  },
+  allocate: {
+    make: of(({ epoch }) => moves.allocate({ epoch })),
+    modes: { writing: 'writing' },
+    fencedBy: ['mode', 'epoch'],
+    becomes: { last: 10 },
+  },
+  noteDense: {
+    make: of(head => moves.noteDense(head, 8)),
+    modes: { writing: 'writing' },
+    fencedBy: ['mode', 'epoch', 'incarnation', 'applied'],
+    becomes: { applied: 8 },
+  },
+  close: {
+    make: of(head => moves.close(head, 'successor', 7)),
+    modes: { writing: 'closed' },
+    fencedBy: ['mode', 'epoch'],
+    becomes: { successor: 'successor', maxEpoch: 7 },
+  },
+  noteEnd: {
+    make: of(head => moves.noteEnd(head, { isOld: false })),
+    modes: { closed: 'closed' },
+    fencedBy: ['mode', 'epoch', 'incarnation'],
+    becomes: { applied: 9 },
+  },
+  nameSuccessor: {
+    make: of(head => moves.nameSuccessor(head, 'successor')),
+    modes: { closed: 'closed' },
+    fencedBy: ['mode', 'epoch', 'successor'],
+    becomes: { successor: 'successor' },
+  },
+  noteFence: {
+    make: of(head => moves.noteFence(head, 'successor', 8)),
+    modes: { closed: 'closed' },
+    fencedBy: ['mode', 'epoch', 'maxEpoch', 'successor'],
+    becomes: { successor: 'successor', maxEpoch: 8 },
+  },
+  trim: {
+    make: of(head => moves.trim(head, 6)),
+    modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
+    fencedBy: ['mode', 'epoch', 'incarnation', 'retainedFrom'],
+    becomes: { retainedFrom: 6 },
+  },
+  distrustOwn: {
+    make: () => moves.distrustOwn({}),
+    modes: { writing: 'writing', closed: 'closed' },
+    fencedBy: [],
+    becomes: ALL,
+  },
+  distrustCopy: {
+    make: () => moves.distrustCopy({}, 'nobody’s'),
+    modes: ALL_BUT_WRITING,
+    fencedBy: [],
+    becomes: { ...ALL, link: 'nobody’s' },
+  },
+  stage: {
+    make: of(head => moves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.lineage, [THIRD, 11]])),
+    modes: { applying: 'applying' },
+    fencedBy: ['mode', 'incarnation', 'last', 'epoch', 'applied', 'link'],
+    becomes: {
+      last: 11,
+      epoch: THIRD,
+      maxEpoch: 3,
+      stagedAt: 300,
+      lineage: [...common.lineage, [THIRD, 11]],
+    },
+  },
+  noteApplied: {
+    make: of(head => moves.noteApplied(head)),
+    modes: { applying: 'applying', draining: 'draining' },
+    fencedBy: ['mode', 'incarnation', 'applied'],
+    becomes: { applied: 9 },
+  },
+  stopStaging: {
+    make: of(head => moves.stopStaging(head)),
+    modes: { applying: 'draining' },
+    fencedBy: ['mode', 'incarnation', 'link'],
+    becomes: {},
+  },
+  resume: {
+    make: of(head => moves.resume(head)),
+    modes: { draining: 'applying' },
+    fencedBy: ['mode', 'incarnation', 'last', 'link'],
+    becomes: {},
+  },
+  follow: {
+    make: of(head => moves.follow(head)),
+    modes: { closed: 'applying' },
+    fencedBy: ['mode', 'incarnation', 'last', 'link'],
+    becomes: { own: '', incarnation: 6, applied: 9 },
+  },
+  beginSync: {
+    make: of(head => moves.beginSync(head, 'new report')),
+    modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
+    becomes: { incarnation: 6, unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
+  },
+  refetchAll: {
+    make: of(head => moves.refetchAll(head)),
+    modes: { draining: 'syncing' },
+    fencedBy: ['mode', 'incarnation'],
+    becomes: { incarnation: 6, ...ALL },
+  },
+  stopSync: {
+    make: of(head => moves.stopSync(head, 9)),
+    modes: { syncing: 'syncing' },
+    fencedBy: ['mode', 'incarnation', 'last', 'maxEpoch'],
+    becomes: { incarnation: 6, applied: 9, maxEpoch: 9 },
+  },
+  endSync: {
+    make: of(head => {
+      const lineage = [...head.lineage, [THIRD, 20]] as const
+      const end = { epoch: THIRD, seq: 30 }
+      return moves.endSync(head, { what: 'touched', start: 8, lineage, hasFetched: true, end })
+    }),
+    modes: { syncing: 'applying' },
+    fencedBy: ['mode', 'incarnation', 'link'],
+    becomes: {
+      ...{
+        own: '',
+        last: 8,
+        applied: 8,
+        incarnation: 6,
+        replayUntil: 30,
+        unfinishedSyncEpoch: THIRD,
+        maxEpoch: 3,
+        stagedAt: 0,
+      },
+    },
+  },
+  requestSync: {
+    make: of(head => moves.requestSync(head, 'new report')),
+    modes: { applying: 'applying' },
+    fencedBy: ['mode', 'incarnation', 'replayUntil', 'unfinishedSync'],
+    becomes: { unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
+  },
+  changeLink: {
+    make: of(head => moves.changeLink(head, 'new link')),
+    modes: { applying: 'draining', draining: 'draining', syncing: 'syncing', closed: 'closed' },
+    fencedBy: ['mode', 'incarnation', 'link'],
+    becomes: { link: 'new link' },
+  },
+  restoreLink: {
+    make: of(({ link }) => moves.restoreLink({ link }, 'old link')),
+    modes: ALL_BUT_WRITING,
+    fencedBy: ['link'],
+    becomes: { link: 'old link' },
+  },
+  leaveSet: {
+    make: of(head => moves.leaveSet(head, 10)),
+    modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
+    becomes: { own: '', maxEpoch: 10, ...EMPTY },
+  },
+  takeOver: {
+    make: of(head => moves.takeOver({ ...head, unfinishedSync: null }, THIRD)),
+    modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied', 'epoch', 'maxEpoch', 'unfinishedSync'],
+    becomes: {
+      epoch: THIRD,
+      own: THIRD,
+      maxEpoch: 3,
+      incarnation: 6,
+      applied: 9,
+      lineage: [...common.lineage, [THIRD, 10]],
+      ...EMPTY,
+    },
+  },
+  startEmpty: {
+    make: old => moves.startEmpty(old, 'first link'),
+    modes: { none: 'syncing', closed: 'syncing' },
+    fencedBy: ['mode', 'incarnation', 'last'],
+    becomes: { ...BEGUN, epoch: '', own: '', lineage: [], unfinishedSync: 'all', link: 'first link' },
+  },
+  skipStaged: {
+    make: of(head => moves.skipStaged(head)),
+    modes: { draining: 'draining' },
+    fencedBy: ['mode', 'incarnation', 'last', 'applied'],
+    becomes: { applied: 9, ...ALL },
+  },
+}

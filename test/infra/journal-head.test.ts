@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { headRuleList } from '../../shared/journal/head.ts'
+import { type TransitionName, transitions } from '../../shared/journal/transitions.ts'
+
+// docs/spec/journal-head.md says what the code says: fields, rules, and rows, with the picture of the modes made from them.
+
+const root = new URL('../../', import.meta.url).pathname
+const page = `${root}docs/spec/journal-head.md`
+const source = readFileSync(`${root}shared/journal/head.ts`, 'utf8')
+
+interface Row {
+  readonly modes: Readonly<Record<string, string>>
+  readonly expects: object
+  readonly by: string
+  readonly why: string
+}
+const rows = Object.entries(transitions) as unknown as [TransitionName, Row][]
+
+/** Fields with their sentences, as they stand at the type. */
+function fields(): [name: string, text: string][] {
+  const body = source.slice(source.indexOf('export interface Head {'), source.indexOf('\n}\n'))
+  return [...body.matchAll(/\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\??:/g)].map(([, text = '', name = '']) => [
+    name,
+    text
+      .replace(/\n\s*\*/g, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  ])
+}
+
+const table = (head: readonly string[], lines: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...lines].map(line => `| ${line.join(' | ')} |`).join('\n')
+
+const code = (name: string): string => `\`${name}\``
+
+/** The picture of the modes: an arrow for each pair between which rows lead, and a note with those that stay. */
+function picture(): string {
+  const pairs = rows.flatMap(([name, { modes }]) =>
+    Object.entries(modes).map(([from, to]) => ({ name, from, to })),
+  )
+  const at = (mode: string) => (mode === 'none' ? '[*]' : mode)
+  const arrows = Map.groupBy(
+    pairs.filter(({ from, to }) => from !== to),
+    ({ from, to }) => `${at(from)} --> ${to}`,
+  )
+  const notes = Map.groupBy(
+    pairs.filter(({ from, to }) => from === to),
+    ({ from }) => from,
+  )
+  const names = (all: readonly { name: string }[]) => all.map(({ name }) => name).join(', ')
+  return [
+    '```mermaid',
+    'stateDiagram-v2',
+    ...[...arrows].map(([arrow, all]) => `    ${arrow}: ${names(all)}`),
+    ...[...notes].flatMap(([mode, all]) => [
+      `    note right of ${mode}`,
+      `        ${names(all)}`,
+      '    end note',
+    ]),
+    '```',
+  ].join('\n')
+}
+
+const parts: Readonly<Record<string, string>> = {
+  fields: table(
+    ['field', 'what it says'],
+    fields().map(([name, text]) => [code(name), text]),
+  ),
+  rules: table(
+    ['rule', ''],
+    headRuleList.map(([name, { says }]) => [code(name), says]),
+  ),
+  modes: picture(),
+  moves: table(
+    ['move', 'expects', 'made by', 'why'],
+    rows.map(([name, { expects, by, why }]) => [
+      code(name),
+      Object.keys(expects).map(code).join(', '),
+      by,
+      why,
+    ]),
+  ),
+}
+
+describe('the page of the head', () => {
+  test('is what the code says', async () => {
+    const written = Object.entries(parts).reduce(
+      (text, [name, part]) =>
+        text.replace(
+          new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
+          (_, before, after) => `${before}${part}\n${after}`,
+        ),
+      readFileSync(page, 'utf8'),
+    )
+    for (const name of Object.keys(parts)) expect(written).toContain(`<!-- ${name} -->\n${parts[name]}\n`)
+    await expect(written).toMatchFileSnapshot(page)
+  })
+
+  test('has a sentence for each field, and each of them says what it is for', () => {
+    const named = [...source.matchAll(/^ {2}(\w+): true,$/gm)].map(([, name]) => name)
+    const said = fields()
+    expect(said.map(([name]) => name).sort()).toEqual(named.sort())
+    for (const [name, text] of said) expect(text.split(/[.;] /).length, name).toBeGreaterThan(1)
+  })
+})
+
+test('every row is used, and nothing else moves the head', () => {
+  const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>
+    name.endsWith('.ts'),
+  )
+  const texts = files.map(name => readFileSync(`${root}shared/${name}`, 'utf8'))
+  const used = new Set(texts.flatMap(text => [...text.matchAll(/\bmoves\.(\w+)\(/g)].map(([, name]) => name)))
+  expect([...used].sort()).toEqual(rows.map(([name]) => name).sort())
+  const makers = files.filter((_, index) => /as (unknown as )?HeadMove\b/.test(texts[index] ?? ''))
+  expect(makers).toEqual(['journal/transitions.ts'])
+})

@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { brokenRules, type Head } from '../../../shared/journal/head.ts'
+import { epochAt, epochNumber, type Lineage, withEpoch } from '../../../shared/journal/position.ts'
+import {
+  type HeadMove,
+  moves,
+  type TransitionName,
+  transitions,
+} from '../../../shared/journal/transitions.ts'
+import { behind, isExpected, isGrowing, movedBy } from '../../support/heads.ts'
+
+// Random plays of the rows: what a caller may ask for, by what it has read, which may be old. See docs/spec/journal-head.md.
+
+/** Numbers that decide what a caller asks for. */
+interface Dice {
+  readonly a: number
+  readonly b: number
+}
+
+const number = { min: 0, max: 40 }
+const dice = fc.record({ a: fc.integer(number), b: fc.integer(number) })
+const names = Object.keys(transitions) as TransitionName[]
+
+const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).padStart(6, '0')}.${cluster}`
+
+/** A lineage that goes on from one, by an epoch behind its position. */
+function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
+  const [, last] = lineage.at(-1) ?? ['', 0]
+  if (b % 3 > 0) return lineage
+  return withEpoch(
+    lineage,
+    epochOf(maxEpoch + 1 + (b % 2), 'bbbbbbbbbbbb'),
+    Math.max(seq, last) + 1 + (a % 3),
+  )
+}
+
+/** The lineage of some source: as that of a head, cut somewhere, or another one. */
+function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
+  const part = lineage.slice(0, 1 + (a % 3))
+  const [, last] = part.at(-1) ?? ['', 0]
+  const next = epochOf(maxEpoch + 1, 'cccccccccccc')
+  return b % 2 === 0 && part.length > 0 ? part : withEpoch(part, next, last + 1 + (b % 5))
+}
+
+/** Moves as their callers ask for them; undefined where a caller that has read this head would not. */
+const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => HeadMove | undefined } = {
+  begin: head => moves.begin(head, epochOf(head.maxEpoch + 1)),
+  allocate: ({ epoch }) => moves.allocate({ epoch }),
+  noteDense: (head, { a, b }) =>
+    head.applied < head.last
+      ? moves.noteDense(head, head.applied + 1 + (a % (head.last - head.applied)), { isOld: b % 4 === 0 })
+      : undefined,
+  close: (head, { a }) => moves.close(head, a % 2 === 0 ? '' : 'successor', head.maxEpoch - 3 + (a % 7)),
+  noteEnd: (head, { a }) => moves.noteEnd(head, { isOld: a % 4 === 0 }),
+  nameSuccessor: head => (head.successor === '' ? moves.nameSuccessor(head, 'successor') : undefined),
+  noteFence: (head, { a }) => moves.noteFence(head, `successor ${a % 3}`, head.maxEpoch + (a % 3)),
+  trim: (head, { a }) =>
+    head.retainedFrom < head.applied
+      ? moves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom)))
+      : undefined,
+  distrustOwn: () => moves.distrustOwn({}),
+  distrustCopy: () => moves.distrustCopy({}, 'nobody'),
+  stage: (head, given) => {
+    const lineage = goesOn(head, given)
+    const seq = head.last + 1 + (given.a % 5)
+    return lineage.length > 0
+      ? moves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage)
+      : undefined
+  },
+  noteApplied: head => (head.applied < head.last ? moves.noteApplied(head) : undefined),
+  stopStaging: head => moves.stopStaging(head),
+  resume: head => moves.resume(head),
+  follow: head => moves.follow(head),
+  beginSync: (head, { a }) => moves.beginSync(head, a % 2 === 0 ? 'all' : `report ${a}`),
+  refetchAll: ({ mode, incarnation }) => moves.refetchAll({ mode, incarnation }),
+  stopSync: (head, { a }) => moves.stopSync(head, head.maxEpoch + (a % 3)),
+  endSync: (head, { a, b }) => {
+    const lineage = sourceOf(head, { a, b })
+    const [epoch, last] = lineage.at(-1) ?? ['', 0]
+    const [, first] = lineage[0] ?? ['', 1]
+    const what = a % 2 === 0 ? 'all' : 'touched'
+    const start =
+      Math.max(first - 1, what === 'touched' ? head.retainedFrom : 0, (last - 1) * (b % 2)) + (a % 4)
+    const end = { epoch, seq: Math.max(start, last) + (b % 6) }
+    return moves.endSync(head, { what, start, lineage, hasFetched: b % 3 > 0, end })
+  },
+  requestSync: (head, { a }) =>
+    head.replayUntil === 0 && head.unfinishedSync === null
+      ? moves.requestSync(head, `report ${a}`)
+      : undefined,
+  changeLink: (head, { a }) => moves.changeLink(head, `link ${a}`),
+  restoreLink: ({ link }, { a }) => moves.restoreLink({ link }, `link ${a}`),
+  leaveSet: (head, { a }) => moves.leaveSet(head, head.maxEpoch + 1 + (a % 2)),
+  takeOver: (head, { a }) => moves.takeOver(head, epochOf(head.maxEpoch + 1 + (a % 2))),
+  startEmpty: (head, { a }) => moves.startEmpty(head, `link ${a}`),
+  skipStaged: head => moves.skipStaged(head),
+}
+
+interface Step {
+  readonly name: TransitionName
+  readonly dice: Dice
+  /** how many moves ago the caller has read the head */
+  readonly age: number
+}
+
+const steps = (age: fc.Arbitrary<number>) =>
+  fc.array(fc.record({ name: fc.constantFrom(...names), dice, age }), { maxLength: 400, size: 'max' })
+
+/** Heads one after the other, each by a move that somebody asked for. */
+function play(given: readonly Step[], look: (head: Head, move: HeadMove) => void): Head[] {
+  const first = movedBy(undefined, moves.begin(undefined, epochOf(1)))
+  if (first === 'refused') throw new Error('no journal begins')
+  const heads = [first]
+  for (const { name, dice: thrown, age } of given) {
+    const head = heads.at(-1) ?? first
+    const seen = heads.at(-1 - age) ?? first
+    const move = transitions[name].modes[seen.mode as never] && callers[name](seen, thrown)
+    if (!move) continue
+    look(head, move)
+    const moved = movedBy(head, move)
+    if (moved !== 'refused') heads.push(moved)
+  }
+  return heads
+}
+
+const NOW = fc.constant(0)
+const LATE = fc.nat({ max: 5 })
+
+describe('whatever is played', () => {
+  test('a move by what stands is never refused, and no rule is broken behind it', () => {
+    const made = new Set<TransitionName>()
+    fc.assert(
+      fc.property(steps(NOW), given => {
+        play(given, (head, move) => {
+          const after = behind(head, move)
+          if (brokenRules(after).length > 0 || movedBy(head, move) === 'refused')
+            throw new Error(`${move.name}: ${brokenRules(after)} ${JSON.stringify({ head, after })}`)
+          made.add(move.name)
+        })
+      }),
+      { numRuns: 60 },
+    )
+    expect([...made].sort(), 'every row was played').toEqual([...names].sort())
+  })
+
+  test('who comes late with what it has read, and is let in, breaks nothing either', () => {
+    fc.assert(
+      fc.property(steps(LATE), given => {
+        play(given, (head, move) => {
+          if (!isExpected(head, move)) return
+          const after = behind(head, move)
+          if (isGrowing(head, after))
+            expect(brokenRules(after), `${move.name} ${JSON.stringify(head)}`).toEqual([])
+        })
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('incarnations and numbers of epochs never fall; nobody gets a position twice; nobody else writes in an epoch', () => {
+    fc.assert(
+      fc.property(steps(LATE), given => {
+        const taken = new Set<string>()
+        const heads = play(given, () => undefined)
+        for (const [index, head] of heads.entries()) {
+          const old = heads[index - 1]
+          expect(head.incarnation).toBeGreaterThanOrEqual(old?.incarnation ?? 0)
+          expect(head.maxEpoch).toBeGreaterThanOrEqual(old?.maxEpoch ?? 0)
+          const isNew = head.mode === 'writing' && old?.mode === 'writing' && head.last > old.last
+          const position = `${head.epoch}/${head.last}`
+          expect(isNew && taken.has(position), position).toBe(false)
+          if (isNew) taken.add(position)
+          const begins = head.mode === 'writing' && old !== undefined && old.mode !== 'writing'
+          if (begins) expect(epochNumber(head.epoch)).toBeGreaterThan(old.maxEpoch)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
