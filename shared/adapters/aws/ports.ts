@@ -2,7 +2,6 @@ import type { Use } from '../../api/endpoint.ts'
 import type { CarryTo } from '../../link/carry.ts'
 import type { AccessKeys, Clock, KeyFactory, Ports } from '../../ports.ts'
 import { auditLog } from './audit.ts'
-import { lambdaBackground, lambdaPuller } from './background.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
 import { kmsCipher } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
@@ -13,7 +12,6 @@ import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoTables } from './table.ts'
 import type { Send } from './wire/tables.ts'
-import { stepFunctions } from './workflows.ts'
 
 /**
  * The ports of a Lambda, behind the guard.
@@ -37,6 +35,10 @@ export function awsPorts(
     const { accounts } = await import('./accounts.ts')
     return accounts({ environment, clock, meter })
   })
+  const inServices = once(async () => {
+    const { services } = await import('./services.ts')
+    return services({ environment, clock, meter })
+  })
   const ports: Ports = {
     store,
     journal,
@@ -46,16 +48,11 @@ export function awsPorts(
     principals: loadedLater({ find: true, profile: true }, async () => (await inAccounts()).principals),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: loadedLater(keyMethods, async () => (await inAccounts()).accessKeys),
-    background: lambdaBackground(environment.workerFunction, meter),
-    puller: lambdaPuller(environment.pullFunction, meter),
+    background: loadedLater({ start: true }, async () => (await inServices()).background),
+    puller: loadedLater({ wake: true }, async () => (await inServices()).puller),
     carryTo,
-    workflows: stepFunctions(environment.workflows, meter),
-    events: {
-      put: async events => {
-        const { eventBridge } = await import('./event-bus.ts')
-        await eventBridge({ environment, clock, meter }).put(events)
-      },
-    },
+    workflows: loadedLater({ start: true, signal: true }, async () => (await inServices()).workflows),
+    events: loadedLater({ put: true }, async () => (await inServices()).events),
     authorities: shippedAuthorities(environment.authoritiesFile),
     keyFactory: loadedLater(keyFactoryMethods, async () => {
       const { kmsKeyFactory } = await import('./key-factory.ts')
