@@ -1,9 +1,11 @@
 import type { Acl } from '../model/acl.ts'
 import { isRoot, type Token } from '../model/token.ts'
-import { compileAccess } from '../policies/load.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { ancestorsLive, type TokenDependencies } from './descendants.ts'
+
+/** The language of policies, which logins do without: they are asked by nobody who has a token. */
+let policies: Promise<typeof import('../policies/load.ts')> | undefined
 
 /** What a token may do, and the item that was read along. */
 export interface Standing {
@@ -44,6 +46,8 @@ export async function standingOf(
     ...items.slice(0, policyKeys.length),
     ...(more.length > 0 ? await store.read(more.map(name => key('policy', name))) : []),
   ]
+  policies ??= import('../policies/load.ts')
+  const { compileAccess } = await policies
   return {
     rights: compileAccess([...token.policies, ...more], stored as (Item<'policy'> | undefined)[]),
     identityPolicies,

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { ec2Instances } from '../../shared/adapters/aws/instances.ts'
@@ -16,6 +16,7 @@ const idsTo = (count: number): string[] => Array.from({ length: count }, (_, ind
 let aws: Aws
 let target: AwsTarget
 beforeAll(async () => {
+  vi.stubEnv('AWS_REGION', REGION)
   aws = await startProvider({ home: { account: HOME, region: REGION } })
   await aws.control.putUser({ account: HOME, name: 'server' })
   const pair = await aws.control.createAccessKey({ account: HOME, user: 'server' })
@@ -30,7 +31,10 @@ beforeAll(async () => {
   }
   target = { account: HOME, region: REGION, client }
   satellite = { ...target, account: FOREIGN, assume: { role: arn, externalId: '' } }
-  return () => aws.close()
+  return async () => {
+    vi.unstubAllEnvs()
+    await aws.close()
+  }
 })
 let satellite: AwsTarget
 
@@ -49,8 +53,8 @@ function instances() {
 }
 
 /** What was found, by its ID; a fault by its message. */
-async function found(all: readonly string[], { to = target, port = instances(), ms = 10_000 } = {}) {
-  const asked = all.map(one => port.describe(to, one, Date.now() + ms))
+async function found(all: readonly string[], { to = target, port = instances() } = {}) {
+  const asked = all.map(one => port.describe(to, one, Date.now() + 10_000))
   const told = await Promise.all(
     asked.map(one =>
       one.then(
@@ -137,12 +141,10 @@ describe('look-ups of instances that wait at the same time', () => {
       skip: 1,
     })
     expect(await found(idsTo(3))).toEqual(idsTo(3))
-    expect(await described()).toEqual([
-      `200 alone ${id(1)}`,
-      `403 filter ${id(2)},${id(3)}`,
-      `200 alone ${id(2)}`,
-      `200 alone ${id(3)}`,
-    ])
+    const [first, shared, ...alone] = await described()
+    expect([first, shared]).toEqual([`200 alone ${id(1)}`, `403 filter ${id(2)},${id(3)}`])
+    // at the same time, in either order
+    expect(alone.sort()).toEqual([`200 alone ${id(2)}`, `200 alone ${id(3)}`])
   })
 
   test('a shared call that is throttled is sent again', async () => {

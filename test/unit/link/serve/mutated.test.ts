@@ -156,7 +156,9 @@ describe.each(methods)('%s', method => {
     expect(status, said).toBe(method === 'Notify' ? 400 : 200)
   })
 
-  test('with other bytes it is answered or refused, never fails inside, and leaves nothing when it is refused', async () => {
+  test('with other bytes it is answered or refused, never fails inside, and leaves nothing when it is refused', {
+    timeout: 60_000,
+  }, async () => {
     let of = await scene()
     await fc.assert(
       fc.asyncProperty(mutations, async all => {
