@@ -1,6 +1,5 @@
 import { type Cell, decodeBody, encodeBody } from '../journal/cell.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
 import {
   CellsRequestSchema,
   CellsResponseSchema,
@@ -9,7 +8,8 @@ import {
   type JournalCell,
   NotifyRequestSchema,
   NotifyResponseSchema,
-} from './gen/link_pb.ts'
+} from '../wire/gen/link_pb.ts'
+import { epochIn, eras, formOf, lineOf, safeInteger } from './forms.ts'
 import type { CellsAnswer, CellsRequest, EchoAnswer, EchoRequest } from './source.ts'
 
 /* What a secondary needs all the time: heartbeats, cells, and to be told that there are some. */

@@ -9,7 +9,7 @@ const layers: readonly { name: string; of: RegExp; may: readonly string[]; types
   [
     { name: 'values', of: /^shared\/values\//, may: [] },
     { name: 'model', of: /^shared\/model\//, may: ['values'], typesFrom: ['domain'] },
-    { name: 'messages', of: /^shared\/link\/(gen\/|carry\.ts$)/, may: [] },
+    { name: 'messages', of: /^shared\/wire\//, may: [] },
     { name: 'storage', of: /^shared\/storage\//, may: ['values'], typesFrom: ['model', 'ports', 'journal'] },
     {
       name: 'journal',
@@ -93,6 +93,7 @@ const floors = [
   'shared/jobs',
   'shared/api',
   'shared/ports.ts',
+  'shared/wire',
   'shared/storage',
   'shared/model',
   'shared/values',
@@ -102,9 +103,7 @@ const floors = [
 const upward = [
   'shared/model -> shared/auth-method',
   'shared/model -> shared/tokens',
-  // what carries calls knows nothing but messages
   'shared/ports.ts -> shared/journal',
-  'shared/ports.ts -> shared/link',
   // readiness asks for the region as a login does
   'shared/replication -> shared/auth-method',
   // a token is renewed by what its login stood on

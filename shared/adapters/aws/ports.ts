@@ -1,7 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Use } from '../../api/endpoint.ts'
-import type { CarryTo } from '../../link/carry.ts'
 import type { Clock, Ports } from '../../ports.ts'
+import type { CarryTo } from '../../wire/carry.ts'
 import { iamAccessKeys } from './access-keys.ts'
 import { auditLog } from './audit.ts'
 import { lambdaBackground, lambdaPuller } from './background.ts'

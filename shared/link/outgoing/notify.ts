@@ -2,10 +2,10 @@ import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
+import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { secondariesOf } from '../admin/secondaries.ts'
 import { asker } from '../call.ts'
-import type { CarryTo } from '../carry.ts'
 import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>

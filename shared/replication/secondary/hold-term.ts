@@ -1,6 +1,6 @@
 import { meets, type TermNeeds } from '../../journal/terms.ts'
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import type { SourceLink } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import { type ClusterRecord, type Keyring, withKeyring } from '../../model/cluster.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'

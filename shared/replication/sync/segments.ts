@@ -1,5 +1,5 @@
 import type { Element, Place } from '../../journal/journal.ts'
-import type { SourceLink } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'

@@ -1,5 +1,5 @@
 import type { Line } from '../../journal/position.ts'
-import type { SourceLink } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 
 /** A replay begins this long before the frontier: what was read before a commit was decided is in it all the same. */
 const MARGIN_MS = 60_000

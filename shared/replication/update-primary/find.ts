@@ -1,5 +1,6 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { type EchoAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
+import { type EchoAnswer, LinkRefused, LinkSilent } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { handIn } from '../activation/handshake.ts'

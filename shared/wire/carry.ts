@@ -1,20 +1,7 @@
-import type { Answer, Call } from './gen/link_pb.ts'
+import type { Answer, Call, LinkService } from './gen/link_pb.ts'
 
-/** What one cluster may ask of another. */
-export const methods = [
-  'Activate',
-  'Echo',
-  'Cells',
-  'Items',
-  'Scan',
-  'Tree',
-  'Keyring',
-  'Handover',
-  'Fence',
-  'Notify',
-] as const
-
-export type Method = (typeof methods)[number]
+/** What one cluster may ask of another: a method of the interface, by its name there. */
+export type Method = Capitalize<keyof typeof LinkService.method & string>
 
 /** Carries a call and brings its answer. @throws FrontAnswered; whatever else when none comes in time */
 export type Carry = (method: Method, call: Call, timeoutMs: number) => Promise<Answer>
