@@ -5,6 +5,7 @@ import type { Journal } from '../../journal/journal.ts'
 import { common, type Line } from '../../journal/position.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { retrying } from '../../values/retrying.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
   CellsAnswer,
@@ -60,12 +61,14 @@ async function noteDense(
   frontier: number,
 ): Promise<void> {
   let head: Head | undefined = seen
-  for (let tries = 0; tries < NOTINGS; tries++) {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.done >= frontier) return
+  await retrying({ tries: NOTINGS }, async () => {
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.done >= frontier) return 'noted'
     const { mode, epoch, hold, done } = head
-    if ((await journal.moveHead({ mode, epoch, hold, done }, { done: frontier })) !== 'refused') return
+    if ((await journal.moveHead({ mode, epoch, hold, done }, { done: frontier })) !== 'refused')
+      return 'noted'
     head = await journal.head()
-  }
+    return 'again'
+  })
 }
 
 async function dense(

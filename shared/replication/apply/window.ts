@@ -1,6 +1,7 @@
 import type { Cell } from '../../journal/cell.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import { markText } from '../../journal/position.ts'
+import { retrying } from '../../values/retrying.ts'
 import { asWritten, type Found, type Judgement, judge, type Setting, type Steps } from './judge.ts'
 import {
   type Component,
@@ -71,10 +72,10 @@ async function applyPack(pack: readonly Component[], setting: Setting, target: T
     if (written === 'done') return []
   }
   let left: Left[] = pack.map(run => ({ run, wrong: [] }))
-  for (let tries = 0; tries < TRIES && left.length > 0; tries++) {
-    if (tries > 0) await target.pause(tries)
+  await retrying({ tries: TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
-  }
+    return left.length > 0 ? 'again' : 'done'
+  })
   return left
 }
 

@@ -4,6 +4,7 @@ import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
+import { polling } from '../../values/retrying.ts'
 
 const EVERY_MS = 500
 
@@ -53,14 +54,13 @@ export async function acknowledgements(
   if (record?.data.mode !== 'primary') return none
   const { head } = await journalView.look(undefined)
   if (!head) return none
-  for (const end = clock.now() + patience; ; ) {
-    const all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
-    if (behind(all, head, clock.now()).length === 0 || clock.now() + EVERY_MS > end) {
-      const heard = all.filter(one => hasUpTo(one, head.seq, head))
-      return { heard, missing: all.filter(one => !heard.includes(one)) }
-    }
-    await clock.sleep(EVERY_MS)
-  }
+  let all: Secondary[] = []
+  await polling(clock, { everyMs: EVERY_MS, until: clock.now() + patience }, async () => {
+    all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
+    return behind(all, head, clock.now()).length === 0 ? 'heard' : 'again'
+  })
+  const heard = all.filter(one => hasUpTo(one, head.seq, head))
+  return { heard, missing: all.filter(one => !heard.includes(one)) }
 }
 
 /** Whether those that are connected have it; true where there are none. */

@@ -4,6 +4,7 @@ import { noteEvent } from '../../journal/events.ts'
 import { revocation } from '../../link/admin/secondaries.ts'
 import { wasKept } from '../../model/cluster.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
 import { secondariesChanging } from './refusals.ts'
 import { rotation } from './rotate.ts'
 import { checkTransition } from './transitions.ts'
@@ -46,8 +47,8 @@ async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
   const { id = '' } = given
   const cluster = clusterOf(call)
   checkTransition('primary/revoke-secondary', cluster.record)
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await ports.clock.sleep(PAUSE_MS * 2 ** tries)
+  const pause = (tried: number) => ports.clock.sleep(PAUSE_MS * 2 ** tried)
+  const found = await retrying({ tries: TRIES, pause }, async () => {
     const [secondaries, holders] = await Promise.all([
       ports.store.list(partitions('secondary')),
       ports.store.list(partitions('holder')),
@@ -55,7 +56,8 @@ async function revoked(call: Call<typeof revokeFields>): Promise<boolean> {
     const changes = revocation(secondaries, holders, id, now, cluster.record)
     if (changes.length === 0) return false
     await call.once('note', () => noteEvent('revocation', request.id, cluster.record, { id }, ports))
-    if ((await ports.store.commit(changes, cluster)) === 'done') return true
-  }
-  throw secondariesChanging()
+    return (await ports.store.commit(changes, cluster)) === 'done' || 'again'
+  })
+  if (found === 'again') throw secondariesChanging()
+  return found
 }

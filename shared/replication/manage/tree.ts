@@ -4,6 +4,7 @@ import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { type Change, create, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
 import { corruptionReport } from '../check/findings.ts'
 import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
 import { awaitOperation, newOperation } from './operate.ts'
@@ -65,7 +66,7 @@ function reportOf(item: Item<'tree-check'> | undefined, life: string) {
 async function joined(call: Call, life: string, before: Item<'tree-check'> | undefined): Promise<string> {
   const { ports, now } = call
   let check = before
-  for (let tries = 0; tries < TRIES; tries++) {
+  const joins = await retrying({ tries: TRIES }, async () => {
     if (check?.data.life === life && (await isRunning(call, check.data))) return check.data.operation
     const { checkedAt: _, ...old } = check?.data.life === life ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {
@@ -75,8 +76,10 @@ async function joined(call: Call, life: string, before: Item<'tree-check'> | und
     if (begun) return begun
     const [again] = await ports.store.read([key('tree-check')])
     check = again
-  }
-  throw checksBegin()
+    return 'again'
+  })
+  if (joins === 'again') throw checksBegin()
+  return joins
 }
 
 /** Whether an operation is believed to go on. */

@@ -8,6 +8,7 @@ import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
+import { retrying } from '../../values/retrying.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
@@ -126,7 +127,8 @@ async function askedPrimary(
   const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
-  for (let tries = 1; ; tries++) {
+  const pause = () => clock.sleep(PAUSE_MS)
+  const heard = await retrying({ tries: TRIES, pause }, async (tried): Promise<PrimaryFacts | 'again'> => {
     const started = clock.now()
     try {
       return await answered(follower, head)
@@ -135,14 +137,15 @@ async function askedPrimary(
       // one that has followed another primary since has other keys: it lives, and knows better
       const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
       if (error instanceof LinkUnsigned) front = { front: error.message }
-      const over = tries === TRIES || clock.now() + PAUSE_MS >= deadline
+      const over = tried + 1 === TRIES || clock.now() + PAUSE_MS >= deadline
       if (refuses && over) return { state: 'refuses', text: error.message }
       if (over || !(refuses || error instanceof LinkUnsigned))
         // one that answered the first question, and not the second, answered just now
         return { ...silent, ...front, ...(follower.source ? { heardAt: started } : {}) }
-      await clock.sleep(PAUSE_MS)
+      return 'again'
     }
-  }
+  })
+  return heard === 'again' ? silent : heard
 }
 
 async function answered(follower: Follower, head: Head): Promise<PrimaryFacts> {

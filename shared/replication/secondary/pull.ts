@@ -6,6 +6,7 @@ import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
+import { polling } from '../../values/retrying.ts'
 import { beginAnew } from './begin-anew.ts'
 import type { Connect } from './connect.ts'
 import { followOn } from './follow.ts'
@@ -71,13 +72,12 @@ export async function pull(
 
 /** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
 async function untilFree({ store, clock }: FollowerPorts, end: number) {
-  for (;;) {
+  const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
-    if (!lease || lease.data.until <= clock.now()) return found
-    if (clock.now() >= end) return undefined
-    await clock.sleep(STANDBY_MS)
-  }
+    return !lease || lease.data.until <= clock.now() ? found : 'again'
+  })
+  return free === 'again' ? undefined : free
 }
 
 interface Pulling {

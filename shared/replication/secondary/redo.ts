@@ -1,6 +1,7 @@
 import type { Cell } from '../../journal/cell.ts'
 import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
+import { retrying } from '../../values/retrying.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Own, targetOf } from '../apply/target.ts'
 import { type Applied, applyWindow } from '../apply/window.ts'
@@ -58,19 +59,20 @@ const TRIES = 8
  * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
  */
 export async function drain(own: Own, life: string, link?: string): Promise<Redone> {
-  let why: Redone = 'moved'
-  for (let tries = 0; tries < TRIES; tries++) {
+  let why = 'moved' as Redone
+  const drained = await retrying({ tries: TRIES }, async (): Promise<Redone | 'again'> => {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
       const { mode, hold } = head
       await own.journal.moveHead({ mode, hold, link: head.link }, { mode: 'draining' })
-      continue
+      return 'again'
     }
     if (head?.mode !== 'draining') return 'moved'
     if (head.done >= head.seq) return 'done'
     why = await redo(own, life, head)
-    if (typeof why === 'object') return why
-  }
+    return typeof why === 'object' ? why : 'again'
+  })
+  if (drained !== 'again') return drained
   return why === 'done' ? 'moved' : why
 }

@@ -1,5 +1,6 @@
 import type { Ports } from '../../ports.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { polling } from '../../values/retrying.ts'
 import type { Follower } from './follower.ts'
 
 /** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
@@ -62,8 +63,9 @@ export async function rest(
   const pause = pauseOf(follower, attention, clock.now())
   if (pause <= SILENT_MS / 2 || !follower.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
-  while (clock.now() < until) {
-    await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))
-    if (await isNoticed(ports, attention)) return
-  }
+  if (clock.now() >= until) return
+  await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))
+  await polling(clock, { everyMs: LISTEN_MS, until }, async () =>
+    (await isNoticed(ports, attention)) ? 'noticed' : 'again',
+  )
 }

@@ -4,6 +4,7 @@ import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches } from '../../values/batches.ts'
+import { retrying } from '../../values/retrying.ts'
 import { type Own, pauseBefore } from '../apply/target.ts'
 import { PAGE, pageElements, type Wanted } from './page.ts'
 
@@ -72,11 +73,11 @@ const TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
 async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
-  for (let tries = 1; ; tries++) {
-    const result = await write()
-    if (result !== 'conflict' || tries === TRIES) return result
-    await pauseBefore(own, tries)
-  }
+  const result = await retrying({ tries: TRIES, pause: tried => pauseBefore(own, tried) }, async () => {
+    const written = await write()
+    return written === 'conflict' ? 'again' : written
+  })
+  return result === 'again' ? 'conflict' : result
 }
 
 interface Work {
@@ -187,15 +188,14 @@ async function writeSome(
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await pauseBefore(own, tries)
+  const written = await retrying({ tries: TRIES, pause: tried => pauseBefore(own, tried) }, async () => {
     const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
     const next = nextElement(own, held, data)
     const now = Math.floor(own.clock.now() / 1000)
     const elements = [next.element, ...pageElements(data.life, wanted, mine, now)]
     const result = await own.journal.transact(elements)
     if (result === 'done') return next.held
-    if (result !== 'conflict' && result.condition.includes(0)) return 'lost'
-  }
-  return 'lost'
+    return result !== 'conflict' && result.condition.includes(0) ? 'lost' : 'again'
+  })
+  return written === 'again' ? 'lost' : written
 }

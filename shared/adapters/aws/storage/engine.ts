@@ -3,6 +3,7 @@ import { BatchGetCommand, type BatchGetCommandOutput, DynamoDBDocumentClient } f
 import type { Clock, Entropy, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { busy, sent } from './verdict.ts'
 
 /** What the adapter of the tables works with. */
@@ -54,9 +55,8 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
   ): Promise<[string, Record<string, unknown>][]> {
     let wanted: BatchGetCommandOutput['UnprocessedKeys'] = batchRead(keys)
     const found: [string, Record<string, unknown>][] = []
-    for (let tries = 0; Object.keys(wanted).length > 0; tries++) {
-      if (tries === TRIES) throw busy()
-      if (tries > 0) await pause(tries)
+    const read = await retrying({ tries: TRIES, pause }, async () => {
+      if (Object.keys(wanted ?? {}).length === 0) return 'done'
       meter.count('dynamodb')
       const answer: BatchGetCommandOutput = await sent(
         (numbers === 'exact' ? exact() : documents).send(new BatchGetCommand({ RequestItems: wanted })),
@@ -65,7 +65,9 @@ export function storageEngine(connect: () => DynamoDBClient, dependencies: Depen
         for (const item of items)
           found.push([nameOf({ table, ...(item as { pk: string; sk: string }) }), item])
       wanted = answer.UnprocessedKeys ?? {}
-    }
+      return Object.keys(wanted).length > 0 ? 'again' : 'done'
+    })
+    if (read === 'again') throw busy()
     return found
   }
 

@@ -3,6 +3,7 @@ import type { Change } from '../../../storage/changes.ts'
 import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
@@ -73,13 +74,12 @@ export function plainWriter(engine: Engine): Commit {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
     const token = entropy.uuid()
-    for (let tries = 0; tries < most; tries++) {
-      if (tries > 0) await pause(tries)
+    const result = await retrying({ tries: most, pause }, async () => {
       const abortSignal = lastMoment(engine, cluster)
       meter.count('dynamodb')
-      const result = await write(changes, writes, { rev, token, abortSignal })
-      if (result !== 'again') return result
-    }
-    throw busy()
+      return write(changes, writes, { rev, token, abortSignal })
+    })
+    if (result === 'again') throw busy()
+    return result
   }
 }

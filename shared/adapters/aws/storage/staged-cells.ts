@@ -1,5 +1,6 @@
 import { BatchWriteCommand, type BatchWriteCommandOutput } from '@aws-sdk/lib-dynamodb'
 import type { Cell } from '../../../journal/cell.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { cellItems, cellKey } from './elements.ts'
 import { type Engine, nameOf, TRIES } from './engine.ts'
 import type { Raw } from './expressions.ts'
@@ -42,12 +43,12 @@ export async function writeCells(engine: Engine, cells: readonly Cell[]): Promis
 }
 
 async function storeWhole(engine: Engine, cell: Cell): Promise<'done' | Cell> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 0) await engine.pause(tries)
-    const stored = await writeCell(engine, cell)
-    if (stored !== 'conflict') return stored
-  }
-  throw busy()
+  const stored = await retrying({ tries: TRIES, pause: engine.pause }, async () => {
+    const written = await writeCell(engine, cell)
+    return written === 'conflict' ? 'again' : written
+  })
+  if (stored === 'again') throw busy()
+  return stored
 }
 
 async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
@@ -64,13 +65,13 @@ async function putBatch({ tables, meter, documents, pause }: Engine, items: read
   let left: BatchWriteCommandOutput['UnprocessedItems'] = {
     [tables.cluster]: items.map(Item => ({ PutRequest: { Item } })),
   }
-  for (let tries = 0; Object.keys(left).length > 0; tries++) {
-    if (tries === TRIES) throw busy()
-    if (tries > 0) await pause(tries)
+  const put = await retrying({ tries: TRIES, pause }, async () => {
     meter.count('dynamodb')
     const answer: BatchWriteCommandOutput = await sent(
       documents.send(new BatchWriteCommand({ RequestItems: left })),
     )
     left = answer.UnprocessedItems ?? {}
-  }
+    return Object.keys(left).length > 0 ? 'again' : 'done'
+  })
+  if (put === 'again') throw busy()
 }
