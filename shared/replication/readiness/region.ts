@@ -1,6 +1,6 @@
-import { matchesRolePattern } from '../../auth-method/config/sts.ts'
 import type { ClientConfig, StsRole } from '../../model/config.ts'
 import type { Deployment } from '../../ports.ts'
+import { matchesRolePattern } from '../../values/arn.ts'
 
 /** A stored setting that may hold in one place and not in another. */
 export interface PlacedSetting {

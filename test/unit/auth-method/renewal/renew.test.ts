@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Auth, Outcome } from '../../../shared/api/call.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
-import type { Item } from '../../../shared/storage/kinds.ts'
-import { key } from '../../../shared/storage/kinds.ts'
-import { renew, renewAccessor, renewSelf } from '../../../shared/tokens/renew.ts'
-import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../support/call.ts'
-import { NOW, token } from './support.ts'
+import type { Auth, Outcome } from '../../../../shared/api/call.ts'
+import { renew, renewAccessor, renewSelf } from '../../../../shared/auth-method/renewal/renew.ts'
+import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
+import type { Item } from '../../../../shared/storage/kinds.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { callWith } from '../../support/call.ts'
+import { NOW, token } from '../../tokens/support.ts'
 
 const accessor = accessorOf(hashOf('hvs.parent'))
 const MONTH = 2_764_800
