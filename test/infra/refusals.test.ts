@@ -7,10 +7,10 @@ const root = new URL('../../', import.meta.url).pathname
 const tables = [
   'shared/ceremony/refusals.ts',
   'shared/ceremony/rekey-refusals.ts',
-  'shared/link/refusals.ts',
-  'shared/replication/manage/refusals.ts',
-  'shared/replication/operation/faults.ts',
   'shared/journal/refusals.ts',
+  'shared/link/refusals.ts',
+  'shared/replication/operation/faults.ts',
+  'shared/replication/operation/refusals.ts',
 ]
 
 const filesIn = (...folders: string[]) =>
@@ -28,7 +28,7 @@ const made = (files: readonly string[], what: RegExp) =>
   files.filter(file => what.test(readFileSync(root + file, 'utf8'))).sort()
 
 test('what replication, the link and ceremonies refuse stands in their tables, and is made nowhere else', () => {
-  const files = filesIn('shared/replication', 'shared/link', 'shared/ceremony')
+  const files = filesIn('shared/replication', 'shared/journal', 'shared/link', 'shared/ceremony')
   expect(files.length).toBeGreaterThan(130)
   expect(made(files, REFUSAL)).toEqual(tables)
 })

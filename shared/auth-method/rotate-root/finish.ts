@@ -1,5 +1,5 @@
 import type { Ports, ProviderSettings } from '../../ports.ts'
-import { isAcknowledged } from '../../replication/manage/acknowledged.ts'
+import { isAcknowledged } from '../../replication/status/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { polling } from '../../values/retrying.ts'
