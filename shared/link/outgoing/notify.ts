@@ -14,7 +14,7 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'
 const SPACING_MS = 200
 /**
  * Milliseconds for which a secondary that has answered a notice is sent no other: it asks twice a second by itself
- * (`EAGER_MS` in `replication/secondary/rest.ts`, which is longer).
+ * (`EAGER_MS` in `replication/secondary/pull.ts`, which is longer).
  */
 const AWAKE_MS = 4000
 

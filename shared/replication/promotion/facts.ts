@@ -12,9 +12,14 @@ import { retrying } from '../../values/retrying.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
-import { ask, type Follower, holdFor } from '../secondary/follower.ts'
-import { heldBy } from '../secondary/hold-term.ts'
-import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
+import {
+  ask,
+  type Follower,
+  type FollowerPorts,
+  heldBy,
+  holdFor,
+  newFollower,
+} from '../secondary/follower.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** What gathering facts may reach. */

@@ -13,9 +13,8 @@ import {
   stillDiffering,
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
-import { tagsOf } from './diverging.ts'
+import { countRound, tagsOf } from './diverging.ts'
 import { type Comparison, type Follower, type Progress, stopped } from './follower.ts'
-import { countRound } from './loop-guard.ts'
 import { resync } from './resync.ts'
 
 /** Milliseconds between two looks at whether the hashes of the own tree were made anew. */

@@ -1,13 +1,17 @@
+import type { Cell } from '../../journal/cell.ts'
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
+import type { Journal } from '../../journal/journal.ts'
+import { common, type Epoch, epochAt, epochNumber, type Line } from '../../journal/position.ts'
 import { meets, needsIn } from '../../journal/terms.ts'
 import type { CellsAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
-import { pauseBefore } from '../apply/target.ts'
+import { pauseBefore } from '../apply/window.ts'
 import { compareOn } from './comparison.ts'
-import { tagsOf } from './diverging.ts'
+import { countRound, tagsOf } from './diverging.ts'
 import {
   type Ahead,
+  ask,
   type Follower,
   holdFor,
   isOfBefore,
@@ -15,11 +19,8 @@ import {
   type Progress,
   stopped,
 } from './follower.ts'
-import { countRound } from './loop-guard.ts'
-import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
-import { resync } from './resync.ts'
-import { nextCells, stage } from './stage.ts'
+import { resync, type SyncStep } from './resync.ts'
 
 /** Bytes of cells that are asked for at once. */
 const BYTES = 3 * 2 ** 20
@@ -166,4 +167,127 @@ async function putRight(
   // all of them are given up: what cells say of them is taken from now on
   if (left.length === 0) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', cut: done, diverged: false }, left)
+}
+
+/** What is known of the cluster that this one follows. */
+export interface Source {
+  readonly epoch: Epoch
+  readonly line: Line
+  /** its cells are kept from behind this position on; 0 as long as it has not said otherwise */
+  readonly from: number
+}
+
+/**
+ * What a secondary does next.
+ * `redo`: apply what is staged. `stage`: fetch and store the next cells. `drain`: stop staging, something else is to
+ * be done. `finish`: give the own closed journal its exact end. `follow`: begin to apply, everything fits.
+ */
+type Step = { readonly do: 'redo' | 'stage' | 'drain' | 'finish' | 'follow' | 'nothing' } | SyncStep
+
+/**
+ * The next step, from the own head and what is known of the source.
+ * @param filled whether the own closed journal is known to have no hole
+ */
+export function nextStep(head: Head, source: Source | undefined, filled: boolean): Step {
+  const { mode, done, seq } = head
+  if (mode === 'writing') return { do: 'nothing' }
+  if ((mode === 'applying' || mode === 'draining') && done < seq) return { do: 'redo' }
+  if (mode === 'closed' && !filled) return { do: 'finish' }
+  if (!source) return { do: 'nothing' }
+  const wanted = syncOf(head, source)
+  if (!wanted) return { do: mode === 'applying' ? 'stage' : 'follow' }
+  return mode === 'applying' ? { do: 'drain' } : wanted
+}
+
+function syncOf(head: Head, source: Source): SyncStep | undefined {
+  const { cut, diverged } = common(source, head)
+  // what an unfinished sync has touched is right only together with the rest of the same source's journal
+  const unfinished = head.mode === 'syncing' || (head.dirty !== null && head.dirtyFrom !== source.epoch)
+  const nothingCommon = cut < 0 || cut < source.from
+  // a rewind needs the own cells from the cut on: they say what has to be fetched
+  const notDense = diverged && cut < head.from
+  const all = nothingCommon || notDense || (unfinished && head.dirty === 'all')
+  if (!all && !diverged && !unfinished) return undefined
+  return { do: 'sync', what: all ? 'all' : 'touched', cut, diverged }
+}
+
+/** Cells that are staged, and then applied, together. */
+const WINDOW = 1000
+
+/** What the source sent is not the journal that this cluster follows. */
+class WrongCells extends Error {
+  override readonly name = 'WrongCells'
+}
+
+/**
+ * The cells of an answer that may be staged: from the next position on without gaps, each in the epoch that the
+ * source's lineage says, and the lineage goes on from the own one.
+ * @throws WrongCells
+ */
+export function nextCells(head: Head, answer: { cells: readonly Cell[]; line: Line }): readonly Cell[] {
+  const { diverged, cut } = common(answer, head)
+  if (diverged || cut < head.seq) throw new WrongCells('the lineage of these cells is another one')
+  const cells = answer.cells.slice(0, WINDOW)
+  for (const [index, { epoch, seq }] of cells.entries()) {
+    if (seq !== head.seq + 1 + index) throw new WrongCells(`cell ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.line, seq)) throw new WrongCells(`cell ${seq} is of another epoch`)
+  }
+  return cells
+}
+
+/**
+ * Stores cells, and then says in the head that they are here: from then on they are applied whatever happens to the
+ * source. Nothing of them is applied before.
+ * @param given `stored`: this run has put these cells into the table already
+ * @throws WrongCells when another cell stands in the place of one
+ */
+async function stage(
+  journal: Journal,
+  head: Head,
+  { cells, line, stored = false }: { cells: readonly Cell[]; line: Line; stored?: boolean },
+): Promise<Head | 'refused'> {
+  const last = cells.at(-1)
+  if (!last) return head
+  const there = stored ? 'done' : await journal.putCells(cells)
+  if (there !== 'done') throw new WrongCells(`another cell stands at ${there.epoch}/${there.seq}`)
+  const { hold, seq, epoch, done, link } = head
+  return journal.moveHead(
+    { mode: 'applying', hold, seq, epoch, done, link },
+    {
+      seq: last.seq,
+      epoch: last.epoch,
+      line: line.filter(([, start]) => start <= last.seq),
+      n: Math.max(head.n, epochNumber(last.epoch)),
+      stagedAt: last.at,
+    },
+  )
+}
+
+interface FollowingOtherwise {
+  readonly pause: number
+  readonly warning: string
+  readonly givenUp?: (error: unknown) => Error | undefined
+}
+
+/**
+ * One step of following, for who has to come to something by it: the source is asked first, a fault of the link is none,
+ * and where nothing was to be done some time passes.
+ * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a fault comes to that
+ * stays; undefined: it is as any other
+ */
+export async function followCarefully(
+  follower: Follower,
+  { pause, warning, givenUp }: FollowingOtherwise,
+): Promise<void> {
+  const { clock, log } = follower.own
+  try {
+    if (!follower.source) await ask(follower)
+    if ((await followOn(follower)) === 'worked') return
+  } catch (error) {
+    delete follower.source
+    const given = givenUp?.(error)
+    if (given) throw given
+    log.warn(warning, { error: String(error) })
+  }
+  await clock.sleep(pause)
 }

@@ -2,12 +2,25 @@ import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
 import { meets, type TermNeeds } from '../../journal/terms.ts'
+import { decryptOwnKey } from '../../link/admin/keys.ts'
 import { type CellsAnswer, type EchoAnswer, LinkRefused } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
+import {
+  apiAddressOf,
+  type ClusterRecord,
+  type Keyring,
+  linkAddress,
+  primaryOf,
+  withKeyring,
+} from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import type { Own } from '../apply/target.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
+import type { Own } from '../apply/window.ts'
 import type { Looked } from '../sync/compare.ts'
+import type { Connect } from './connect.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
 export interface Ahead {
@@ -73,7 +86,7 @@ export interface Follower {
 }
 
 /** What a secondary tells of itself. */
-export interface Told extends Pick<Puller, 'state' | 'fault'> {
+interface Told extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
 
@@ -127,4 +140,138 @@ export async function ask(follower: Follower): Promise<EchoAnswer> {
   follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
   follower.heardIn = head?.own ?? ''
   return follower.source
+}
+
+export type FollowerPorts = Pick<
+  Ports,
+  'store' | 'journal' | 'cipher' | 'genesis' | 'clock' | 'entropy' | 'log' | 'audit' | 'deployment'
+>
+
+/**
+ * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
+ * @param hasTime whether there is time for another page of a sync
+ * @param told what the run before told
+ * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
+ */
+export async function newFollower(
+  ports: FollowerPorts,
+  connect: Connect,
+  { hasTime, told, until }: { hasTime: () => boolean; told?: Puller | undefined; until?: number },
+): Promise<Follower | undefined> {
+  const cluster = secondaryRecord(ports)
+  const first = await cluster()
+  const { life } = first?.record ?? {}
+  if (!first || life === undefined) return undefined
+  const link = await linkOf(first, ports, peer => connect({ ...peer, until }))
+  const { journal, store, clock, entropy, log, audit } = ports
+  return {
+    own: { journal, store, clock, entropy, log, audit },
+    cluster,
+    link,
+    linkName: first.record.link?.name ?? '',
+    life,
+    hasTime,
+    hold: async needs => {
+      const now = await cluster()
+      return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
+    },
+    take: async sealed => {
+      const now = await cluster()
+      if (now) await takeSealed(ports, now, sealed)
+    },
+    address: linkAddress(first.record, ports.deployment),
+    apiAddress: apiAddressOf(first.record, ports.deployment),
+    from: 0,
+    filled: false,
+    // until it is known better: the primary is told with the first heartbeat
+    told: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
+  }
+}
+
+/** The cluster record while this cluster is a secondary, read again before it is too old to commit with. */
+function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
+  let read: ClusterRead | undefined
+  return async (): Promise<ClusterRead | undefined> => {
+    if (read && clock.now() - read.readAt <= bounds.RECORD_REREAD_MS) return read
+    const readAt = clock.now()
+    const [item] = await store.read([key('cluster')])
+    if (item) cipher.expect(item.data)
+    read = item?.data.mode === 'secondary' ? { record: item.data, readAt } : undefined
+    return read
+  }
+}
+
+async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
+  const { set } = record
+  const link = primaryOf(record)
+  if (!link || !set) return undefined
+  const pair = await decryptOwnKey(link.ownKey, cipher)
+  const { id, primaryKey: otherKey, primaryAddr, addrs, ca } = link
+  return connect({ set, id, pair, otherKey, addresses: [...new Set([...addrs, primaryAddr])], ca })
+}
+
+type Needs = Pick<Ports, 'store' | 'cipher' | 'genesis' | 'clock'>
+
+/** What a keyring meets: terms that were given up are as good as held. */
+export const heldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
+  number: highest,
+  ids: [...held, ...gone],
+  active,
+})
+
+/**
+ * Takes the keyring of the primary besides the own one when something is brought by a term that this cluster does not
+ * hold yet. It is stored before anything of that term is.
+ * @returns what is held
+ * @throws Error where the primary does not give the term
+ */
+async function holdTerm(
+  ports: Needs,
+  link: Pick<SourceLink, 'keyring'>,
+  cluster: ClusterRead,
+  needs: TermNeeds,
+): Promise<TermNeeds> {
+  const [own] = await ports.store.read([key('keyring')])
+  if (!own) throw new Error('there is no keyring')
+  const held = heldBy(own.data)
+  // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
+  if (meets(held, needs)) return held
+  const { keyring: sealed } = await link.keyring({ term: needs.number })
+  const united = heldBy(await takeSealed(ports, cluster, sealed))
+  // a rotation since the primary told of its term may have brought another one that encrypts
+  if (!meets(united, { ...needs, active: undefined }))
+    throw new Error('the primary does not give a term that it writes by')
+  return united
+}
+
+/**
+ * Stores the terms of the primary's keyring besides the own ones, where this cluster still follows by the same link.
+ * @param sealed as the primary gave it
+ * @returns the keyring as it stands then
+ */
+async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): Promise<Keyring> {
+  const [record, own] = await ports.store.read([key('cluster'), key('keyring')])
+  const { set, link } = cluster.record
+  if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
+  const pair = await decryptOwnKey(link.ownKey, ports.cipher)
+  const { keyring: given } = await ports.genesis.importFrom(sealed, pair.exchange, set, ports.clock.now())
+  if (record.data.keyring !== given.id) throw new Error('the primary gave the keyring of another set')
+  // another link came meanwhile, and with it another primary's keyring
+  if (record.data.link?.ownKey !== link.ownKey) return own.data
+  const { keyring } = await ports.genesis.unite(given, own.data, ports.clock.now())
+  // somebody else may have stored it at this moment: who needs it looks again
+  await ports.store.commit(keyringChanges(record, own, keyring), cluster)
+  const [now] = await ports.store.read([key('keyring')])
+  return now?.data ?? own.data
+}
+
+/** A cluster's change to another keyring. @param rest of the record */
+export function keyringChanges(
+  record: Item<'cluster'>,
+  own: Item<'keyring'> | undefined,
+  made: Keyring,
+  rest: Partial<ClusterRecord> = {},
+) {
+  const next = withKeyring({ ...record.data, ...rest }, made)
+  return [replace(record, record, next.record), replace(key('keyring'), own, next.keyring)] as const
 }

@@ -2,23 +2,30 @@ import { nothingNeeded } from '../../journal/terms.ts'
 import { vouched } from '../../link/membership.ts'
 import { type EchoAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
-import type { ClusterRead } from '../../ports.ts'
-import { put, replace } from '../../storage/changes.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { polling } from '../../values/retrying.ts'
-import { beginAnew } from './begin-anew.ts'
+import { haveFetched } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
+import { divergingOf, placesOf } from './diverging.ts'
 import { followOn } from './follow.ts'
-import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
-import { type FollowerPorts, newFollower } from './new-follower.ts'
-import { type Attention, attentionTo, isNoticed, rest } from './rest.ts'
+import {
+  ask,
+  type Follower,
+  type FollowerPorts,
+  holdFor,
+  isReplaced,
+  newFollower,
+  type Progress,
+} from './follower.ts'
 
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
 
 /** When a run pulls. */
-export interface PullTimes {
+interface PullTimes {
   /** epoch milliseconds: until then */
   readonly deadline: number
   /**
@@ -195,4 +202,85 @@ async function renew(
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])
   return item?.data.holder === holder ? { item } : undefined
+}
+
+/** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
+const PAUSE = { least: 500, most: 10_000 }
+/**
+ * Milliseconds for which a secondary goes on asking twice a second after something has come, or has been told of: who
+ * tells it may be silent for a little less.
+ */
+const EAGER_MS = 6000
+/** How often a run that rests looks for a notice in its own table, which costs far less than asking the primary. */
+const LISTEN_MS = 250
+/** How long a run waits whose primary does not answer. */
+const SILENT_MS = 2000
+
+/** The last notice that a run has seen, and when there was something to look for last, epoch milliseconds. */
+interface Attention {
+  notice: Item<'notice'> | undefined
+  since: number
+}
+
+/** What a run begins with: what was told shortly before is looked for. */
+const attentionTo = (notice: Item<'notice'> | undefined): Attention => ({
+  notice,
+  since: notice?.data.at ?? 0,
+})
+
+/** Whether there is a notice that this run has not seen yet. */
+async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
+  const [notice] = await store.read([key('notice')])
+  if (!notice || notice.rev === attention.notice?.rev) return false
+  attention.notice = notice
+  attention.since = Math.max(attention.since, notice.data.at)
+  return true
+}
+
+/**
+ * How long the primary is not asked when it had nothing. The pause grows as long as nothing comes, but not while a change
+ * of the role is under way, or a comparison, or anything else but following.
+ */
+export function pauseOf(
+  { source, cameAt = 0, told, handsOff, comparison }: Follower,
+  { since }: Attention,
+  now: number,
+): number {
+  if (!source) return SILENT_MS
+  const compares = typeof comparison === 'object' && comparison.pages !== undefined
+  if (told.state !== 'stream-wals' || handsOff || compares) return PAUSE.least
+  const quiet = now - Math.max(cameAt, since)
+  return Math.min(PAUSE.most, Math.max(PAUSE.least, quiet - EAGER_MS))
+}
+
+/** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
+export async function rest(
+  ports: Pick<Ports, 'store' | 'clock'>,
+  follower: Follower,
+  attention: Attention,
+  end: number,
+): Promise<void> {
+  const { clock } = ports
+  const pause = pauseOf(follower, attention, clock.now())
+  if (pause <= SILENT_MS / 2 || !follower.source) return clock.sleep(pause)
+  const until = Math.min(end, clock.now() + pause)
+  if (clock.now() >= until) return
+  await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))
+  await polling(clock, { everyMs: LISTEN_MS, until }, async () =>
+    (await isNoticed(ports, attention)) ? 'noticed' : 'again',
+  )
+}
+
+/** What has stopped a link is forgotten; what was given up is fetched once more, and then has to be as cells say again. */
+async function beginAnew(
+  { own, cluster, life, linkName }: Pick<Follower, 'own' | 'cluster' | 'life' | 'linkName'>,
+  recovery: Item<'recovery'>,
+): Promise<void> {
+  const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
+  if (!read) return
+  const places = placesOf(divergingOf(found, { life, link: linkName }))
+  // a sync that is under way, or due, comes to the same
+  if (places.length > 0) await haveFetched(own, read, places)
+  const forgotten = found ? [removeIfUnchanged(found)] : []
+  await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)
 }

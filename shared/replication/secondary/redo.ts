@@ -3,8 +3,7 @@ import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import { retrying } from '../../values/retrying.ts'
 import type { Setting } from '../apply/judge.ts'
-import { type Own, targetOf } from '../apply/target.ts'
-import { type Applied, applyWindow } from '../apply/window.ts'
+import { type Applied, applyWindow, type Own, targetOf } from '../apply/window.ts'
 import { givenUpKeys } from './diverging.ts'
 
 /**

@@ -1,12 +1,20 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
-import { pauseBefore } from '../apply/target.ts'
-import { keysIn, reportParts } from '../sync/report.ts'
-import { reportedKeys, reportName, storeReport } from '../sync/store-report.ts'
+import { pauseBefore } from '../apply/window.ts'
+import { keysIn, reportedKeys, reportName, reportParts, storeReport } from '../sync/report.ts'
 import { begin, carryOn, endSync, type Scope, type SyncPlace, underWay } from '../sync/sync.ts'
 import { ask, type Follower, holdFor, type Progress } from './follower.ts'
-import type { SyncStep } from './next-step.ts'
+
+/** A sync: of all items, or of those that own cells beyond the cut and an unfinished sync have touched. */
+export interface SyncStep {
+  readonly do: 'sync'
+  readonly what: 'all' | 'touched'
+  /** the last position that both journals have in common, -1: none */
+  readonly cut: number
+  /** the own journal goes on beyond it */
+  readonly diverged: boolean
+}
 
 /**
  * Goes on with the sync that is under way, or begins one.

@@ -1,12 +1,12 @@
 import type { Element, Place } from '../../journal/journal.ts'
+import { deltasOf, leafIn, leafInLife, placed } from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches } from '../../values/batches.ts'
 import { retrying } from '../../values/retrying.ts'
-import { type Own, pauseBefore } from '../apply/target.ts'
-import { PAGE, pageElements, type Wanted } from './page.ts'
+import { type Own, pauseBefore } from '../apply/window.ts'
 
 const SEGMENTS = 16
 /** Bytes of items in one transaction: the engine takes 4 MiB. */
@@ -198,4 +198,56 @@ async function writeSome(
     return result !== 'conflict' && result.condition.includes(0) ? 'lost' : 'again'
   })
   return written === 'again' ? 'lost' : written
+}
+
+/** An item as the source has it; nothing: it has none. */
+interface Wanted {
+  readonly place: Place
+  readonly item: StoredItem | undefined
+}
+
+/** Items of one transaction: each may need its bucket besides, and the segment is one more. */
+const PAGE = 48
+
+/**
+ * Makes items what the source has. Everything that was read is expected again, also where nothing is to be done:
+ * what was read may be older than what is decided. Marks stay as they are: nothing was applied.
+ * @param own what stands here, in the same order
+ * @param now epoch seconds
+ */
+export function pageElements(
+  life: string,
+  wanted: readonly Wanted[],
+  own: readonly (StoredItem | undefined)[],
+  now: number,
+): Element[] {
+  const pairs = wanted.map(({ place, item }, index) => ({ place, item, own: own[index] }))
+  const items = pairs.map(one => itemElement(life, one))
+  const changes = pairs
+    .filter(one => !isSame(life, one))
+    .map(({ place: { kind, pk, sk }, item, own: mine }) => ({
+      kind,
+      pk,
+      sk,
+      prev: mine ? leafInLife(mine, life) : null,
+      next: item ? leafIn(item) : null,
+    }))
+  const buckets = deltasOf(life, changes, now).filter(({ sums }) => sums.size > 0)
+  return [...items, ...buckets]
+}
+
+interface Pair extends Wanted {
+  readonly own: StoredItem | undefined
+}
+
+const isSame = (life: string, { item, own }: Pair): boolean =>
+  item && own
+    ? item.rev === own.rev && item.pos === own.pos && leafInLife(own, life)?.leaf === item.leaf
+    : item === own
+
+function itemElement(life: string, pair: Pair): Element {
+  const { place, item, own } = pair
+  const found = own ? { rev: own.rev } : 'absent'
+  if (isSame(life, pair)) return { check: place, if: found }
+  return { item: place, put: item ? placed(item, life) : null, if: found }
 }

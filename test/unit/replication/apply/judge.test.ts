@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { markText } from '../../../../shared/journal/position.ts'
 import { placed } from '../../../../shared/journal/tree.ts'
-import { asWritten, judge, type Setting, type Steps } from '../../../../shared/replication/apply/judge.ts'
-import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
+import {
+  asWritten,
+  judge,
+  type Piece,
+  type Setting,
+  type Steps,
+} from '../../../../shared/replication/apply/judge.ts'
+import { componentsOf } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { LIFE, neighbours, policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CellsAnswer, CellsRequest } from '../../../../shared/link/source.ts'
-import { startOf } from '../../../../shared/replication/sync/start.ts'
+import { startOf } from '../../../../shared/replication/sync/sync.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const line = [[EPOCH, 1]] as const

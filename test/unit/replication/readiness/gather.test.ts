@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
-import { placedInConfig, placedRole, regionIn } from '../../../../shared/replication/readiness/region.ts'
+import { placedInConfig, placedRole, regionIn } from '../../../../shared/replication/readiness/gather.ts'
 
 describe('the region that an endpoint names', () => {
   test.each([

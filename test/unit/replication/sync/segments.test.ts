@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { limbsOf, placed } from '../../../../shared/journal/tree.ts'
-import { pageElements } from '../../../../shared/replication/sync/page.ts'
+import { pageElements } from '../../../../shared/replication/sync/segments.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { LIFE, nameOf, type Place, policyAt, writer } from '../../../builders/journal.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
-import { pauseOf, rest } from '../../../../shared/replication/secondary/rest.ts'
+import { pauseOf, rest } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 
 const NOW = 1_800_000_000_000
