@@ -14,7 +14,7 @@ import { epochName, posText } from '../../shared/journal/position.ts'
 import { leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
 import { followOn } from '../../shared/replication/secondary/follow.ts'
-import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
@@ -122,10 +122,15 @@ export async function appliedRate(
     hasTime: () => true,
     hold: async needs => needs,
     take: async () => undefined,
-    from: 0,
-    filled: false,
-    told: { state: 'idle', synced: 0 },
-    source: await link.echo({ position: { epoch: '', seq: 0 }, state: 'idle', address: '', apiAddress: '' }),
+    session: {
+      ...newSession(),
+      source: await link.echo({
+        position: { epoch: '', seq: 0 },
+        state: 'idle',
+        address: '',
+        apiAddress: '',
+      }),
+    },
   }
   const [began, before] = [performance.now(), process.cpuUsage()]
   while (((await journal.head())?.done ?? 0) < count) await followOn(follower)

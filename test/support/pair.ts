@@ -22,7 +22,7 @@ import type { SourceLink } from '../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
 import type { Connect } from '../../shared/replication/secondary/connect.ts'
-import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
 import { create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
@@ -333,11 +333,9 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     hasTime: () => true,
     hold: async needs => needs,
     take: async () => undefined,
-    from: 0,
-    filled: false,
-    told: { state: 'idle', synced: 0 },
+    session: newSession(),
   }
-  if (link) one.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  if (link) one.session.source = await link.echo({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one
 }
 

@@ -25,7 +25,7 @@ export const drainAll: OperationStep = async (run, id) => {
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw noSecondaryNow()
-  follower.handsOff = true
+  follower.session.roleChangePending = true
   if ((await received(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await readyHead(ports, follower, before)
   if (!ready) return AGAIN

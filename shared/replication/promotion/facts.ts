@@ -129,7 +129,7 @@ async function askedPrimary(
 ): Promise<PrimaryFacts> {
   const { clock } = ports
   const hasTime = () => clock.now() < deadline
-  const follower = await newFollower(ports, connect, { hasTime, told: puller?.data, until: deadline })
+  const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
   const pause = () => clock.sleep(PAUSE_MS)
@@ -146,7 +146,7 @@ async function askedPrimary(
       if (refuses && over) return { state: 'refuses', text: error.message }
       if (over || !(refuses || error instanceof LinkUnsigned))
         // one that answered the first question, and not the second, answered just now
-        return { ...silent, ...front, ...(follower.source ? { heardAt: started } : {}) }
+        return { ...silent, ...front, ...(follower.session.source ? { heardAt: started } : {}) }
       return 'again'
     }
   })

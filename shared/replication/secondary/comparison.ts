@@ -27,10 +27,10 @@ const LOOK_MS = 10_000
  * @see docs/spec/replication.md#syncs
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
-  const { link, own, handsOff, life } = follower
-  if (!link || handsOff !== false) return 'waiting'
-  follower.comparison ??= await isDue(follower)
-  const { comparison } = follower
+  const { link, own, life, session } = follower
+  if (!link || session.roleChangePending !== false) return 'waiting'
+  session.comparison ??= await isDue(follower)
+  const { comparison } = session
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
   const head = await own.journal.head()
   if (head?.mode !== 'applying' || head.dirty !== null) return 'waiting'
@@ -103,7 +103,7 @@ async function compareSome(
 /** What differs is fetched once more, or is given up by now. */
 async function conclude(follower: Follower, head: Head, found: readonly Place[]): Promise<Progress> {
   const { own } = follower
-  follower.comparison = 'none'
+  follower.session.comparison = 'none'
   if (found.length === 0) {
     await noteCompared(own)
     return 'waiting'

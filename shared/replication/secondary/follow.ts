@@ -10,13 +10,14 @@ import { pauseBefore } from '../apply/window.ts'
 import { compareOn } from './comparison.ts'
 import { countRound, tagsOf } from './diverging.ts'
 import {
-  type Ahead,
   ask,
   type Follower,
   holdFor,
   isOfBefore,
   isReplaced,
+  type Prefetched,
   type Progress,
+  type Session,
   stopped,
 } from './follower.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -32,15 +33,15 @@ export async function followOn(follower: Follower): Promise<Progress> {
   const head = await follower.own.journal.head()
   if (!head) return 'stopped'
   if (isReplaced(follower, head)) return 'replaced'
-  if (isOfBefore(follower, head)) delete follower.source
-  const source = follower.source && { ...follower.source, from: follower.from }
-  const step = nextStep(head, source, follower.filled)
-  if (follower.handsOff && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
-  follower.told.state = stateOf(step)
+  if (isOfBefore(follower, head)) delete follower.session.source
+  const source = follower.session.source && { ...follower.session.source, from: follower.session.from }
+  const step = nextStep(head, source, follower.session.filled)
+  if (follower.session.roleChangePending && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
+  follower.session.reported.state = stateOf(step)
   return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
 }
 
-const stateOf = (step: Step): Follower['told']['state'] => {
+const stateOf = (step: Step): Session['reported']['state'] => {
   if (step.do === 'sync') return 'merkle-sync'
   if (step.do === 'drain') return 'merkle-diff'
   return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'
@@ -60,8 +61,8 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.life)),
   finish: async (follower, head) => {
     // one that was opened again meanwhile is of a later epoch, and stays open
-    follower.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
-    return follower.filled ? 'worked' : 'waiting'
+    follower.session.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
+    return follower.session.filled ? 'worked' : 'waiting'
   },
   follow: async ({ own }, { mode, hold, seq, link }) => {
     // what is applied from here on stands above what this cluster wrote itself
@@ -76,12 +77,12 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (!link) return 'stopped'
   const { answer, stored } = await cellsBehind(follower, link, head)
   if ('trimmed' in answer) {
-    follower.from = answer.trimmed
+    follower.session.from = answer.trimmed
     return 'worked'
   }
   if ('diverged' in answer) {
     // the source has another lineage than it told: it is asked again
-    delete follower.source
+    delete follower.session.source
     return 'waiting'
   }
   const cells = nextCells(head, answer)
@@ -90,10 +91,10 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const staged = await stage(own.journal, head, { cells, line: answer.line, stored })
   if (staged === 'refused') return 'worked'
   const newest = cells.at(-1)
-  if (newest) follower.newest = { seq: newest.seq, at: newest.at }
+  if (newest) follower.session.lastStaged = { seq: newest.seq, at: newest.at }
   const tells = cells.some(({ noop }) => !noop)
-  if (tells) follower.cameAt = own.clock.now()
-  if (cells.length >= BEHIND) follower.ahead = askAhead(follower, link, staged)
+  if (tells) follower.session.cameAt = own.clock.now()
+  if (cells.length >= BEHIND) follower.session.prefetched = prefetch(follower, link, staged)
   const redone = await redo(own, life, staged, cells)
   const progress = await afterRedo(follower, staged, redone)
   // where only the time was told, nothing comes behind it
@@ -107,17 +108,21 @@ const askFor = (link: SourceLink, { line, seq }: Head): Promise<CellsAnswer> =>
  * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
  * calls. It is not here before the head says so. Whether it fails is seen when it is wanted.
  */
-const askAhead = (follower: Follower, link: SourceLink, head: Head): Ahead => ({
+const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched => ({
   seq: head.seq,
   hold: head.hold,
   come: askFor(link, head).then(
-    async answer => ({ answer, stored: await storeAhead(follower, head, answer).catch(() => false) }),
+    async answer => ({ answer, stored: await storePrefetched(follower, head, answer).catch(() => false) }),
     () => undefined,
   ),
 })
 
 /** Cells are written once by their owner, so that storing them early, or in vain, changes nothing. */
-async function storeAhead({ own, held }: Follower, head: Head, answer: CellsAnswer): Promise<boolean> {
+async function storePrefetched(
+  { own, session: { held } }: Follower,
+  head: Head,
+  answer: CellsAnswer,
+): Promise<boolean> {
   if (!('cells' in answer)) return false
   const cells = nextCells(head, answer)
   // nothing is stored before its term is held
@@ -131,17 +136,18 @@ async function cellsBehind(
   link: SourceLink,
   head: Head,
 ): Promise<{ answer: CellsAnswer; stored: boolean }> {
-  const { ahead } = follower
-  delete follower.ahead
-  const known = ahead?.seq === head.seq && ahead.hold === head.hold ? await ahead.come : undefined
+  const { prefetched } = follower.session
+  delete follower.session.prefetched
+  const isOfHead = prefetched?.seq === head.seq && prefetched.hold === head.hold
+  const known = isOfHead ? await prefetched.come : undefined
   return known ?? { answer: await askFor(link, head), stored: false }
 }
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
-  const { told, own } = follower
+  const { own, session } = follower
   if (redone === 'missing') return stopped(follower, 'a staged cell is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
-  if (redone === 'done') delete told.fault
+  if (redone === 'done') delete session.reported.fault
   else await pauseBefore(own, 1)
   return 'worked'
 }
@@ -156,7 +162,7 @@ async function putRight(
   const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
   own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
   const head = await own.journal.head()
-  if (follower.handsOff) return 'waiting'
+  if (follower.session.roleChangePending) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.done !== done || (head.mode !== 'applying' && head.mode !== 'draining')) return 'worked'
@@ -281,10 +287,10 @@ export async function followCarefully(
 ): Promise<void> {
   const { clock, log } = follower.own
   try {
-    if (!follower.source) await ask(follower)
+    if (!follower.session.source) await ask(follower)
     if ((await followOn(follower)) === 'worked') return
   } catch (error) {
-    delete follower.source
+    delete follower.session.source
     const given = givenUp?.(error)
     if (given) throw given
     log.warn(warning, { error: String(error) })

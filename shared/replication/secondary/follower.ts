@@ -23,7 +23,7 @@ import type { Looked } from '../sync/compare.ts'
 import type { Connect } from './connect.ts'
 
 /** Cells that were asked for before they were wanted: behind which position, while what hold of the head. */
-export interface Ahead {
+export interface Prefetched {
   readonly seq: number
   readonly hold: number
   /** undefined: it failed. `stored`: the cells of it that are wanted next are in the table, and no head says so yet */
@@ -43,8 +43,8 @@ export interface Comparison {
   found: Place[]
 }
 
-/** A secondary at work: what it may reach, and what it has learnt of its source in this run. */
-export interface Follower {
+/** What a secondary works with: none of it changes while it follows by one link. */
+interface FollowerSettings {
   readonly own: Own & Pick<Ports, 'store' | 'log' | 'audit'>
   /** the cluster record, fresh enough to commit with; undefined once this cluster follows nobody */
   readonly cluster: () => Promise<ClusterRead | undefined>
@@ -62,31 +62,47 @@ export interface Follower {
   readonly hold: (needs: TermNeeds) => Promise<TermNeeds>
   /** stores a keyring that the primary gave, beside the own one */
   readonly take: (sealed: string) => Promise<void>
-  /** what is held, as far as was asked for in this run */
+}
+
+/** What a secondary has learnt, of its source and of itself, since it follows by one link in one run. */
+export interface Session {
+  /** what is held, as far as was asked for */
   held?: TermNeeds
   /** the source's last answer */
   source?: EchoAnswer
   /** the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing was asked */
-  heardIn?: string
-  /** the last cell that was staged in this run: its position, and when it was written, epoch milliseconds */
-  newest?: { seq: number; at: number }
-  /** when a cell was staged that tells more than the time, epoch milliseconds */
-  cameAt?: number
-  ahead?: Ahead
+  epochAtHeartbeat?: string
   /** behind this position the source keeps cells, as it told */
   from: number
+  /** the last cell that was staged: its position, and when it was written, epoch milliseconds */
+  lastStaged?: { seq: number; at: number }
+  /** when a cell was staged that tells more than the time, epoch milliseconds */
+  cameAt?: number
+  prefetched?: Prefetched
   /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
-  handsOff?: boolean
+  roleChangePending?: boolean
   /** of the last sync with the primary; absent: nobody has looked yet whether there is one to make */
   comparison?: Comparison | 'none'
   /** whether the own closed journal is known to have no hole */
   filled: boolean
   /** what status shows */
-  readonly told: Told
+  readonly reported: Reported
 }
 
+/** A secondary at work. */
+export interface Follower extends FollowerSettings {
+  readonly session: Session
+}
+
+/** What a session begins with. @param before what the run before reported */
+export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): Session => ({
+  ...{ from: 0, filled: false },
+  // until it is known better: the primary is told with the first heartbeat
+  reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
+})
+
 /** What a secondary tells of itself. */
-interface Told extends Pick<Puller, 'state' | 'fault'> {
+interface Reported extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
 
@@ -104,13 +120,15 @@ export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'
  * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
  * begun by it would take the journal from the heir, who may fetch its rest still.
  */
-export const isOfBefore = ({ heardIn }: Follower, { own }: Pick<Head, 'own'>): boolean =>
-  heardIn !== undefined && own !== '' && own !== heardIn
+export const isOfBefore = (
+  { session: { epochAtHeartbeat } }: Pick<Follower, 'session'>,
+  { own }: Pick<Head, 'own'>,
+): boolean => epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
 
 /** Nothing more can be done by itself: what is wrong is shown by status. */
-export function stopped({ told }: Follower, fault: string): Progress {
-  told.state = 'idle'
-  told.fault = fault
+export function stopped({ session: { reported } }: Follower, fault: string): Progress {
+  reported.state = 'idle'
+  reported.fault = fault
   return 'stopped'
 }
 
@@ -118,11 +136,11 @@ export function stopped({ told }: Follower, fault: string): Progress {
  * Holds what is needed, and the term that the source writes by as it last told, before anything else of it is stored.
  * @throws Error where the source does not give it
  */
-export async function holdFor(follower: Follower, { number, ids }: TermNeeds): Promise<void> {
-  const newest = follower.source?.term ?? ''
+export async function holdFor({ session, hold }: Follower, { number, ids }: TermNeeds): Promise<void> {
+  const newest = session.source?.term ?? ''
   const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
-  if (follower.held && meets(follower.held, needs)) return
-  follower.held = await follower.hold(needs)
+  if (session.held && meets(session.held, needs)) return
+  session.held = await hold(needs)
 }
 
 const isUnavailable = (error: unknown): boolean =>
@@ -130,16 +148,16 @@ const isUnavailable = (error: unknown): boolean =>
 
 /** Asks the source how far it is, and tells it how far this cluster is. */
 export async function ask(follower: Follower): Promise<EchoAnswer> {
-  const { own, link, told, address = '', apiAddress = address } = follower
+  const { own, link, session, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.done ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  const echo = () => link.echo({ position, state: told.state, address, apiAddress, ownTerm })
+  const echo = () => link.echo({ position, state: session.reported.state, address, apiAddress, ownTerm })
   // a primary that writes the same record at this moment wants the question repeated
-  follower.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
-  follower.heardIn = head?.own ?? ''
-  return follower.source
+  session.source = await echo().catch(error => (isUnavailable(error) ? echo() : Promise.reject(error)))
+  session.epochAtHeartbeat = head?.own ?? ''
+  return session.source
 }
 
 export type FollowerPorts = Pick<
@@ -150,13 +168,13 @@ export type FollowerPorts = Pick<
 /**
  * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
  * @param hasTime whether there is time for another page of a sync
- * @param told what the run before told
+ * @param reported what the run before reported
  * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
  */
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { hasTime, told, until }: { hasTime: () => boolean; told?: Puller | undefined; until?: number },
+  { hasTime, reported, until }: { hasTime: () => boolean; reported?: Puller | undefined; until?: number },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecord(ports)
   const first = await cluster()
@@ -181,10 +199,7 @@ export async function newFollower(
     },
     address: linkAddress(first.record, ports.deployment),
     apiAddress: apiAddressOf(first.record, ports.deployment),
-    from: 0,
-    filled: false,
-    // until it is known better: the primary is told with the first heartbeat
-    told: { state: told?.state ?? 'idle', synced: told?.synced ?? 0 },
+    session: newSession(reported),
   }
 }
 

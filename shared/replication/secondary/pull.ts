@@ -48,8 +48,8 @@ export async function pull(
   let next = 0
   // a sync is interrupted between two pages for the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
-  const told = recovery ? undefined : before?.data
-  const first = await newFollower(ports, connect, { hasTime, told })
+  const reported = recovery ? undefined : before?.data
+  const first = await newFollower(ports, connect, { hasTime, reported })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
   if (recovery) await beginAnew(first, recovery)
@@ -60,7 +60,7 @@ export async function pull(
   let lease = before
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
-    if (ports.clock.now() >= next || (!follower.source && follower.link)) {
+    if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
       next = ports.clock.now() + bounds.HEARTBEAT_MS
       await heartbeat(pulling)
       const renewed = await renew(pulling, lease)
@@ -69,7 +69,7 @@ export async function pull(
     }
     const progress = await carefully(follower)
     if (progress === 'replaced' && !(await relinked(pulling, connect))) break
-    if (progress === 'stopped' && (!follower.link || follower.told.fault !== undefined)) break
+    if (progress === 'stopped' && (!follower.link || follower.session.reported.fault !== undefined)) break
     if (progress !== 'worked') await rest(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
@@ -112,7 +112,7 @@ async function carefully(follower: Follower): Promise<Progress> {
   try {
     return await followOn(follower)
   } catch (error) {
-    delete follower.source
+    delete follower.session.source
     follower.own.log.warn('following the primary was interrupted', { error: String(error) })
     return 'waiting'
   }
@@ -121,7 +121,7 @@ async function carefully(follower: Follower): Promise<Progress> {
 /** Asks the primary, and keeps what it says for status. */
 async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
-  follower.handsOff = cluster?.record.operation !== undefined
+  follower.session.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
@@ -138,7 +138,7 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
     // whoever takes over needs its term, whether anything was encrypted by it yet or not
     await holdFor(follower, nothingNeeded)
   } catch (error) {
-    delete follower.source
+    delete follower.session.source
     const code = error instanceof LinkRefused ? error.code : 'unavailable'
     const refused = { at: ports.clock.now(), code, text: error instanceof Error ? error.message : '' }
     const now = await follower.cluster()
@@ -150,8 +150,8 @@ async function heartbeat({ ports, follower, since }: Pulling): Promise<void> {
 /** When the newest cell that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
   { canaryAt, frontier }: Pick<EchoAnswer, 'canaryAt' | 'frontier'>,
-  { newest }: Follower,
-): number => (newest && newest.seq < frontier ? newest.at : canaryAt)
+  { session: { lastStaged } }: Follower,
+): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Where the primary is reached may change: the record names the addresses that it told last. */
 async function rememberAddresses(
@@ -197,7 +197,7 @@ async function renew(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.told }
+  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.session.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])
@@ -242,13 +242,13 @@ async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention):
  * of the role is under way, or a comparison, or anything else but following.
  */
 export function pauseOf(
-  { source, cameAt = 0, told, handsOff, comparison }: Follower,
+  { session: { source, cameAt = 0, reported, roleChangePending, comparison } }: Pick<Follower, 'session'>,
   { since }: Attention,
   now: number,
 ): number {
   if (!source) return SILENT_MS
   const compares = typeof comparison === 'object' && comparison.pages !== undefined
-  if (told.state !== 'stream-wals' || handsOff || compares) return PAUSE.least
+  if (reported.state !== 'stream-wals' || roleChangePending || compares) return PAUSE.least
   const quiet = now - Math.max(cameAt, since)
   return Math.min(PAUSE.most, Math.max(PAUSE.least, quiet - EAGER_MS))
 }
@@ -256,13 +256,13 @@ export function pauseOf(
 /** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
 export async function rest(
   ports: Pick<Ports, 'store' | 'clock'>,
-  follower: Follower,
+  follower: Pick<Follower, 'session'>,
   attention: Attention,
   end: number,
 ): Promise<void> {
   const { clock } = ports
   const pause = pauseOf(follower, attention, clock.now())
-  if (pause <= SILENT_MS / 2 || !follower.source) return clock.sleep(pause)
+  if (pause <= SILENT_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
   await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))

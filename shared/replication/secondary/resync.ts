@@ -28,10 +28,11 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, life, hasTime, told } = follower
+  const { own, link, life, hasTime, session } = follower
+  const { source, reported } = session
   if (!link || !source) return 'stopped'
-  told.state = 'merkle-sync'
-  delete follower.comparison
+  reported.state = 'merkle-sync'
+  delete session.comparison
   const place: SyncPlace = {
     own,
     link,
@@ -40,12 +41,12 @@ export async function resync(
     hasTime,
     prepare: items => holdFor(follower, needsOf(items)),
     seen: keys => {
-      told.synced += keys
+      reported.synced += keys
     },
   }
   const running = await underWay(place, head, source)
   if (running) return toItsEnd(follower, place, running)
-  told.synced = 0
+  reported.synced = 0
   const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
   return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
 }
@@ -90,7 +91,7 @@ async function scopeOf(
   const cluster = await follower.cluster()
   if (!cluster) throw new Error('this cluster follows nobody any more')
   const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
-  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', cut }
+  const facts = { at: own.clock.now(), epoch: follower.session.source?.epoch ?? '', cut }
   const parts = reportParts(facts, cells, touched)
   const report = reportName(head.hold + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
@@ -102,5 +103,5 @@ async function scopeOf(
  * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
  * not kept of the own journal cannot be told any more.
  */
-const lastShared = ({ source }: Follower, { from }: Head, { cut }: SyncStep): number =>
+const lastShared = ({ session: { source } }: Follower, { from }: Head, { cut }: SyncStep): number =>
   Math.max(from, cut >= 0 ? cut : (source?.line[0]?.[1] ?? 1) - 1)

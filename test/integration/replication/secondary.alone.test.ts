@@ -429,7 +429,7 @@ describe('rules of the applier', () => {
     ])
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
-    expect(one.told).not.toHaveProperty('fault')
+    expect(one.session.reported).not.toHaveProperty('fault')
     expect(await headOf(west)).toMatchObject({ mode: 'applying', seq: 3, done: 3, dirty: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more
@@ -578,7 +578,7 @@ describe('rules of a sync', () => {
         (await east.journal.cells(line, after, to)).map(cell => (cell?.seq === 2 ? undefined : cell)),
     }
     // its end is known: nothing is filled
-    await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
+    await caughtUp({ ...one, session: { ...one.session, filled: true }, own: { ...one.own, journal } })
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
   })

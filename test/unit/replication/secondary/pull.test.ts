@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+import type { Session } from '../../../../shared/replication/secondary/follower.ts'
 import { pauseOf, rest } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 
 const NOW = 1_800_000_000_000
-const following = { source: {}, told: { state: 'stream-wals', synced: 0 }, handsOff: false } as Follower
+const following = {
+  source: {},
+  reported: { state: 'stream-wals', synced: 0 },
+  roleChangePending: false,
+} as Session
 const since = (ms: number) => ({ notice: undefined, since: NOW - ms })
 
 describe('how long the primary is not asked', () => {
@@ -14,13 +18,13 @@ describe('how long the primary is not asked', () => {
     ['longer the longer nothing comes', {}, since(8000), 2000],
     ['ten seconds at most', {}, since(3_600_000), 10_000],
     ['two seconds where the primary does not answer', { source: undefined }, since(3_600_000), 2000],
-    ['half a second during a change of the role', { handsOff: true }, since(3_600_000), 500],
-    ['half a second before anything is followed', { told: { state: 'idle' } }, since(3_600_000), 500],
+    ['half a second during a change of the role', { roleChangePending: true }, since(3_600_000), 500],
+    ['half a second before anything is followed', { reported: { state: 'idle' } }, since(3_600_000), 500],
     ['half a second while pages are compared', { comparison: { pages: [] } }, since(3_600_000), 500],
     ['ten seconds while a comparison is put off', { comparison: {} }, since(3_600_000), 10_000],
     ['ten seconds once there is none to make', { comparison: 'none' }, since(3_600_000), 10_000],
   ])('%s', (_, parts, attention, expected) => {
-    expect(pauseOf({ ...following, ...parts } as Follower, attention, NOW)).toBe(expected)
+    expect(pauseOf({ session: { ...following, ...parts } as Session }, attention, NOW)).toBe(expected)
   })
 })
 
@@ -44,7 +48,7 @@ describe('a run that rests', () => {
       },
     }
     const attention = { notice: noticed(NOW - 60_000), since: NOW - 60_000 }
-    await rest({ store, clock } as never, following, attention, end)
+    await rest({ store, clock } as never, { session: following }, attention, end)
     return { waited: now - NOW, looks, since: attention.since }
   }
 
