@@ -39,7 +39,7 @@ import {
 import { FORMAT, type LinkRefused } from '../source.ts'
 import { statementOf } from '../statements.ts'
 import { addressesOfOthers } from './addresses.ts'
-import { type AdmittedCall, type Asked, addressesOf, type LinkPorts } from './ports.ts'
+import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
 type Newcomer = Question<'Activate'>
@@ -52,7 +52,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * cluster's first heartbeat, for the answer may have been lost.
  * @throws LinkRefused
  */
-export async function activate(ports: LinkPorts, call: Asked<'Activate'>): Promise<Reply<'Activate'>> {
+export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
   const opened = openedIn(call)
   checkCaller(opened, call)
   const address = addressIn(opened, ports)
@@ -75,7 +75,7 @@ export async function activate(ports: LinkPorts, call: Asked<'Activate'>): Promi
 }
 
 /** A token that comes in clear may have been read, and used, by whoever carried it here. */
-function openedIn({ question: outer, pair, set }: Asked<'Activate'>): Newcomer {
+function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
   const asked = readingOf('Activate', () => openedActivation(pair.exchange, set, outer.sealed))

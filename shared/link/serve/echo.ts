@@ -14,13 +14,13 @@ import type { Question, Reply } from '../methods.ts'
 import { callsMeet, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
-import { type AdmittedCall, type Asked, addressesOf, type LinkPorts } from './ports.ts'
+import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
  * @throws LinkRefused
  */
-export async function echo(ports: LinkPorts, call: Asked<'Echo'>): Promise<Reply<'Echo'>> {
+export async function echo(ports: LinkPorts, call: AskedCall<'Echo'>): Promise<Reply<'Echo'>> {
   const { question: asked, head } = call
   // upstream must not be newer than downstream: what it writes could be misread
   if (asked.format < FORMAT) throw formatTooOld(asked.format)

@@ -25,7 +25,7 @@ import {
 import { statementOf } from '../statements.ts'
 import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
 import { knownAddresses } from './addresses.ts'
-import type { AdmittedCall, Asked, LinkPorts } from './ports.ts'
+import type { AdmittedCall, AskedCall, LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -37,7 +37,7 @@ type Claim = Question<'Fence'>
  * same. Who is no member here, by what this cluster itself knows, changes nothing.
  * @throws LinkRefused
  */
-export async function fence(ports: LinkPorts, call: Asked<'Fence'>): Promise<Reply<'Fence'>> {
+export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
   const asked = call.question
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)

@@ -8,12 +8,12 @@ import { echo } from './echo.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
 import { sealedKeyring } from './keyring.ts'
-import type { Asked, LinkPorts } from './ports.ts'
+import type { AskedCall, LinkPorts } from './ports.ts'
 import { cells, items, scan, tree } from './reading.ts'
 
 /** How each method is answered. @throws LinkRefused */
 export const handlers: {
-  readonly [M in Method]: (ports: LinkPorts, call: Asked<M>) => Promise<Reply<M>>
+  readonly [M in Method]: (ports: LinkPorts, call: AskedCall<M>) => Promise<Reply<M>>
 } = {
   Activate: activate,
   Echo: echo,

@@ -6,14 +6,14 @@ import type { Reply } from '../methods.ts'
 import { callsMeet, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
 import { knownAddresses } from './addresses.ts'
 import { sealedKeyring } from './keyring.ts'
-import type { Asked, LinkPorts } from './ports.ts'
+import type { AskedCall, LinkPorts } from './ports.ts'
 
 /**
  * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
  * without an heir hands over as well; one that has an heir answers to that one alone.
  * @throws LinkRefused
  */
-export async function handover(ports: LinkPorts, call: Asked<'Handover'>): Promise<Reply<'Handover'>> {
+export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): Promise<Reply<'Handover'>> {
   const { question: asked, head } = call
   const heir = call.secondary.data.cluster ?? ''
   if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)

@@ -32,7 +32,7 @@ export interface AdmittedCall {
 }
 
 /** An admitted call with what it asks; of a secondary also who it is, and the head of the journal that it is answered from. */
-export type Asked<M extends Method> = AdmittedCall & {
+export type AskedCall<M extends Method> = AdmittedCall & {
   question: Question<M>
 } & (M extends MethodBy<'secondary'> ? { secondary: Item<'secondary'>; head: Head } : unknown)
 

@@ -12,12 +12,12 @@ import { countRound, tagsOf } from './diverging.ts'
 import {
   ask,
   type Follower,
+  type FollowerSession,
   holdFor,
   isOfBefore,
   isReplaced,
   type Prefetched,
   type Progress,
-  type Session,
   stopped,
 } from './follower.ts'
 import { drain, type Redone, redo } from './redo.ts'
@@ -41,7 +41,7 @@ export async function followOn(follower: Follower): Promise<Progress> {
   return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
 }
 
-const stateOf = (step: Step): Session['reported']['state'] => {
+const stateOf = (step: Step): FollowerSession['reported']['state'] => {
   if (step.do === 'sync') return 'merkle-sync'
   if (step.do === 'drain') return 'merkle-diff'
   return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'

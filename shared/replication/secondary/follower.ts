@@ -65,7 +65,7 @@ interface FollowerSettings {
 }
 
 /** What a secondary has learnt, of its source and of itself, since it follows by one link in one run. */
-export interface Session {
+export interface FollowerSession {
   /** what is held, as far as was asked for */
   held?: TermNeeds
   /** the source's last answer */
@@ -91,11 +91,11 @@ export interface Session {
 
 /** A secondary at work. */
 export interface Follower extends FollowerSettings {
-  readonly session: Session
+  readonly session: FollowerSession
 }
 
 /** What a session begins with. @param before what the run before reported */
-export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): Session => ({
+export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): FollowerSession => ({
   ...{ from: 0, filled: false },
   // until it is known better: the primary is told with the first heartbeat
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },

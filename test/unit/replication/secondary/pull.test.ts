@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Session } from '../../../../shared/replication/secondary/follower.ts'
+import type { FollowerSession } from '../../../../shared/replication/secondary/follower.ts'
 import { pauseOf, rest } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 
@@ -8,7 +8,7 @@ const following = {
   source: {},
   reported: { state: 'stream-wals', synced: 0 },
   roleChangePending: false,
-} as Session
+} as FollowerSession
 const since = (ms: number) => ({ notice: undefined, since: NOW - ms })
 
 describe('how long the primary is not asked', () => {
@@ -24,7 +24,7 @@ describe('how long the primary is not asked', () => {
     ['ten seconds while a comparison is put off', { comparison: {} }, since(3_600_000), 10_000],
     ['ten seconds once there is none to make', { comparison: 'none' }, since(3_600_000), 10_000],
   ])('%s', (_, parts, attention, expected) => {
-    expect(pauseOf({ session: { ...following, ...parts } as Session }, attention, NOW)).toBe(expected)
+    expect(pauseOf({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(expected)
   })
 })
 
