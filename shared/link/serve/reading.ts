@@ -5,6 +5,7 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { compareLineages, type Lineage } from '../../journal/position.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { retrying } from '../../values/retrying.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
   EntriesAnswer,
@@ -60,13 +61,14 @@ async function noteDense(
   frontier: number,
 ): Promise<void> {
   let head: Head | undefined = seen
-  for (let tries = 0; tries < NOTINGS; tries++) {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return
+  await retrying({ tries: NOTINGS }, async () => {
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return 'noted'
     const { mode, epoch, incarnation, applied } = head
     if ((await journal.moveHead({ mode, epoch, incarnation, applied }, { applied: frontier })) !== 'refused')
-      return
+      return 'noted'
     head = await journal.head()
-  }
+    return 'again'
+  })
 }
 
 async function dense(

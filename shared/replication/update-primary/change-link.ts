@@ -1,6 +1,6 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
-import { pauseBefore } from '../apply/target.ts'
+import { pauseBefore } from '../apply/window.ts'
 import { noSecondaryNow } from '../operation/faults.ts'
 import {
   AGAIN,
