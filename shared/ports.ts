@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalView } from './journal/journal.ts'
-import type { CarryTo } from './link/carry.ts'
 import type { ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
@@ -9,6 +8,7 @@ import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
 import type { Encrypted, Secret } from './values/secret.ts'
+import type { CarryTo } from './wire/carry.ts'
 
 /** The items of several keys, in their order; undefined where there is none (or it has died). */
 export type Items<K extends readonly Key[]> = {

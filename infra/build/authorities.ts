@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { authoritiesIn } from '../../shared/replication/manage/certificates.ts'
+import { authoritiesIn } from '../../shared/replication/handlers/certificates.ts'
 import { root } from '../checkout.ts'
 
 /** Where a bundle has what `shipAuthorities` wrote. */

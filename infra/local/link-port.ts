@@ -1,7 +1,7 @@
 import { createServer, type ServerHttp2Session } from 'node:http2'
 import { createClient, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
-import { LinkService } from '../../shared/link/gen/link_pb.ts'
+import { LinkService } from '../../shared/wire/gen/link_pb.ts'
 import { urlOf } from './loopback.ts'
 
 /** Bytes of a question, unpacked: as much as the gateway behind takes. */

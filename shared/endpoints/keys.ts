@@ -1,5 +1,5 @@
 import { endpoint, type Group, policy } from '../api/endpoint.ts'
-import { keyStatus, prepareKeys, rotate, rotateFields } from '../replication/manage/rotate.ts'
+import { keyStatus, prepareKeys, rotate, rotateFields } from '../replication/handlers/rotate.ts'
 
 export const keysGroup: Group = {
   name: 'keys',

@@ -6,7 +6,7 @@ import {
   renewFields,
   renewSelf,
   renewSelfFields,
-} from '../tokens/renew.ts'
+} from '../auth-method/renewal/renew.ts'
 
 /** Apart from the other token endpoints, because a renewal asks EC2 and IAM and so needs their grants. */
 const renewing = {

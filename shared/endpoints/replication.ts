@@ -1,22 +1,23 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
-import { demotePrimary } from '../replication/manage/demote.ts'
-import { disableSecondary } from '../replication/manage/disable.ts'
-import { divergenceFields, prepareDivergence, showDivergence } from '../replication/manage/divergence.ts'
-import { prepareLook } from '../replication/manage/look.ts'
-import { disablePrimary, enablePrimary, primaryFields } from '../replication/manage/primary.ts'
-import { prepareRecord } from '../replication/manage/record.ts'
-import { recoverLink } from '../replication/manage/recover.ts'
-import { revokeFields, revokeSecondary } from '../replication/manage/revoke.ts'
-import { prepareKeys } from '../replication/manage/rotate.ts'
+import { demotePrimary } from '../replication/handlers/demote.ts'
+import { disableSecondary } from '../replication/handlers/disable.ts'
+import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
+import { disablePrimary, enablePrimary, primaryFields } from '../replication/handlers/primary.ts'
+import { preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
+import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
+import { prepareRecord } from '../replication/handlers/record.ts'
+import { recoverLink } from '../replication/handlers/recover.ts'
+import { revokeFields, revokeSecondary } from '../replication/handlers/revoke.ts'
+import { prepareKeys } from '../replication/handlers/rotate.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
   prepareToken,
   secondaryTokenFields,
-} from '../replication/manage/secondaries.ts'
-import { becomeFields, becomeSecondary, prepareActivation } from '../replication/manage/secondary.ts'
-import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/manage/show-status.ts'
+} from '../replication/handlers/secondaries.ts'
+import { becomeFields, becomeSecondary, prepareActivation } from '../replication/handlers/secondary.ts'
+import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/handlers/status.ts'
 import {
   checkMerkleTree,
   checkSecondaryTree,
@@ -24,10 +25,9 @@ import {
   reindexFields,
   reindexSecondary,
   reindexTree,
-} from '../replication/manage/tree.ts'
-import { prepareUpdate, updateFields, updatePrimary } from '../replication/manage/update-primary.ts'
-import { preparePromotion, promote, promoteFields } from '../replication/promotion/promote.ts'
-import { showReadiness, showSecondaryReadiness } from '../replication/readiness/show.ts'
+} from '../replication/handlers/tree.ts'
+import { prepareUpdate, updateFields, updatePrimary } from '../replication/handlers/update-primary.ts'
+import { prepareLook } from '../replication/status/look.ts'
 import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
 /** Monitors ask for it often, on clusters of every role, and may send any namespace. */

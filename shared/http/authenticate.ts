@@ -8,6 +8,7 @@ import { type Item, type Key, key } from '../storage/kinds.ts'
 import { type BatchToken, batchFault, openBatch } from '../tokens/batch.ts'
 import { anyContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
+import { retrying } from '../values/retrying.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
 /** A token as presented. */
@@ -89,7 +90,7 @@ export function authenticate(
   return defined({ text: presented.text, token, item })
 }
 
-const USE_COUNT_TRIES = 10
+const USE_COUNT_TRIES = 11
 
 /**
  * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
@@ -106,18 +107,21 @@ export async function takeUse(
   const { item: _, ...spent } = alive
   let item = alive.item
   if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denied('uses-not-counted-here')
-  for (let tries = 0; item && item.data.numUses > 0; tries++) {
-    const numUses = item.data.numUses - 1
-    const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
-    if ((await store.commit([change], cluster)) === 'done')
-      return numUses === 0
-        ? { ...spent, spent: true }
-        : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
-    if (tries === USE_COUNT_TRIES)
-      throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
+  const pause = async () => {
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
-    ;[item] = await store.read([item])
+    if (item) [item] = await store.read([item])
     if (!item) throw denied('token-spent')
   }
-  return alive
+  const taken = await retrying({ tries: USE_COUNT_TRIES, pause }, async (): Promise<Alive | 'again'> => {
+    if (!item || item.data.numUses <= 0) return alive
+    const numUses = item.data.numUses - 1
+    const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
+    if ((await store.commit([change], cluster)) !== 'done') return 'again'
+    return numUses === 0
+      ? { ...spent, spent: true }
+      : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
+  })
+  if (taken === 'again')
+    throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
+  return taken
 }

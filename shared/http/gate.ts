@@ -3,8 +3,13 @@ import { ApiError } from '../api/errors.ts'
 import { BY_ROLE } from '../journal/counted-refusals.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
-import { notAPrimary, notASecondary, recordChanging, restoredCopy } from '../replication/manage/refusals.ts'
-import { hasSteppedDown } from '../replication/manage/transitions.ts'
+import {
+  notAPrimary,
+  notASecondary,
+  recordChanging,
+  restoredCopy,
+} from '../replication/operation/refusals.ts'
+import { hasSteppedDown } from '../replication/operation/transitions.ts'
 import type { Base } from './base.ts'
 
 type Serves = Endpoint['serves']

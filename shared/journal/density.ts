@@ -1,5 +1,6 @@
 import type { Ports } from '../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
+import { retrying } from '../values/retrying.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { noopEntry } from './journal-entry.ts'
@@ -91,12 +92,14 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   const { open } = await holes({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
-    let result = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
-    for (let tries = 1; result === 'conflict'; tries++) {
-      if (tries === SETTLINGS) throw journalWritten()
-      await clock.sleep(25 * Math.min(tries, 8))
-      result = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
-    }
+    const result = await retrying(
+      { tries: SETTLINGS, pause: tried => clock.sleep(25 * Math.min(tried, 8)) },
+      async () => {
+        const put = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
+        return put === 'conflict' ? 'again' : put
+      },
+    )
+    if (result === 'again') throw journalWritten()
   }
   return { isOld }
 }

@@ -2,7 +2,7 @@ import { type ApiError, refused } from '../api/errors.ts'
 
 /*
  * What the journal and the tree refuse for the moment, one row for each: what is wrong, and what to do next. Those of
- * requests stand in `manage/refusals.ts`, the faults of operations in `operation/faults.ts`.
+ * requests stand in `operation/refusals.ts`, the faults of operations in `operation/faults.ts`.
  * @see docs/spec/replication.md#refusals
  */
 

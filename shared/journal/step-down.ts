@@ -3,6 +3,7 @@ import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { byStoredNames } from '../storage/stored-names.ts'
+import { retrying } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
 import { noteEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
@@ -39,7 +40,7 @@ export async function stepDown(
 ): Promise<Position | undefined> {
   const end = await endEpoch(ports, why, 'successor' in why ? why.successor : '')
   if (!end) return undefined
-  for (let tries = 0; tries < RECORD_TRIES; tries++) {
+  const ended = await retrying({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return end
@@ -61,9 +62,10 @@ export async function stepDown(
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }
     const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
-    if ((await ports.store.commit(changes, as)) === 'done') return end
-  }
-  throw recordWritten()
+    return (await ports.store.commit(changes, as)) === 'done' ? end : 'again'
+  })
+  if (ended === 'again') throw recordWritten()
+  return ended
 }
 
 /**

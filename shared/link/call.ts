@@ -2,10 +2,10 @@ import type { KeyObject } from 'node:crypto'
 import type { Lineage } from '../journal/position.ts'
 import type { Clock, Entropy } from '../ports.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
-import { type Carry, FrontAnswered, type Method } from './carry.ts'
+import { type Carry, FrontAnswered, type Method } from '../wire/carry.ts'
+import type { Answer } from '../wire/gen/link_pb.ts'
 import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
-import type { Answer } from './gen/link_pb.ts'
-import { forms, type Question, type Reply } from './messages.ts'
+import { type Question, type Reply, rowOf } from './methods.ts'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
 /** One end of a link. */
@@ -28,14 +28,7 @@ export interface CallMeans {
   until?: number | undefined
 }
 
-/** Milliseconds that a call may take. */
-const PATIENCE: Partial<Record<Method, number>> = {
-  Activate: 20_000,
-  Cells: 20_000,
-  Scan: 20_000,
-  Handover: 20_000,
-  Notify: 2000,
-}
+/** Milliseconds that a call may take whose row says nothing else. */
 const USUAL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
@@ -57,11 +50,10 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
     last = Math.max(now, last + 1)
     const caller: LinkCaller = { set, from, lineage }
     const nonce = entropy.bytes(NONCE)
-    const { question: asked, answer: answered } = forms[method]
-    // the form of a method fits its question: TypeScript cannot follow that through the table
-    const body = (asked.write as (value: typeof question) => Uint8Array)(question)
+    const { forms, timeoutMs = USUAL_TIMEOUT_MS } = rowOf(method)
+    const body = forms.question.write(question)
     const call = signCall(method, caller, body, { signing, nonce, time: last })
-    const patience = Math.min(PATIENCE[method] ?? USUAL_TIMEOUT_MS, until - now)
+    const patience = Math.min(timeoutMs, until - now)
     if (patience <= 0) throw new LinkSilent(`no time is left for ${method}`)
     const answer = await carry(method, call, patience).catch((error: unknown) => {
       throw silent(`no answer to ${method}`, error)
@@ -72,11 +64,9 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
-    const reply = usable(
-      readReply(() => answered.read(outcome.body)),
-      rules,
-    )
-    return { reply, time: Number(answer.time) } as never
+    // the form of a method reads its reply: TypeScript cannot follow that through the table
+    const reply = readReply(() => forms.answer.read(outcome.body) as Reply<typeof method>)
+    return { reply: usable(reply, rules), time: Number(answer.time) }
   }
 }
 

@@ -3,8 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Lineage } from '../journal/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
-import type { Method } from './carry.ts'
-import { checkBounds } from './forms.ts'
+import type { Method } from '../wire/carry.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -12,7 +11,8 @@ import {
   CallSchema,
   type Envelope,
   EnvelopeSchema,
-} from './gen/link_pb.ts'
+} from '../wire/gen/link_pb.ts'
+import { checkBounds } from './forms.ts'
 import type { RefusalCode } from './source.ts'
 
 /** Who calls, and what it knows. */

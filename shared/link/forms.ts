@@ -1,6 +1,6 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { epochNumber, isEpoch, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
-import type { Era } from './gen/link_pb.ts'
+import type { Era } from '../wire/gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
 

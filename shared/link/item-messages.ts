@@ -1,7 +1,6 @@
 import { type Key, type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   ItemsRequestSchema,
   ItemsResponseSchema,
@@ -11,7 +10,8 @@ import {
   ScanResponseSchema,
   TreeRequestSchema,
   TreeResponseSchema,
-} from './gen/link_pb.ts'
+} from '../wire/gen/link_pb.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import type {
   ItemsAnswer,
   ItemsRequest,

@@ -1,6 +1,5 @@
 import { decodeBody, encodeBody, type JournalEntry } from '../journal/journal-entry.ts'
 import { defined } from '../values/defined.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   CellsRequestSchema,
   CellsResponseSchema,
@@ -9,7 +8,8 @@ import {
   type JournalCell,
   NotifyRequestSchema,
   NotifyResponseSchema,
-} from './gen/link_pb.ts'
+} from '../wire/gen/link_pb.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
 /* What a secondary needs all the time: heartbeats, journal entries, and to be told that there are some. */

@@ -1,6 +1,6 @@
 import { MOST_AHEAD } from '../journal/position.ts'
 import { printTime } from '../values/time.ts'
-import type { Method } from './carry.ts'
+import type { Method } from '../wire/carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
 
 /*

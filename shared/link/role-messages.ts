@@ -1,6 +1,5 @@
 import type { Epoch, Lineage, Position } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import {
   ActivateRequestSchema,
   ActivateResponseSchema,
@@ -9,7 +8,8 @@ import {
   HandoverRequestSchema,
   HandoverResponseSchema,
   type Statement as StatementMessage,
-} from './gen/link_pb.ts'
+} from '../wire/gen/link_pb.ts'
+import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import type { Activated, ActivateRequest, HandedOver } from './source.ts'
 
 /* What changes who is what in a set: an activation, a handover, a fence. */

@@ -1,8 +1,14 @@
 import { fromBinary } from '@bufbuild/protobuf'
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type HandlerContext,
+  type ServiceImpl,
+} from '@connectrpc/connect'
 import type { Use } from '../api/endpoint.ts'
-import type { Method } from './carry.ts'
-import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from './gen/link_pb.ts'
+import type { Method } from '../wire/carry.ts'
+import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from '../wire/gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 
 /** What the Lambda of the link reaches: it reads what replicates, writes what it knows of others, and hands over. */
@@ -28,18 +34,8 @@ export const linkRoutes =
   (router: ConnectRouter): ConnectRouter => {
     const by = (method: Method) => async (call: Call, context: HandlerContext) =>
       throwRefusal(await answering(method, call, new URL(context.url).origin))
-    return router.service(LinkService, {
-      activate: by('Activate'),
-      echo: by('Echo'),
-      cells: by('Cells'),
-      items: by('Items'),
-      scan: by('Scan'),
-      tree: by('Tree'),
-      keyring: by('Keyring'),
-      handover: by('Handover'),
-      fence: by('Fence'),
-      notify: by('Notify'),
-    })
+    const all = LinkService.methods.map(({ localName, name }) => [localName, by(name as Method)])
+    return router.service(LinkService, Object.fromEntries(all) as ServiceImpl<typeof LinkService>)
   }
 
 function throwRefusal(answer: Answer): Answer {

@@ -2,17 +2,38 @@ import type { Lineage } from '../journal/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { activationQuestion } from './activation-request.ts'
 import { asker, type CallMeans, type End } from './call.ts'
+import { type CodeName, type MethodBy, methodNames, type Question, type Reply, rowOf } from './methods.ts'
 import type { LinkKeys } from './pair.ts'
 import { formatTooNew } from './refusals.ts'
 import {
+  type Activated,
+  type ActivateRequest,
   FORMAT,
   type HeartbeatAnswer,
+  type HeartbeatRequest,
   type ItemsAnswer,
   type ItemsRequest,
   LinkSilent,
   MOST_KEYS,
-  type SourceLink,
 } from './source.ts'
+
+type AnsweredBySource = MethodBy<'secondary'>
+
+/**
+ * The primary as a secondary sees it: the methods of the link that it answers, in the words of their rows. Everything but
+ * `activate`, `heartbeat` and `handover` may be asked twice in one message.
+ * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
+ */
+export type SourceLink = {
+  [M in Exclude<AnsweredBySource, 'Echo'> as CodeName<M>]: (request: Question<M>) => Promise<Reply<M>>
+} & {
+  activate(request: ActivateRequest): Promise<Activated>
+  heartbeat(request: HeartbeatRequest): Promise<HeartbeatAnswer>
+}
+
+const answeredBySource = methodNames.filter(
+  (method): method is AnsweredBySource => rowOf(method).by === 'secondary',
+)
 
 /** A primary, by way of the link. @param keys of this cluster */
 export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
@@ -20,8 +41,13 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
   /** the source's lineage as it told last: what it answers by another one is refused by itself */
   let lineage: Lineage = []
   let took = 0
+  const asking = answeredBySource.map(method => [
+    rowOf(method).as ?? method[0]?.toLowerCase() + method.slice(1),
+    async (request: Question<typeof method>) => (await ask(method, request, lineage)).reply,
+  ])
 
   return {
+    ...(Object.fromEntries(asking) as SourceLink),
     activate: async request => {
       const question = activationQuestion(request, end, around.entropy.bytes)
       const { reply } = await ask('Activate', question, lineage)
@@ -45,10 +71,6 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
       return reply
     },
     items: request => allItems(part => ask('Items', part, lineage), request),
-    scan: async request => (await ask('Scan', request, lineage)).reply,
-    tree: async request => (await ask('Tree', request, lineage)).reply,
-    keyring: async request => (await ask('Keyring', request, lineage)).reply,
-    handover: async request => (await ask('Handover', request, lineage)).reply,
   }
 }
 

@@ -12,31 +12,6 @@ export const FORMAT = 3
 /** Keys that one message asks for. */
 export const MOST_KEYS = 100
 
-/**
- * The primary as a secondary sees it. Everything but `activate`, `heartbeat` and `handover` may be asked twice in one message.
- * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
- */
-export interface SourceLink {
-  /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
-  activate(request: ActivateRequest): Promise<Activated>
-  /** The heartbeat: tells how far the secondary is, and learns how far the primary is. */
-  heartbeat(request: HeartbeatRequest): Promise<HeartbeatAnswer>
-  /** Journal entries from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
-  entries(request: EntriesRequest): Promise<EntriesAnswer>
-  /** Items as they are now, read strongly, in the order of their keys; then the head was read. */
-  items(request: ItemsRequest): Promise<ItemsAnswer>
-  /** A page of one segment of all items, read consistently. */
-  scan(request: ScanRequest): Promise<ScanAnswer>
-  tree(request: TreeRequest): Promise<TreeAnswer>
-  /** The keyring, once it has at least this term. */
-  keyring(request: { term: number }): Promise<KeyringAnswer>
-  /**
-   * Has the primary end its epoch for this cluster, and for no other. May be repeated: the answer is the same.
-   * @param request `epoch`: the one that the primary wrote when it was heard last
-   */
-  handover(request: { epoch: Epoch }): Promise<HandedOver>
-}
-
 /** The exact end of a primary's epoch: nothing is ever committed behind it. */
 export interface HandedOver {
   epoch: Epoch

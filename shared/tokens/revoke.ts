@@ -5,6 +5,7 @@ import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { retrying } from '../values/retrying.ts'
 import { orphanChildren, sweepDescendants } from './descendants.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
 
@@ -45,9 +46,10 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {
-    for (let tries = 1; !(await orphanChildren(item, accessor, call.ports, cluster)); tries++)
-      if (tries === REVOKE_TOKEN_TRIES)
-        throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
+    const released = await retrying({ tries: REVOKE_TOKEN_TRIES }, async () =>
+      (await orphanChildren(item, accessor, call.ports, cluster)) ? 'released' : 'again',
+    )
+    if (released === 'again') throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
   await release(call.cluster)
   // these were made while it went; one that is made later still is dead

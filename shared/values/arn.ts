@@ -60,3 +60,12 @@ export const canonicalArn = (entity: Entity): string =>
 /** The name and path as IAM writes them: `arn:P:iam::ACCOUNT:type/path/name`. */
 export const iamArn = (entity: Entity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type}/${entity.path === '' ? '' : `${entity.path}/`}${entity.name}`
+
+/** Whether a role matches a pattern of the deployment's IAM policy, where `*` stands for any text. */
+export const matchesRolePattern = (pattern: string, role: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .split('*')
+      .map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+  ).test(role)

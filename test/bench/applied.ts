@@ -13,9 +13,9 @@ import type { EntryChange, JournalEntry } from '../../shared/journal/journal-ent
 import { epochName, posText } from '../../shared/journal/position.ts'
 import { moves } from '../../shared/journal/transitions.ts'
 import { leafIn, leafOf } from '../../shared/journal/tree.ts'
-import type { SourceLink } from '../../shared/link/source.ts'
+import type { SourceLink } from '../../shared/link/source-link.ts'
 import { followOn } from '../../shared/replication/secondary/follow.ts'
-import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { sendTo } from '../support/store.ts'
@@ -130,15 +130,15 @@ export async function appliedRate(
     hasTime: () => true,
     holdTerms: async needs => needs,
     take: async () => undefined,
-    from: 0,
-    filled: false,
-    reported: { state: 'idle', synced: 0 },
-    source: await link.heartbeat({
-      position: { epoch: '', seq: 0 },
-      state: 'idle',
-      address: '',
-      apiAddress: '',
-    }),
+    session: {
+      ...newSession(),
+      source: await link.heartbeat({
+        position: { epoch: '', seq: 0 },
+        state: 'idle',
+        address: '',
+        apiAddress: '',
+      }),
+    },
   }
   const [began, before] = [performance.now(), process.cpuUsage()]
   while (((await journal.head())?.applied ?? 0) < count) await followOn(follower)

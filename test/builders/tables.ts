@@ -7,8 +7,7 @@ import {
   leafIn,
   placeInTree,
 } from '../../shared/journal/tree.ts'
-import type { Found, If, Steps } from '../../shared/replication/apply/judge.ts'
-import type { Piece } from '../../shared/replication/apply/pieces.ts'
+import type { Found, If, Piece, Steps } from '../../shared/replication/apply/judge.ts'
 import type { Target } from '../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { nameOf, TREE_ID } from './journal.ts'

@@ -8,7 +8,7 @@ const named = [
   // what Lambda calls
   /^functions\//,
   // made from the link's messages
-  /^shared\/link\/gen\//,
+  /^shared\/wire\/gen\//,
 ]
 
 const EXPORTED = /^export (?:declare )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm

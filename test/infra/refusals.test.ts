@@ -9,8 +9,8 @@ const tables = [
   'shared/ceremony/rekey-refusals.ts',
   'shared/journal/refusals.ts',
   'shared/link/refusals.ts',
-  'shared/replication/manage/refusals.ts',
   'shared/replication/operation/faults.ts',
+  'shared/replication/operation/refusals.ts',
 ]
 
 const filesIn = (...folders: string[]) =>

@@ -7,8 +7,8 @@ const filesIn = (folder: string): string[] =>
   readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map(name => `${folder}/${name}`)
 
 /** Made from the link's messages, whose names stay. */
-const isGenerated = (path: string): boolean => path.startsWith('shared/link/gen/')
-const replication = ['shared/journal', 'shared/link', 'shared/replication']
+const isGenerated = (path: string): boolean => path.startsWith('shared/wire/gen/')
+const replication = ['shared/journal', 'shared/link', 'shared/replication', 'shared/wire']
 const sourcesOf = (folders: readonly string[]): string[] =>
   folders.flatMap(filesIn).filter(path => path.endsWith('.ts') && !isGenerated(path))
 

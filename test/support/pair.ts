@@ -20,11 +20,12 @@ import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../shared/
 import { activationJwt, newSignerKey, signerKey } from '../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
 import { serveTree } from '../../shared/link/serve/reading.ts'
-import { LinkRefused, type SourceLink } from '../../shared/link/source.ts'
+import { LinkRefused } from '../../shared/link/source.ts'
+import type { SourceLink } from '../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../shared/ports.ts'
 import type { Connect } from '../../shared/replication/secondary/connect.ts'
-import type { Follower } from '../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
 import { create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
@@ -327,11 +328,9 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     hasTime: () => true,
     holdTerms: async needs => needs,
     take: async () => undefined,
-    from: 0,
-    filled: false,
-    reported: { state: 'idle', synced: 0 },
+    session: newSession(),
   }
-  if (link) one.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  if (link) one.session.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
   return one
 }
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { BusEvent, Clock, EventBus, Meter } from '../../ports.ts'
 import { serviceHost } from '../../values/region.ts'
+import { retrying } from '../../values/retrying.ts'
 import { type Environment, ownCredentials } from './environment.ts'
 import { ATTEMPT_MS } from './wire/limits.ts'
 import { wire, wireAddress } from './wire/post.ts'
@@ -40,16 +41,18 @@ export function eventBridge({ environment, clock, meter }: Dependencies): EventB
   }
 
   async function insist(body: string): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      const error = await once(body).then(
-        () => undefined,
-        (cause: unknown) => cause,
-      )
-      if (error === undefined) return
-      if (tries === PUT_EVENTS_TRIES)
-        throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause: error })
-      await clock.sleep(200 * tries)
-    }
+    let cause: unknown
+    const put = await retrying({ tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) }, () =>
+      once(body).then(
+        () => 'done' as const,
+        (error: unknown) => {
+          cause = error
+          return 'again' as const
+        },
+      ),
+    )
+    if (put === 'again')
+      throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause })
   }
 
   return {

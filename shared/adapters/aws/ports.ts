@@ -1,6 +1,6 @@
 import type { Use } from '../../api/endpoint.ts'
-import type { CarryTo } from '../../link/carry.ts'
 import type { AccessKeys, Clock, KeyFactory, Ports } from '../../ports.ts'
+import type { CarryTo } from '../../wire/carry.ts'
 import { auditLog } from './audit.ts'
 import { stsCallerIdentity } from './caller-identity.ts'
 import { kmsCipher } from './cipher.ts'

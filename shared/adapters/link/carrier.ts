@@ -1,10 +1,10 @@
 import { rootCertificates } from 'node:tls'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
-import { type CarryTo, FrontAnswered, type Method } from '../../link/carry.ts'
-import { type Answer, AnswerSchema, type Call, LinkService } from '../../link/gen/link_pb.ts'
 import type { Authorities } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
+import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
+import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
 import { agents, overLivingConnection } from '../aws/connections.ts'
 
 /** What a carrier needs of an environment. */
@@ -19,18 +19,10 @@ const LARGEST_ANSWER = 8 * 2 ** 20
 /** A connection over HTTP/2 that has rested is asked whether it lives, before it is used. */
 const HTTP2 = { pingIntervalMs: 5000, pingTimeoutMs: 2000, idleConnectionTimeoutMs: 60_000 }
 
-const names = {
-  Activate: 'activate',
-  Echo: 'echo',
-  Cells: 'cells',
-  Items: 'items',
-  Scan: 'scan',
-  Tree: 'tree',
-  Keyring: 'keyring',
-  Handover: 'handover',
-  Fence: 'fence',
-  Notify: 'notify',
-} as const satisfies Record<Method, keyof Client<typeof LinkService>>
+/** Names of the client's functions, by method. */
+const names = Object.fromEntries(LinkService.methods.map(({ name, localName }) => [name, localName])) as {
+  [M in Method]: keyof Client<typeof LinkService>
+}
 
 /** gRPC over HTTP/2 where it is spoken; gRPC-Web behind a gateway, which carries no trailers. */
 type Protocol = 'grpc' | 'web'

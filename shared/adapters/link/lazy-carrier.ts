@@ -1,5 +1,5 @@
-import type { Carry, CarryTo } from '../../link/carry.ts'
 import type { AddressRules } from '../../values/member-address.ts'
+import type { Carry, CarryTo } from '../../wire/carry.ts'
 
 /** Carries calls to other clusters for functions that hardly ever make one: what does it is loaded with the first. */
 export function lazyCarrier(deploymentOf: () => AddressRules): CarryTo {

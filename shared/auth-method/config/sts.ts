@@ -4,7 +4,7 @@ import { text } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { StsRole } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
-import { parseEntity } from '../../values/arn.ts'
+import { matchesRolePattern, parseEntity } from '../../values/arn.ts'
 
 export const stsFields = {
   sts_role: text('ARN of the role to assume for this account'),
@@ -39,15 +39,6 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
   }
   return warnings
 }
-
-/** Whether a role matches a pattern of the deployment's IAM policy, where `*` stands for any text. */
-export const matchesRolePattern = (pattern: string, role: string): boolean =>
-  new RegExp(
-    `^${pattern
-      .split('*')
-      .map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-      .join('.*')}$`,
-  ).test(role)
 
 export function readSts(call: Call): Outcome {
   const { role, externalId } = storedOf(call, 'sts-role').data

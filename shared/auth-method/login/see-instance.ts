@@ -2,10 +2,11 @@ import type { Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget, Instance } from '../../ports.ts'
+import { retrying } from '../../values/retrying.ts'
 import type { AccountItems } from '../config/accounts.ts'
 import type { SeenInstance } from './instance.ts'
 
-const RETRIES = 2
+const TRIES = 3
 const RETRY_MS = 500
 /** A document or session this young may be ahead of what DescribeInstances tells. */
 const YOUNG_SECONDS = 300
@@ -42,11 +43,11 @@ async function describe(
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
-  for (let tries = 0; ; tries++) {
-    const found = await naming(id, () => instances.describe(target, id, call.request.deadline))
-    if (found || !young || tries === RETRIES) return found
-    await clock.sleep(RETRY_MS)
-  }
+  const found = await retrying(
+    { tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) },
+    async () => (await naming(id, () => instances.describe(target, id, call.request.deadline))) ?? 'again',
+  )
+  return found === 'again' ? undefined : found
 }
 
 /** Faults that the caller cannot mend by waiting name the instance they are about. */

@@ -1,7 +1,8 @@
 import type { Ports, ProviderSettings } from '../../ports.ts'
-import { isAcknowledged } from '../../replication/manage/acknowledged.ts'
+import { isAcknowledged } from '../../replication/status/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { polling } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
 
 /** What became of the key before the last rotation. */
@@ -50,9 +51,8 @@ const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
   const until = ports.clock.now() + patience
-  for (;;) {
-    if (await ports.accessKeys.works(settings, until)) return true
-    if (ports.clock.now() + PAUSE_MS >= until) return false
-    await ports.clock.sleep(PAUSE_MS)
-  }
+  const seen = await polling(ports.clock, { everyMs: PAUSE_MS, until: until - PAUSE_MS }, async () =>
+    (await ports.accessKeys.works(settings, until)) ? 'works' : 'again',
+  )
+  return seen === 'works'
 }

@@ -5,6 +5,7 @@ import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
 
 /** One run over one list. */
@@ -89,12 +90,13 @@ async function updateRun(
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
   const place = key('tidy-run', mount, list)
-  for (let tries = 0; tries < TIDY_COMMIT_TRIES; tries++) {
+  const holds = await retrying({ tries: TIDY_COMMIT_TRIES }, async () => {
     const [item] = await store.read([place])
     if (item?.data.runner !== runner) return false
-    if ((await store.commit([replace(place, item, change(item.data))], cluster)) === 'done') return true
-  }
-  throw new ApiError('busy', 'the record of the run is being changed')
+    return (await store.commit([replace(place, item, change(item.data))], cluster)) === 'done' || 'again'
+  })
+  if (holds === 'again') throw new ApiError('busy', 'the record of the run is being changed')
+  return holds
 }
 
 /** Entries removed between two looks at the time. */

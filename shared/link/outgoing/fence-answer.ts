@@ -1,7 +1,7 @@
 import type { FenceOutcome, Statement } from '../../model/link.ts'
+import type { Answer } from '../../wire/gen/link_pb.ts'
 import { outcomeOf, readOutcome } from '../envelope.ts'
-import type { Answer } from '../gen/link_pb.ts'
-import { forms } from '../messages.ts'
+import { methods } from '../methods.ts'
 import type { FenceReply } from '../role-messages.ts'
 import { isStatementOf } from '../statements.ts'
 import { isAmong, keysFrom, type MemberKey } from '../trust.ts'
@@ -31,7 +31,7 @@ export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCalle
   const isBy = (key: string): boolean =>
     outcomeOf(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
   if (outcome && 'body' in outcome) {
-    const reply = forms.Fence.answer.read(outcome.body)
+    const reply = methods.Fence.forms.answer.read(outcome.body)
     if (isMember(reply, caller) && isBy(reply.key)) return acknowledgement(reply, caller)
   }
   if (outcome && 'refusal' in outcome && caller.known.some(({ key }) => isBy(key))) {

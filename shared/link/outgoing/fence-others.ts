@@ -6,12 +6,12 @@ import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
+import type { Carry, CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { type Known, readKnown } from '../admin/known.ts'
-import type { Carry, CarryTo } from '../carry.ts'
 import { signCall } from '../envelope.ts'
 import { addVouchers } from '../membership.ts'
-import { forms } from '../messages.ts'
+import { methods } from '../methods.ts'
 import { keysOf, type LinkPair } from '../pair.ts'
 import { type FenceAnswer, judgeFence } from './fence-answer.ts'
 
@@ -175,7 +175,7 @@ async function ask(
   const chain = self?.data.statements ?? []
   const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster: id, key: own, epoch, lineage, chain, addresses })
+  const body = methods.Fence.forms.question.write({ cluster: id, key: own, epoch, lineage, chain, addresses })
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   try {

@@ -2,10 +2,10 @@ import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
+import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
 import { secondariesOf } from '../admin/secondaries.ts'
 import { asker } from '../call.ts'
-import type { CarryTo } from '../carry.ts'
 import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
@@ -14,7 +14,7 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log'
 const SPACING_MS = 200
 /**
  * Milliseconds for which a secondary that has answered a notice is sent no other: it asks twice a second by itself
- * (`EAGER_MS` in `replication/secondary/rest.ts`, which is longer).
+ * (`EAGER_MS` in `replication/secondary/pull.ts`, which is longer).
  */
 const AWAKE_MS = 4000
 

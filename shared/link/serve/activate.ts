@@ -11,7 +11,7 @@ import { admitHolder } from '../admin/holders.ts'
 import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
-import { type Question, questionIn, type Reply, readingOf } from '../messages.ts'
+import { type Question, type Reply, readingOf } from '../methods.ts'
 import { isExchangeKey, publicKeyText, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
@@ -39,10 +39,10 @@ import {
 import { FORMAT, type LinkRefused } from '../source.ts'
 import { statementOf } from '../statements.ts'
 import { addressesOfOthers } from './addresses.ts'
-import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
-type Asked = Question<'Activate'>
+type Newcomer = Question<'Activate'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -52,7 +52,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * cluster's first heartbeat, for the answer may have been lost.
  * @throws LinkRefused
  */
-export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Activate'>> {
+export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
   const opened = openedIn(call)
   checkCaller(opened, call)
   const address = addressIn(opened, ports)
@@ -75,8 +75,7 @@ export async function activate(ports: LinkPorts, call: AdmittedCall): Promise<Re
 }
 
 /** A token that comes in clear may have been read, and used, by whoever carried it here. */
-function openedIn({ body, pair, set }: AdmittedCall): Asked {
-  const outer = questionIn('Activate', body)
+function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
   const asked = readingOf('Activate', () => openActivation(pair.exchange, set, outer.sealed))
@@ -85,7 +84,7 @@ function openedIn({ body, pair, set }: AdmittedCall): Asked {
 }
 
 /** Where the newcomer says it is reached; it need not. */
-function addressIn({ address }: Asked, { deployment }: LinkPorts): string {
+function addressIn({ address }: Newcomer, { deployment }: LinkPorts): string {
   const usable = address === '' ? '' : memberAddress(address, deployment)
   if (usable === undefined) throw notAnAddress()
   return usable
@@ -99,7 +98,7 @@ async function refuseUnbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   return journalUnbuilt(percent)
 }
 
-function checkCaller(asked: Asked, call: AdmittedCall): void {
+function checkCaller(asked: Newcomer, call: AdmittedCall): void {
   const { signingKey, exchangeKey, cluster } = asked
   const { record, envelope, body, set } = call
   if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster)) throw callerUnnamed()
@@ -109,7 +108,7 @@ function checkCaller(asked: Asked, call: AdmittedCall): void {
 }
 
 /** The secondary that a token was made for, if it may be used by this caller now. */
-async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPorts) {
+async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: LinkPorts) {
   const claims = readActivation(asked.token)
   if (!claims) throw notAToken()
   if (claims.set !== call.set) throw tokenOfAnotherSet()
@@ -140,7 +139,7 @@ async function admit(asked: Asked, call: AdmittedCall, { store, cipher }: LinkPo
   return { id: claims.id, changes }
 }
 
-const metAt = (before: Member | undefined, { address, signingKey }: Asked): Member => ({
+const metAt = (before: Member | undefined, { address, signingKey }: Newcomer): Member => ({
   ...{ statements: [], ...before },
   addresses: withAddresses(before?.addresses ?? [], [address]),
   key: signingKey.toString('base64'),
@@ -161,7 +160,7 @@ function usable(
   return item
 }
 
-function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked: Asked): void {
+function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked: Newcomer): void {
   const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
   if (
     activatedAt !== undefined &&
@@ -175,7 +174,11 @@ function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked
  * A cluster that is admitted here is not replaced by whoever names its id: another token counts by the same keys, or
  * where the key that is known here says so.
  */
-function refuseSecond(all: readonly Item<'secondary'>[], asked: Asked, { record, set }: AdmittedCall): void {
+function refuseSecond(
+  all: readonly Item<'secondary'>[],
+  asked: Newcomer,
+  { record, set }: AdmittedCall,
+): void {
   const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
   const living = secondariesOf(all, record).filter(
     one => one.cluster === asked.cluster && one.activatedAt !== undefined && one.publicKey !== given,
@@ -186,7 +189,7 @@ function refuseSecond(all: readonly Item<'secondary'>[], asked: Asked, { record,
   if (first && !isKnown) throw clusterAdmitted(asked.cluster, first.id)
 }
 
-const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: AdmittedCall): Secondary => ({
+const admittedAs = (secondary: Secondary, asked: Newcomer, { now, envelope }: AdmittedCall): Secondary => ({
   ...secondary,
   publicKey: publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey }),
   cluster: asked.cluster,
@@ -197,7 +200,7 @@ const admittedAs = (secondary: Secondary, asked: Asked, { now, envelope }: Admit
 })
 
 async function answerTo(
-  { cluster, signingKey, exchangeKey }: Asked,
+  { cluster, signingKey, exchangeKey }: Newcomer,
   call: AdmittedCall,
   { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['lineage'] },
   ports: LinkPorts,

@@ -3,10 +3,11 @@ import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
+import type { Method } from '../../wire/carry.ts'
+import type { Envelope } from '../../wire/gen/link_pb.ts'
 import { isOfThisEpoch } from '../admin/secondaries.ts'
-import type { Method } from '../carry.ts'
 import { isCallOf, knowsLineage, skewOf } from '../envelope.ts'
-import type { Envelope } from '../gen/link_pb.ts'
+import { type MethodRow, rowOf } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import {
   callerOfBefore,
@@ -41,9 +42,6 @@ interface Asked {
   body: Uint8Array
 }
 
-/** Calls that change something: each must be later than all before. Everything else may be asked twice. */
-const once: readonly Method[] = ['Activate', 'Echo', 'Handover']
-
 type Check = (asked: Asked, facts: CallFacts) => LinkRefused | undefined
 
 const ofThisSet: Check = ({ envelope }, { record }) =>
@@ -73,7 +71,7 @@ const nearInTime: Check = ({ envelope }, { now }) => {
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
-  once.includes(method) && Number(envelope.time) <= (secondary?.time ?? 0) ? callSeen() : undefined
+  rowOf(method).once && Number(envelope.time) <= (secondary?.time ?? 0) ? callSeen() : undefined
 
 /** What a call by an admitted secondary has to pass, in this order. */
 const ofSecondary: readonly Check[] = [
@@ -87,32 +85,30 @@ const ofSecondary: readonly Check[] = [
 
 /** Before its token or its chain is looked at, such a call proves by its signature that it has the key it names. */
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
-const byNewcomers: readonly Method[] = ['Activate', 'Fence']
+
+const followsAnother: Check = (_, { record }) =>
+  record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNobody()
+
+const signedByPrimary: Check = ({ method, envelope, body }, { record }) =>
+  isCallOf(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body) ? undefined : noticeUnsigned()
+
+const primaryKeyOf = ({ link }: ClusterRecord): Buffer | undefined =>
+  link && Buffer.from(link.primaryKey, 'base64')
+
+const checks: Readonly<Record<MethodRow['by'], readonly Check[]>> = {
+  secondary: ofSecondary,
+  newcomer: ofNewcomer,
+  primary: [followsAnother, ofThisSet, signedByPrimary, nearInTime],
+}
 
 /** Why a call is refused; undefined: it is not. */
-export function faultOf(asked: Asked, facts: CallFacts): LinkRefused | undefined {
-  const checks = byNewcomers.includes(asked.method) ? ofNewcomer : ofSecondary
-  for (const check of checks) {
+export function callFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
+  for (const check of checks[rowOf(asked.method).by]) {
     const found = check(asked, facts)
     if (found) return found
   }
   return undefined
 }
-
-/** A notice comes from the primary: it is signed by the key that the link names. */
-export function noticeFault(
-  { method, envelope, body }: Asked,
-  { record, now }: CallFacts,
-): LinkRefused | undefined {
-  const key = record.link && Buffer.from(record.link.primaryKey, 'base64')
-  if (record.mode !== 'secondary' || key?.length !== 32) return followsNobody()
-  if (record.set !== envelope.set) return ofAnotherSet()
-  if (!isCallOf(key, method, envelope, body)) return noticeUnsigned()
-  return nearInTime({ method, envelope, body }, { record, now, secondary: undefined, revokedAt: undefined })
-}
-
-/** Methods whose answers hang together over several calls: none of them by a lineage that is not the caller's. */
-const ofOneLineage: readonly Method[] = ['Items', 'Scan', 'Tree']
 
 /** Why a journal does not serve a call; undefined: it does. */
 export function headFault(
@@ -126,6 +122,6 @@ export function headFault(
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)
-  if (ofOneLineage.includes(method) && !knowsLineage(envelope, head.lineage)) return lineageChanged()
+  if (rowOf(method).ofOneLineage && !knowsLineage(envelope, head.lineage)) return lineageChanged()
   return undefined
 }

@@ -10,7 +10,7 @@ import { memberAddresses } from '../../values/member-address.ts'
 import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
-import { type Question, questionIn, type Reply } from '../messages.ts'
+import type { Question, Reply } from '../methods.ts'
 import { keysOf, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
@@ -26,20 +26,20 @@ import {
 import { statementOf } from '../statements.ts'
 import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
 import { readAddresses } from './addresses.ts'
-import type { AdmittedCall, LinkPorts } from './ports.ts'
+import type { AdmittedCall, AskedCall, LinkPorts } from './ports.ts'
 import { servingHead } from './reading.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-type Asked = Question<'Fence'>
+type TakeOver = Question<'Fence'>
 
 /**
  * Ends this cluster's epoch because another member of the set writes a later one. May be repeated: the answer is the
  * same. Who is no member here, by what this cluster itself knows, changes nothing.
  * @throws LinkRefused
  */
-export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply<'Fence'>> {
-  const asked = questionIn('Fence', call.body)
+export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
+  const asked = call.question
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)
   if (asked.epoch <= head.own) {
@@ -61,7 +61,7 @@ export async function fence(ports: LinkPorts, call: AdmittedCall): Promise<Reply
  * A primary that writes an earlier epoch is back: it is told so now, and not in a while. Strangers start nothing, nor does
  * who has been reached already by a cluster that was promoted of late: that one tells it all the time.
  */
-async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
+async function answerBack(asked: TakeOver, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
   if (record.mode !== 'primary') return
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
@@ -71,7 +71,7 @@ async function answerBack(asked: Asked, { record, now }: AdmittedCall, ports: Li
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */
-function checkClaimant({ cluster, key: text, epoch, lineage }: Asked, call: AdmittedCall): void {
+function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
   if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster) throw callerUnnamed()
@@ -116,7 +116,11 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
 }
 
 /** Notes who the claimant is, and when it called: what is not later has been seen before. */
-async function remember(asked: Asked, call: AdmittedCall, { store, deployment }: LinkPorts): Promise<void> {
+async function remember(
+  asked: TakeOver,
+  call: AdmittedCall,
+  { store, deployment }: LinkPorts,
+): Promise<void> {
   const first = memberAddresses(asked.addresses.slice(0, 1), deployment)
   const place = key('member', asked.cluster)
   const [before] = await store.read([place])
@@ -137,7 +141,7 @@ const RAISES = 10
  * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
  * and that nobody else than the claimant takes the closed epoch over.
  */
-async function raise({ cluster: successor, epoch: later }: Asked, { journal }: LinkPorts): Promise<void> {
+async function raise({ cluster: successor, epoch: later }: TakeOver, { journal }: LinkPorts): Promise<void> {
   for (let tries = 0; tries < RAISES; tries++) {
     const head = await journal.head()
     const number = epochNumber(later)
@@ -154,7 +158,7 @@ async function raise({ cluster: successor, epoch: later }: Asked, { journal }: L
 
 /** Nobody is revoked on a cluster that is no primary: who was a member before the end still is one now. */
 async function answerTo(
-  { cluster: id, key: itsKey, epoch }: Asked,
+  { cluster: id, key: itsKey, epoch }: TakeOver,
   call: AdmittedCall,
   end: { epoch: string; seq: number },
   ports: LinkPorts,

@@ -3,24 +3,19 @@ import type { Journal } from '../../journal/journal.ts'
 import { stepDown } from '../../journal/step-down.ts'
 import { moves } from '../../journal/transitions.ts'
 import { replace } from '../../storage/changes.ts'
-import type { Item } from '../../storage/kinds.ts'
-import { questionIn, type Reply } from '../messages.ts'
+import type { Reply } from '../methods.ts'
 import { concurrentCalls, epochElsewhere, handedOver, primaryNoMore } from '../refusals.ts'
 import { readAddresses } from './addresses.ts'
 import { sealKeyring } from './keyring.ts'
-import type { AdmittedCall, LinkPorts } from './ports.ts'
+import type { AskedCall, LinkPorts } from './ports.ts'
 
 /**
  * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
  * without a successor hands over as well; one that has a successor answers to that one alone.
  * @throws LinkRefused
  */
-export async function handover(
-  ports: LinkPorts,
-  call: AdmittedCall & { secondary: Item<'secondary'> },
-  head: Head,
-): Promise<Reply<'Handover'>> {
-  const asked = questionIn('Handover', call.body)
+export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): Promise<Reply<'Handover'>> {
+  const { question: asked, head } = call
   const successor = call.secondary.data.cluster ?? ''
   if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)
   if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)

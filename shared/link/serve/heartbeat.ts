@@ -5,27 +5,23 @@ import { noopEntry } from '../../journal/journal-entry.ts'
 import { epochAt, type Position } from '../../journal/position.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
+import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
-import { type Question, questionIn, type Reply } from '../messages.ts'
+import type { Question, Reply } from '../methods.ts'
 import { concurrentCalls, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { addressesOfOthers } from './addresses.ts'
-import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
  * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
  * @throws LinkRefused
  */
-export async function serveHeartbeat(
-  ports: LinkPorts,
-  call: AdmittedCall & { secondary: Item<'secondary'> },
-  head: Head,
-): Promise<Reply<'Echo'>> {
-  const asked = questionIn('Echo', call.body)
+export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>): Promise<Reply<'Echo'>> {
+  const { question: asked, head } = call
   // upstream must not be newer than downstream: what it writes could be misread
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
   const [dense, [keyring]] = await Promise.all([

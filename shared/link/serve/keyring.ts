@@ -1,5 +1,5 @@
 import type { Item } from '../../storage/kinds.ts'
-import type { Reply } from '../messages.ts'
+import type { Reply } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 

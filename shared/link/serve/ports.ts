@@ -1,7 +1,10 @@
+import type { Head } from '../../journal/head.ts'
 import { type ClusterRecord, linkAddress } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
-import type { Envelope } from '../gen/link_pb.ts'
+import type { Method } from '../../wire/carry.ts'
+import type { Envelope } from '../../wire/gen/link_pb.ts'
+import type { MethodBy, Question } from '../methods.ts'
 import type { LinkPair } from '../pair.ts'
 
 /** What the link reaches. */
@@ -27,6 +30,11 @@ export interface AdmittedCall {
   /** address at which this call arrived; empty: unknown */
   reachedAt: string
 }
+
+/** An admitted call with what it asks; of a secondary also who it is, and the head of the journal that it is answered from. */
+export type AskedCall<M extends Method> = AdmittedCall & {
+  question: Question<M>
+} & (M extends MethodBy<'secondary'> ? { secondary: Item<'secondary'>; head: Head } : unknown)
 
 /** Where this cluster is reached by the others of its set. */
 export const addressesOf = (

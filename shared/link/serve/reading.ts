@@ -6,6 +6,7 @@ import { compareLineages, type Lineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { retrying } from '../../values/retrying.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
   EntriesAnswer,
@@ -61,11 +62,12 @@ async function noteDense(
   frontier: number,
 ): Promise<void> {
   let head: Head | undefined = seen
-  for (let tries = 0; tries < NOTINGS; tries++) {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return
-    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return
+  await retrying({ tries: NOTINGS }, async () => {
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return 'noted'
+    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return 'noted'
     head = await journal.head()
-  }
+    return 'again'
+  })
 }
 
 async function dense(

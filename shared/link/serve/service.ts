@@ -1,36 +1,22 @@
 import { ApiError } from '../../api/errors.ts'
 import { BY_LINK, countRefusal, tellRefusals } from '../../journal/counted-refusals.ts'
-import { denseUpTo } from '../../journal/density.ts'
-import { wakePuller } from '../../journal/wake.ts'
+import type { Head } from '../../journal/head.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import type { Method } from '../../wire/carry.ts'
+import type { Answer, Call } from '../../wire/gen/link_pb.ts'
 import { revocationOf } from '../admin/holders.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import type { Method } from '../carry.ts'
 import { envelopeOf, type LinkOutcome, signAnswer } from '../envelope.ts'
-import type { Answer, Call } from '../gen/link_pb.ts'
-import { forms, questionIn, type Reply } from '../messages.ts'
+import { questionIn, rowOf } from '../methods.ts'
 import type { LinkPair } from '../pair.ts'
-import {
-  brokenInside,
-  busyInside,
-  inNoSet,
-  notACall,
-  notInitialised,
-  servesNoCopy,
-  termToCome,
-} from '../refusals.ts'
+import { brokenInside, busyInside, inNoSet, notACall, notInitialised, servesNoCopy } from '../refusals.ts'
 import type { Answering } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
-import { activate } from './activate.ts'
 import { readAddresses } from './addresses.ts'
-import { faultOf, headFault, noticeFault } from './admission.ts'
-import { fence } from './fence.ts'
-import { handover } from './handover.ts'
-import { serveHeartbeat } from './heartbeat.ts'
-import { sealKeyring } from './keyring.ts'
+import { callFault, headFault } from './admission.ts'
+import { handlers } from './handlers.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
-import { serveEntries, serveItems, serveScan, serveTree } from './reading.ts'
 
 /** Bytes of a name in an envelope. */
 const LONGEST_NAME = 128
@@ -42,13 +28,13 @@ const LONGEST_NAME = 128
 export function linkService(ports: LinkPorts): Answering {
   const keys = ownKeys(ports)
 
-  async function begin(method: Method, call: Call, reachedAt: string): Promise<Asked> {
+  async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
     const envelope = envelopeOf(call)
     if (!envelope || envelope.from === '' || Buffer.byteLength(envelope.from) > LONGEST_NAME) throw notACall()
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.from)])
     if (!record) throw notInitialised()
-    if (method !== 'Fence' && isRestoredCopy(record.data, ports.deployment)) throw servesNoCopy()
+    if (!rowOf(method).byCopies && isRestoredCopy(record.data, ports.deployment)) throw servesNoCopy()
     const pair = await keys(record.data)
     const { body } = call
     return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }
@@ -63,57 +49,50 @@ export function linkService(ports: LinkPorts): Answering {
       const nonce = call.envelope?.nonce ?? new Uint8Array()
       return signAnswer(method, nonce, outcome, { signing: pair?.signing, now: ports.clock.now() })
     }
-    let asked: Asked
+    let received: Received
     try {
-      asked = await begin(method, call, reachedAt)
+      received = await begin(method, call, reachedAt)
     } catch (error) {
       return sign(refusedFor(error, []))
     }
-    const outcome = await answerCounted(asked, ports).then(
+    const outcome = await answerCounted(received, ports).then(
       (body): LinkOutcome => ({ body }),
-      async (error: unknown) => refusedFor(error, await addressesFor(asked, ports)),
+      async (error: unknown) => refusedFor(error, await addressesFor(received, ports)),
     )
-    return sign(outcome, asked.pair)
+    return sign(outcome, received.pair)
   }
 }
 
 /** Whoever is of this set is told where the others are, whatever it asked: it may be looking for them. */
-const addressesFor = async (asked: Asked, ports: LinkPorts): Promise<string[]> =>
+const addressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
     ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
     : addressesOf(asked, ports)
 
-/** A guessed token and a fence that does not count leave entries in the audit log, counted: anybody may send them. */
-const COUNTED: readonly Method[] = ['Activate', 'Fence']
-
-async function answerCounted(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
+async function answerCounted(asked: Received, ports: LinkPorts): Promise<Uint8Array> {
   const { method } = asked
   await tellRefusals(ports)
   try {
     return await answer(asked, ports)
   } catch (error) {
     const isJudged = error instanceof LinkRefused && error.code !== 'unavailable'
-    if (isJudged && COUNTED.includes(method)) await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
+    if (isJudged && rowOf(method).counted) await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
     throw error
   }
 }
 
-type Asked = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
+type Received = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
 
-async function answer(asked: Asked, ports: LinkPorts): Promise<Uint8Array> {
-  const { method, record, secondary, now } = asked
+async function answer(received: Received, ports: LinkPorts): Promise<Uint8Array> {
+  const { method, body, record, secondary, now } = received
   const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
-  if (method === 'Notify') {
-    refuseFor(noticeFault(asked, facts))
-    await wakePuller(ports, asked)
-    return forms.Notify.answer.write({})
-  }
-  refuseFor(faultOf(asked, facts))
-  const admitted = admittedFrom(asked)
-  if (method === 'Activate') return forms.Activate.answer.write(await activate(ports, admitted))
-  if (method === 'Fence') return forms.Fence.answer.write(await fence(ports, admitted))
-  if (!secondary) throw new Error('a secondary that passed the checks is known')
-  return answerSecondary(method, { ...admitted, secondary }, ports)
+  refuseFor(callFault(received, facts))
+  const admitted = admittedFrom(received)
+  const head = rowOf(method).by === 'secondary' ? await servedFrom(received, ports) : undefined
+  const asked = { ...admitted, head, question: questionIn(method, body) }
+  // a handler fits the question and the answer of its method: TypeScript cannot follow that through the table
+  const handle = handlers[method] as (ports: LinkPorts, call: unknown) => Promise<unknown>
+  return rowOf(method).forms.answer.write(await handle(ports, asked))
 }
 
 /** A revocation meets a cluster by its own id, whatever name it goes by. */
@@ -125,58 +104,22 @@ async function revokedAt(
   return (await revocationOf(secondary.data.cluster, { store }))?.at
 }
 
-function admittedFrom({ pair, ...asked }: Asked): AdmittedCall {
-  const { set } = asked.record
+function admittedFrom({ pair, ...received }: Received): AdmittedCall {
+  const { set } = received.record
   if (!pair || set === undefined) throw inNoSet()
-  return { ...asked, pair, set }
+  return { ...received, pair, set }
+}
+
+/** The head of the journal, where it serves the call. */
+async function servedFrom({ method, envelope, record }: Received, { journal }: LinkPorts): Promise<Head> {
+  const head = await journal.head()
+  refuseFor(headFault(method, envelope, record, head))
+  if (!head) throw new Error('a journal that serves has a head')
+  return head
 }
 
 function refuseFor(fault: LinkRefused | undefined): void {
   if (fault) throw fault
-}
-
-async function answerSecondary(
-  method: Exclude<Method, 'Activate' | 'Fence' | 'Notify'>,
-  call: AdmittedCall & { secondary: Item<'secondary'> },
-  ports: LinkPorts,
-): Promise<Uint8Array> {
-  const { journal } = ports
-  const head = await journal.head()
-  refuseFor(headFault(method, call.envelope, call.record, head))
-  if (!head) throw new Error('a journal that serves has a head')
-  const { body } = call
-  switch (method) {
-    case 'Echo':
-      return forms.Echo.answer.write(await serveHeartbeat(ports, call, head))
-    case 'Cells':
-      return forms.Cells.answer.write(await serveEntries(journal, questionIn('Cells', body)))
-    case 'Items':
-      return forms.Items.answer.write(await serveItems(journal, questionIn('Items', body)))
-    case 'Scan':
-      return forms.Scan.answer.write(
-        await serveScan(journal, questionIn('Scan', body), await denseUpTo(journal, head)),
-      )
-    case 'Tree': {
-      const question = questionIn('Tree', body)
-      return forms.Tree.answer.write(
-        await serveTree(journal, question, call.record.treeId ?? call.set, call.now),
-      )
-    }
-    case 'Handover':
-      return forms.Handover.answer.write(await handover(ports, call, head))
-    case 'Keyring':
-      return forms.Keyring.answer.write(await keyring(call, questionIn('Keyring', body).term, ports))
-  }
-}
-
-async function keyring(
-  call: AdmittedCall & { secondary: Item<'secondary'> },
-  term: number,
-  ports: LinkPorts,
-): Promise<Reply<'Keyring'>> {
-  const exported = await sealKeyring(call, ports)
-  if (exported.term < term) throw termToCome(term)
-  return exported
 }
 
 /** What goes wrong here may pass; texts of other errors than our own stay here. */

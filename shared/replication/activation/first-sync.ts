@@ -16,8 +16,8 @@ import {
   withFailed,
   withoutOperation,
 } from '../operation/run.ts'
-import { followCarefully } from '../secondary/follow-carefully.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { followCarefully } from '../secondary/follow.ts'
+import { newFollower } from '../secondary/follower.ts'
 import { auditEvent } from './wipe.ts'
 
 const PAUSE_MS = 1000

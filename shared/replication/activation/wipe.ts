@@ -23,7 +23,7 @@ import {
   type StepResult,
   toStep,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/hold-term.ts'
+import { keyringChanges } from '../secondary/follower.ts'
 import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'
 

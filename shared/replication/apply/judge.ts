@@ -2,10 +2,34 @@ import { ttlOf } from '../../journal/generation.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import type { EntryChange } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
-import { type Delta, deltasOf, type LeafChange, leafInTree, placeInTree } from '../../journal/tree.ts'
+import {
+  type Bucket,
+  type Delta,
+  deltasOf,
+  type LeafChange,
+  leafInTree,
+  placeInTree,
+} from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import type { DatedChange, Piece } from './pieces.ts'
+
+/** A change, and when it was committed, epoch milliseconds. */
+export type DatedChange = EntryChange & { readonly at: number }
+
+/**
+ * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are applied together or
+ * not at all: the mark of their bucket says of all of them at once whether they have been.
+ */
+export interface Piece {
+  /** text of the position of the journal entry, the last one of several */
+  readonly pos: string
+  readonly seq: number
+  readonly bucket: Bucket
+  /** each item once */
+  readonly changes: readonly DatedChange[]
+  /** what its items come to at most, about */
+  readonly bytes: number
+}
 
 /** What the applier knows of its own cluster while it applies a window. */
 export interface Setting {

@@ -1,16 +1,20 @@
-import { type Place, placeText } from '../../journal/journal.ts'
+import { type Element, type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { markText } from '../../journal/position.ts'
-import { type Found, type Judgement, judge, judgeAsWritten, type Setting, type Steps } from './judge.ts'
+import { markText, posText } from '../../journal/position.ts'
+import { bucketOf, bucketText } from '../../journal/tree.ts'
+import type { Clock, Entropy } from '../../ports.ts'
+import { retrying } from '../../values/retrying.ts'
 import {
-  type Component,
-  componentsOf,
   type DatedChange,
-  mergePieces,
+  type Found,
+  type ItemStep,
+  type Judgement,
+  judge,
+  judgeAsWritten,
   type Piece,
-  packComponents,
-  runsOf,
-} from './pieces.ts'
+  type Setting,
+  type Steps,
+} from './judge.ts'
 
 /** The tables of the own cluster, as far as the applier touches them. */
 export interface Target {
@@ -73,10 +77,10 @@ async function applyPack(pack: readonly Component[], setting: Setting, target: T
     if (written === 'done') return []
   }
   let left: Left[] = pack.map(run => ({ run, wrong: [] }))
-  for (let tries = 0; tries < APPLY_TRIES && left.length > 0; tries++) {
-    if (tries > 0) await target.pause(tries)
+  await retrying({ tries: APPLY_TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
-  }
+    return left.length > 0 ? 'again' : 'done'
+  })
   return left
 }
 
@@ -119,4 +123,163 @@ async function atOnce<T>(elements: readonly T[], work: (element: T) => Promise<v
     for (const element of waiting) await work(element)
   }
   await Promise.all(Array.from({ length: WORKERS }, worker))
+}
+
+/** What a part of the secondary may reach of its own cluster. */
+export interface Own {
+  journal: Journal
+  clock: Clock
+  entropy: Pick<Entropy, 'bytes' | 'uuid'>
+}
+
+const LONGEST_PAUSE = 1000
+
+/** Waits before another try: longer each time, and not all at once. */
+export const pauseBefore = (
+  { clock, entropy }: Pick<Own, 'clock' | 'entropy'>,
+  tries: number,
+): Promise<void> => {
+  const most = Math.min(LONGEST_PAUSE, 20 * 2 ** tries)
+  return clock.sleep(Math.floor((most * (1 + (entropy.bytes(1)[0] ?? 0) / 256)) / 2))
+}
+
+/** The applier's tables are those of the journal. */
+export const targetOf = (own: Own): Target => ({
+  find: async pieces => {
+    const [items, buckets] = await Promise.all([
+      own.journal.raw(pieces.flatMap(({ changes }) => changes)),
+      own.journal.buckets(pieces.map(({ bucket }) => bucket)),
+    ])
+    let at = 0
+    return pieces.map(({ changes }: Piece, index) => {
+      const some = items.slice(at, at + changes.length)
+      at += changes.length
+      return { items: some, mark: buckets[index]?.mark ?? '' }
+    })
+  },
+  write: async steps => {
+    const result = await own.journal.transact(steps.flatMap(elementsOf))
+    return typeof result === 'string' ? result : 'refused'
+  },
+  pause: tries => pauseBefore(own, tries),
+})
+
+const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [
+  ...items.map(elementOf),
+  { bucket: bucket.bucket, sums: bucket.sums, mark },
+]
+
+const elementOf = ({ key, put, if: found }: ItemStep): Element =>
+  put === undefined ? { check: key, if: found } : { item: key, put, if: found }
+
+/** Pieces that touch the same bucket, in the order of their journal entries. */
+type Component = readonly Piece[]
+
+/**
+ * Takes the journal entries of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
+ * key has one bucket for ever, and whatever shares a key shares that.
+ *
+ * @param treeId id of the own tree
+ * @param entries in the order of their positions
+ */
+export function componentsOf(treeId: string, entries: readonly JournalEntry[]): Component[] {
+  const components = new Map<string, Piece[]>()
+  for (const entry of entries)
+    for (const piece of piecesOf(treeId, entry)) {
+      const place = bucketText(piece.bucket)
+      const component = components.get(place) ?? []
+      components.set(place, component)
+      component.push(piece)
+    }
+  return [...components.values()]
+}
+
+function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
+  const { seq, at } = entry
+  const pos = posText(entry)
+  const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
+  return [...byBucket.values()].flatMap(changes => {
+    const [first] = changes
+    if (!first) return []
+    const bucket = bucketOf(treeId, first.kind, first.pk, first.sk)
+    const bytes = changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
+    return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })), bytes }]
+  })
+}
+
+/**
+ * Pieces of one bucket as one: what all of them together make of each item. Nobody sees what was in between, since
+ * nobody reads here; and every item is expected as the first of them found it, so that some of them cannot have been
+ * applied unnoticed.
+ *
+ * @param pieces one at least, in their order
+ */
+function mergePieces(pieces: Component): Piece {
+  const last = pieces.at(-1)
+  if (!last) throw new Error('there is nothing to merge')
+  if (pieces.length === 1) return last
+  const changes = new Map<string, DatedChange>()
+  for (const change of pieces.flatMap(piece => piece.changes)) {
+    const before = changes.get(placeText(change))
+    changes.set(placeText(change), before ? { ...change, prev: before.prev, at: before.at } : change)
+  }
+  const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
+  return { ...last, changes: [...changes.values()], bytes }
+}
+
+/**
+ * Takes a component apart into what is applied at once, one after the other: as much as fits into a transaction.
+ * @param until pieces up to this position and later ones are judged by different rules, and do not go together
+ */
+function runsOf(component: Component, until: number): Component[] {
+  const runs: Piece[][] = []
+  let [items, bytes] = [new Set<string>(), 0]
+  for (const piece of component) {
+    const last = runs.at(-1)
+    const more = piece.changes.map(placeText).filter(place => !items.has(place))
+    const fits = items.size + more.length < ELEMENTS && bytes + piece.bytes <= BYTES
+    if (last && fits && (last.at(-1)?.seq ?? 0) <= until === piece.seq <= until) {
+      last.push(piece)
+      for (const place of more) items.add(place)
+      bytes += piece.bytes
+    } else {
+      runs.push([piece])
+      items = new Set(piece.changes.map(placeText))
+      bytes = piece.bytes
+    }
+  }
+  return runs
+}
+
+/** Elements of a transaction: the engine takes a hundred. */
+const ELEMENTS = 98
+/** Bytes of the items in a transaction: the engine takes 4 MiB, and counts a little otherwise. */
+const BYTES = 2 ** 21
+
+/** The items of a piece, and its bucket. */
+const elementCount = ({ changes }: Piece): number => changes.length + 1
+
+/**
+ * Puts what shares nothing together into transactions, for so many workers.
+ * @returns every given run in one of the groups, in their order
+ */
+export function packComponents(ready: readonly Component[], workers: number): Component[][] {
+  const most = Math.max(1, Math.ceil(ready.length / workers))
+  const groups: Component[][] = []
+  let [elements, bytes] = [0, 0]
+  for (const run of ready) {
+    const last = groups.at(-1)
+    const whole = mergePieces(run)
+    const [wanted, more] = [elementCount(whole), whole.bytes]
+    if (last && last.length < most && elements + wanted <= ELEMENTS && bytes + more <= BYTES) {
+      last.push(run)
+      elements += wanted
+      bytes += more
+    } else {
+      groups.push([run])
+      elements = wanted
+      bytes = more
+    }
+  }
+  return groups
 }

@@ -3,9 +3,9 @@ import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
 import { comparisonFailed, nothingToCompare, OperationFailed, syncRuns } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { newFollower } from '../secondary/follower.ts'
 import { differencesTo } from '../sync/compare.ts'
-import { haveFetched } from '../sync/have-fetched.ts'
+import { haveFetched } from '../sync/sync.ts'
 import { checkTime, endTreeWork, type TreeStand, treeStanding } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */

@@ -5,6 +5,7 @@ import { leafOf, placeInTree } from '../../journal/tree.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { retrying } from '../../values/retrying.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
 import { readBucket } from './examine.ts'
 import type { TreeView } from './view.ts'
@@ -40,21 +41,24 @@ export async function repairBucket(
   cluster: () => Promise<ClusterRead>,
 ): Promise<boolean> {
   const { journal, clock } = view
-  for (let tries = 0; tries < REPAIR_TRIES; tries++) {
-    if (tries > 0) await clock.sleep(PAUSE_MS * tries)
-    const read = await readBucket(view, place, subpage)
-    if (!read) continue
-    const { difference, misplaced } = read.verdict
-    if (difference === '') return true
-    const isOwn = (await journal.head())?.mode === 'writing'
-    if (isOwn && misplaced.length > 0) {
-      for (const item of misplaced) {
-        await journal.backfill([item], await cluster())
-        await clock.sleep(PACE_MS)
-      }
-    } else await journal.transact(inPlace(read))
-  }
-  return false
+  const fits = await retrying(
+    { tries: REPAIR_TRIES, pause: tried => clock.sleep(PAUSE_MS * tried) },
+    async () => {
+      const read = await readBucket(view, place, subpage)
+      if (!read) return 'again'
+      const { difference, misplaced } = read.verdict
+      if (difference === '') return true
+      const isOwn = (await journal.head())?.mode === 'writing'
+      if (isOwn && misplaced.length > 0) {
+        for (const item of misplaced) {
+          await journal.backfill([item], await cluster())
+          await clock.sleep(PACE_MS)
+        }
+      } else await journal.transact(inPlace(read))
+      return 'again'
+    },
+  )
+  return fits === true
 }
 
 /** What puts a bucket right, with the items in it that say something wrong of their place. */

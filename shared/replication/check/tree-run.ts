@@ -2,6 +2,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
 import { treeLost, treePasses, treeTooLarge, treeUnbuilt } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -72,7 +73,7 @@ export interface TreeEnd {
 
 /** Ends the operation, and notes what it came to. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
-  for (let tries = 0; tries < NOTE_TRIES; tries++) {
+  const ends = await retrying({ tries: NOTE_TRIES }, async () => {
     const stand = await readStand(run, id)
     if (stand.operation.data.status !== 'running') return DONE
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
@@ -85,9 +86,9 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
       ],
       stand,
     )
-    if (ended === DONE) return DONE
-  }
-  return AGAIN
+    return ended === DONE ? DONE : 'again'
+  })
+  return ends === 'again' ? AGAIN : ends
 }
 
 /** What follows when a step is given up: what was repaired stays so, and nothing else has happened. */

@@ -7,6 +7,7 @@ import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
 import { type Tail, tailOf } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
+import { retrying } from '../../values/retrying.ts'
 import { newTally, type Tally } from './tally.ts'
 
 /** A tree that is looked at. */
@@ -94,9 +95,11 @@ const SETTLING_MS = 100
 
 async function settledHashes(view: TreeView): Promise<StoredHashes> {
   let hashes = await readHashes(view)
-  for (let tries = 0; !hashes.isSettled && tries < SETTLING; tries++) {
+  await retrying({ tries: SETTLING }, async () => {
+    if (hashes.isSettled) return 'settled'
     await view.clock.sleep(SETTLING_MS)
     hashes = await readHashes(view)
-  }
+    return 'again'
+  })
   return hashes
 }

@@ -25,7 +25,7 @@ import {
   toStep,
 } from '../operation/run.ts'
 import { detachJob } from '../primary/enable.ts'
-import { keyringChanges } from '../secondary/hold-term.ts'
+import { keyringChanges } from '../secondary/follower.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 
 /** What one commit takes. */

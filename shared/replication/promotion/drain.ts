@@ -4,9 +4,8 @@ import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import { handoverIncomplete, noSecondaryNow, OperationFailed, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { followCarefully } from '../secondary/follow-carefully.ts'
-import type { Follower } from '../secondary/follower.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { followCarefully } from '../secondary/follow.ts'
+import { type Follower, newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
@@ -28,7 +27,7 @@ export const drainAll: OperationStep = async (run, id) => {
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
   if (!follower) throw noSecondaryNow()
-  follower.roleChangePending = true
+  follower.session.roleChangePending = true
   if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await prepareHead(ports, follower, before)
   if (!ready) return AGAIN

@@ -8,12 +8,18 @@ import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
+import { retrying } from '../../values/retrying.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
-import { ask, type Follower, holdFor } from '../secondary/follower.ts'
-import { termsHeldBy } from '../secondary/hold-term.ts'
-import { type FollowerPorts, newFollower } from '../secondary/new-follower.ts'
+import {
+  ask,
+  type Follower,
+  type FollowerPorts,
+  holdFor,
+  newFollower,
+  termsHeldBy,
+} from '../secondary/follower.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** What gathering facts may reach. */
@@ -126,23 +132,28 @@ async function askedPrimary(
   const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
-  for (let tries = 1; ; tries++) {
-    const started = clock.now()
-    try {
-      return await factsOfAnswer(follower, head)
-    } catch (error) {
-      if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
-      // one that has followed another primary since has other keys: it lives, and knows better
-      const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
-      if (error instanceof LinkUnsigned) front = { front: error.message }
-      const over = tries === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
-      if (refuses && over) return { state: 'refuses', text: error.message }
-      if (over || !(refuses || error instanceof LinkUnsigned))
-        // one that answered the first question, and not the second, answered just now
-        return { ...silent, ...front, ...(follower.source ? { heardAt: started } : {}) }
-      await clock.sleep(PAUSE_MS)
-    }
-  }
+  const pause = () => clock.sleep(PAUSE_MS)
+  const heard = await retrying(
+    { tries: ASK_TRIES, pause },
+    async (tried): Promise<PrimaryFacts | 'again'> => {
+      const started = clock.now()
+      try {
+        return await factsOfAnswer(follower, head)
+      } catch (error) {
+        if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
+        // one that has followed another primary since has other keys: it lives, and knows better
+        const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
+        if (error instanceof LinkUnsigned) front = { front: error.message }
+        const over = tried + 1 === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
+        if (refuses && over) return { state: 'refuses', text: error.message }
+        if (over || !(refuses || error instanceof LinkUnsigned))
+          // one that answered the first question, and not the second, answered just now
+          return { ...silent, ...front, ...(follower.session.source ? { heardAt: started } : {}) }
+        return 'again'
+      }
+    },
+  )
+  return heard === 'again' ? silent : heard
 }
 
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {

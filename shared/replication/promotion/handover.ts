@@ -2,8 +2,7 @@ import { epochAt } from '../../journal/position.ts'
 import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { handoverRefused, handoverSilent, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { ask, type Follower } from '../secondary/follower.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { ask, type Follower, newFollower } from '../secondary/follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds within which a primary that does not answer is asked again, and at whose end nobody waits any more. */

@@ -1,11 +1,11 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
-import { type Own, pauseBefore } from '../apply/target.ts'
+import { type Own, pauseBefore } from '../apply/window.ts'
 import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { drain } from '../secondary/redo.ts'
-import { stopSync } from '../sync/stop.ts'
+import { stopSync } from '../sync/sync.ts'
 import type { PromotionStand } from './stand.ts'
 
 /** A head that may take over: nothing below it is open, and nothing that is under way changes an item any more. */

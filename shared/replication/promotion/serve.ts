@@ -19,7 +19,7 @@ import {
   withFailed,
   withoutOperation,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/hold-term.ts'
+import { keyringChanges } from '../secondary/follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Writes the first journal entry of the new epoch: the journal takes writes, and is read to where it begins. */

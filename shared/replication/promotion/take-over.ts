@@ -13,7 +13,7 @@ import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { endsDiffer, noSecondaryNow, syncBegan } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { newFollower } from '../secondary/new-follower.ts'
+import { newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt } from './stand.ts'
 

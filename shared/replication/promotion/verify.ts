@@ -1,6 +1,7 @@
 import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
+import { polling } from '../../values/retrying.ts'
 import { promotionRefused } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { asksPrimary, decidePromotion, isBehind, type PromotionFacts } from './decide.ts'
@@ -39,13 +40,15 @@ async function caughtUpFacts(
   const { primary } = facts
   if (primary.state !== 'answers' || !primary.reported || !isBehind(primary)) return facts
   const until = Math.min(deadline - CATCHES_UP_MS, clock.now() + CATCHES_UP_MS)
-  while (clock.now() < until) {
-    await clock.sleep(LOOK_MS)
+  const { frontier } = primary.reported
+  if (clock.now() >= until) return facts
+  await clock.sleep(LOOK_MS)
+  const seen = await polling(clock, { everyMs: LOOK_MS, until }, async () => {
     const head = await journal.head()
-    if (head?.mode !== 'applying') return facts
-    if (head.applied >= primary.reported.frontier) return promotionFacts(run, record.data)
-  }
-  return facts
+    if (head?.mode !== 'applying') return 'elsewhere'
+    return head.applied >= frontier ? 'there' : 'again'
+  })
+  return seen === 'there' ? promotionFacts(run, record.data) : facts
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { keyringChanges } from '../secondary/hold-term.ts'
+import { keyringChanges } from '../secondary/follower.ts'
 import {
   destroyableTerms,
   droppableTerms,

@@ -13,9 +13,8 @@ import {
   MOST_COMPARED,
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
-import { tagsOf } from './diverging.ts'
+import { countRound, tagsOf } from './diverging.ts'
 import { type Comparison, type Follower, type Progress, stopWith } from './follower.ts'
-import { countRound } from './loop-guard.ts'
 import { resync } from './resync.ts'
 
 /** Milliseconds between two looks at whether the hashes of the own tree were made anew. */
@@ -28,10 +27,10 @@ const LOOK_MS = 10_000
  * @see docs/spec/replication.md#syncs
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
-  const { link, own, roleChangePending, treeId } = follower
-  if (!link || roleChangePending !== false) return 'waiting'
-  follower.comparison ??= await isDue(follower)
-  const { comparison } = follower
+  const { link, own, treeId, session } = follower
+  if (!link || session.roleChangePending !== false) return 'waiting'
+  session.comparison ??= await isDue(follower)
+  const { comparison } = session
   if (comparison === 'none' || (comparison.notBefore ?? 0) > own.clock.now()) return 'waiting'
   const head = await own.journal.head()
   if (head?.mode !== 'applying' || head.unfinishedSync !== null) return 'waiting'
@@ -106,7 +105,7 @@ async function compareSome(
 /** What differs is fetched once more, or is given up by now. */
 async function conclude(follower: Follower, head: Head, found: readonly Place[]): Promise<Progress> {
   const { own } = follower
-  follower.comparison = 'none'
+  follower.session.comparison = 'none'
   if (found.length === 0) {
     await noteCompared(own)
     return 'waiting'

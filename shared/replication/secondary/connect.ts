@@ -1,9 +1,8 @@
-import type { CarryTo } from '../../link/carry.ts'
 import { keysOf, type LinkPair } from '../../link/pair.ts'
-import type { SourceLink } from '../../link/source.ts'
-import { sourceLink } from '../../link/source-link.ts'
+import { type SourceLink, sourceLink } from '../../link/source-link.ts'
 import type { Clock, Entropy } from '../../ports.ts'
 import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
+import type { CarryTo } from '../../wire/carry.ts'
 
 /** Another cluster of the set, and this one as it is known there. */
 export interface Peer {

@@ -1,13 +1,19 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { JournalEntry } from '../../journal/journal-entry.ts'
+import { compareLineages, type Epoch, epochAt, type Lineage } from '../../journal/position.ts'
 import { meets, needsIn } from '../../journal/terms.ts'
 import { moves } from '../../journal/transitions.ts'
-import type { EntriesAnswer, SourceLink } from '../../link/source.ts'
-import { pauseBefore } from '../apply/target.ts'
+import type { EntriesAnswer } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
+import { pauseBefore } from '../apply/window.ts'
 import { compareOn } from './comparison.ts'
-import { tagsOf } from './diverging.ts'
+import { countRound, tagsOf } from './diverging.ts'
 import {
+  ask,
   type Follower,
+  type FollowerSession,
   holdFor,
   isOfBefore,
   isReplaced,
@@ -15,11 +21,8 @@ import {
   type Progress,
   stopWith,
 } from './follower.ts'
-import { countRound } from './loop-guard.ts'
-import { nextStep, type Step, type SyncStep } from './next-step.ts'
 import { drain, type Redone, redo } from './redo.ts'
-import { resync } from './resync.ts'
-import { nextEntries, stage } from './stage.ts'
+import { resync, type SyncStep } from './resync.ts'
 
 /** Bytes of journal entries that are asked for at once. */
 const BYTES = 3 * 2 ** 20
@@ -31,15 +34,15 @@ export async function followOn(follower: Follower): Promise<Progress> {
   const head = await follower.own.journal.head()
   if (!head) return 'stopped'
   if (isReplaced(follower, head)) return 'replaced'
-  if (isOfBefore(follower, head)) delete follower.source
-  const source = follower.source && { ...follower.source, from: follower.from }
-  const step = nextStep(head, source, follower.filled)
-  if (follower.roleChangePending && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
-  follower.reported.state = stateOf(step)
+  if (isOfBefore(follower, head)) delete follower.session.source
+  const source = follower.session.source && { ...follower.session.source, from: follower.session.from }
+  const step = nextStep(head, source, follower.session.filled)
+  if (follower.session.roleChangePending && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
+  follower.session.reported.state = stateOf(step)
   return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
 }
 
-const stateOf = (step: Step): Follower['reported']['state'] => {
+const stateOf = (step: Step): FollowerSession['reported']['state'] => {
   if (step.do === 'sync') return 'merkle-sync'
   if (step.do === 'drain') return 'merkle-diff'
   return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'
@@ -59,8 +62,8 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.treeId)),
   finish: async (follower, head) => {
     // one that was opened again meanwhile is of a later epoch, and stays open
-    follower.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
-    return follower.filled ? 'worked' : 'waiting'
+    follower.session.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
+    return follower.session.filled ? 'worked' : 'waiting'
   },
   follow: async ({ own }, head) => {
     await own.journal.moveHead(head.mode === 'closed' ? moves.follow(head) : moves.resume(head))
@@ -73,12 +76,12 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (!link) return 'stopped'
   const { answer, stored } = await entriesBehind(follower, link, head)
   if ('trimmed' in answer) {
-    follower.from = answer.trimmed
+    follower.session.from = answer.trimmed
     return 'worked'
   }
   if ('diverged' in answer) {
     // the source has another lineage than it told: it is asked again
-    delete follower.source
+    delete follower.session.source
     return 'waiting'
   }
   const entries = nextEntries(head, answer)
@@ -87,10 +90,10 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
   const newest = entries.at(-1)
-  if (newest) follower.lastStaged = { seq: newest.seq, at: newest.at }
+  if (newest) follower.session.lastStaged = { seq: newest.seq, at: newest.at }
   const tells = entries.some(({ noop }) => !noop)
-  if (tells) follower.cameAt = own.clock.now()
-  if (entries.length >= BEHIND) follower.prefetched = prefetch(follower, link, staged)
+  if (tells) follower.session.cameAt = own.clock.now()
+  if (entries.length >= BEHIND) follower.session.prefetched = prefetch(follower, link, staged)
   const redone = await redo(own, treeId, staged, entries)
   const progress = await afterRedo(follower, staged, redone)
   // where only the time was told, nothing comes behind it
@@ -114,7 +117,11 @@ const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched 
 })
 
 /** Journal entries are written once by their owner, so that storing them early, or in vain, changes nothing. */
-async function storePrefetched({ own, held }: Follower, head: Head, answer: EntriesAnswer): Promise<boolean> {
+async function storePrefetched(
+  { own, session: { held } }: Follower,
+  head: Head,
+  answer: EntriesAnswer,
+): Promise<boolean> {
   if (!('entries' in answer)) return false
   const entries = nextEntries(head, answer)
   // nothing is stored before its term is held
@@ -128,20 +135,18 @@ async function entriesBehind(
   link: SourceLink,
   head: Head,
 ): Promise<{ answer: EntriesAnswer; stored: boolean }> {
-  const { prefetched } = follower
-  delete follower.prefetched
-  const known =
-    prefetched?.seq === head.last && prefetched.incarnation === head.incarnation
-      ? await prefetched.come
-      : undefined
+  const { prefetched } = follower.session
+  delete follower.session.prefetched
+  const isOfHead = prefetched?.seq === head.last && prefetched.incarnation === head.incarnation
+  const known = isOfHead ? await prefetched.come : undefined
   return known ?? { answer: await askFor(link, head), stored: false }
 }
 
 async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
-  const { reported, own } = follower
+  const { own, session } = follower
   if (redone === 'missing') return stopWith(follower, 'a staged journal entry is not there any more')
   if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
-  if (redone === 'done') delete reported.fault
+  if (redone === 'done') delete session.reported.fault
   else await pauseBefore(own, 1)
   return 'worked'
 }
@@ -156,7 +161,7 @@ async function putRight(
   const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
   own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
   const head = await own.journal.head()
-  if (follower.roleChangePending) return 'waiting'
+  if (follower.session.roleChangePending) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
   // drained or not: what was applied in part is replayed from where all was applied
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
@@ -168,4 +173,127 @@ async function putRight(
   // all of them are given up: what journal entries say of them is taken from now on
   if (left.length === 0) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', forkPoint: applied, diverged: false }, left)
+}
+
+/** What is known of the cluster that this one follows. */
+export interface Source {
+  readonly epoch: Epoch
+  readonly lineage: Lineage
+  /** its journal entries are kept from behind this position on; 0 as long as it has not said otherwise */
+  readonly from: number
+}
+
+/**
+ * What a secondary does next.
+ * `redo`: apply what is staged. `stage`: fetch and store the next journal entries. `drain`: stop staging, something else is to
+ * be done. `finish`: give the own closed journal its exact end. `follow`: begin to apply, everything fits.
+ */
+type Step = { readonly do: 'redo' | 'stage' | 'drain' | 'finish' | 'follow' | 'nothing' } | SyncStep
+
+/**
+ * The next step, from the own head and what is known of the source.
+ * @param filled whether the own closed journal is known to have no hole
+ */
+export function nextStep(head: Head, source: Source | undefined, filled: boolean): Step {
+  const { mode, applied, last } = head
+  if (mode === 'writing') return { do: 'nothing' }
+  if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'redo' }
+  if (mode === 'closed' && !filled) return { do: 'finish' }
+  if (!source) return { do: 'nothing' }
+  const wanted = syncOf(head, source)
+  if (!wanted) return { do: mode === 'applying' ? 'stage' : 'follow' }
+  return mode === 'applying' ? { do: 'drain' } : wanted
+}
+
+function syncOf(head: Head, source: Source): SyncStep | undefined {
+  const { forkPoint, diverged } = compareLineages(source, head)
+  // what an unfinished sync has touched is right only together with the rest of the same source's journal
+  const unfinished =
+    head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
+  const nothingCommon = forkPoint < 0 || forkPoint < source.from
+  // a rewind needs the own journal entries from the fork point on: they say what has to be fetched
+  const notDense = diverged && forkPoint < head.retainedFrom
+  const all = nothingCommon || notDense || (unfinished && head.unfinishedSync === 'all')
+  if (!all && !diverged && !unfinished) return undefined
+  return { do: 'sync', what: all ? 'all' : 'touched', forkPoint, diverged }
+}
+
+/** Journal entries that are staged, and then applied, together. */
+const WINDOW = 1000
+
+/** What the source sent is not the journal that this cluster follows. */
+class WrongEntries extends Error {
+  override readonly name = 'WrongCells'
+}
+
+/**
+ * The journal entries of an answer that may be staged: from the next position on without gaps, each in the epoch that the
+ * source's lineage says, and the lineage goes on from the own one.
+ * @throws WrongEntries
+ */
+export function nextEntries(
+  head: Head,
+  answer: { entries: readonly JournalEntry[]; lineage: Lineage },
+): readonly JournalEntry[] {
+  const { diverged, forkPoint } = compareLineages(answer, head)
+  if (diverged || forkPoint < head.last)
+    throw new WrongEntries('the lineage of these journal entries is another one')
+  const entries = answer.entries.slice(0, WINDOW)
+  for (const [index, { epoch, seq }] of entries.entries()) {
+    if (seq !== head.last + 1 + index) throw new WrongEntries(`journal entry ${seq} is not the next one`)
+    if (epoch !== epochAt(answer.lineage, seq))
+      throw new WrongEntries(`journal entry ${seq} is of another epoch`)
+  }
+  return entries
+}
+
+/**
+ * Stores journal entries, and then says in the head that they are here: from then on they are applied whatever happens to the
+ * source. Nothing of them is applied before.
+ * @param given `stored`: this run has put these journal entries into the table already
+ * @throws WrongEntries when another journal entry stands in the place of one
+ */
+async function stage(
+  journal: Journal,
+  head: Head,
+  {
+    entries,
+    lineage,
+    stored = false,
+  }: { entries: readonly JournalEntry[]; lineage: Lineage; stored?: boolean },
+): Promise<Head | 'refused'> {
+  const last = entries.at(-1)
+  if (!last) return head
+  const there = stored ? 'done' : await journal.putEntries(entries)
+  if (there !== 'done') throw new WrongEntries(`another journal entry stands at ${there.epoch}/${there.seq}`)
+  return journal.moveHead(moves.stage(head, last, lineage))
+}
+
+interface FollowingOtherwise {
+  readonly pause: number
+  readonly warning: string
+  readonly givenUp?: (error: unknown) => Error | undefined
+}
+
+/**
+ * One step of following, for who has to come to something by it: the source is asked first, a fault of the link is none,
+ * and where nothing was to be done some time passes.
+ * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a fault comes to that
+ * stays; undefined: it is as any other
+ */
+export async function followCarefully(
+  follower: Follower,
+  { pause, warning, givenUp }: FollowingOtherwise,
+): Promise<void> {
+  const { clock, log } = follower.own
+  try {
+    if (!follower.session.source) await ask(follower)
+    if ((await followOn(follower)) === 'worked') return
+  } catch (error) {
+    delete follower.session.source
+    const given = givenUp?.(error)
+    if (given) throw given
+    log.warn(warning, { error: String(error) })
+  }
+  await clock.sleep(pause)
 }

@@ -2,22 +2,30 @@ import { nothingNeeded } from '../../journal/terms.ts'
 import { addVouchers } from '../../link/membership.ts'
 import { type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
-import type { ClusterRead } from '../../ports.ts'
-import { put, replace } from '../../storage/changes.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { beginAnew } from './begin-anew.ts'
+import { polling } from '../../values/retrying.ts'
+import { haveFetched } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
+import { divergingOf, placesOf } from './diverging.ts'
 import { followOn } from './follow.ts'
-import { ask, type Follower, holdFor, isReplaced, type Progress } from './follower.ts'
-import { type FollowerPorts, newFollower } from './new-follower.ts'
-import { type Attention, attentionTo, isNoticed, restUntil } from './rest.ts'
+import {
+  ask,
+  type Follower,
+  type FollowerPorts,
+  holdFor,
+  isReplaced,
+  newFollower,
+  type Progress,
+} from './follower.ts'
 
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
 
 /** When a run pulls. */
-export interface PullTimes {
+interface PullTimes {
   /** epoch milliseconds: until then */
   readonly deadline: number
   /**
@@ -52,7 +60,7 @@ export async function pull(
   let lease = before
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
-    if (ports.clock.now() >= next || (!follower.source && follower.link)) {
+    if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
       next = ports.clock.now() + bounds.HEARTBEAT_MS
       await askPrimary(pulling)
       const renewed = await renew(pulling, lease)
@@ -61,7 +69,7 @@ export async function pull(
     }
     const progress = await followOnCarefully(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break
-    if (progress === 'stopped' && (!follower.link || follower.reported.fault !== undefined)) break
+    if (progress === 'stopped' && (!follower.link || follower.session.reported.fault !== undefined)) break
     if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
@@ -71,13 +79,12 @@ export async function pull(
 
 /** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
 async function untilFree({ store, clock }: FollowerPorts, end: number) {
-  for (;;) {
+  const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
-    if (!lease || lease.data.until <= clock.now()) return found
-    if (clock.now() >= end) return undefined
-    await clock.sleep(STANDBY_MS)
-  }
+    return !lease || lease.data.until <= clock.now() ? found : 'again'
+  })
+  return free === 'again' ? undefined : free
 }
 
 interface Pulling {
@@ -105,7 +112,7 @@ async function followOnCarefully(follower: Follower): Promise<Progress> {
   try {
     return await followOn(follower)
   } catch (error) {
-    delete follower.source
+    delete follower.session.source
     follower.own.log.warn('following the primary was interrupted', { error: String(error) })
     return 'waiting'
   }
@@ -114,7 +121,7 @@ async function followOnCarefully(follower: Follower): Promise<Progress> {
 /** Asks the primary, and keeps what it says for status. */
 async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
-  follower.roleChangePending = cluster?.record.operation !== undefined
+  follower.session.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
@@ -131,7 +138,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     // whoever takes over needs its term, whether anything was encrypted by it yet or not
     await holdFor(follower, nothingNeeded)
   } catch (error) {
-    delete follower.source
+    delete follower.session.source
     const code = error instanceof LinkRefused ? error.code : 'unavailable'
     const refused = { at: ports.clock.now(), code, text: error instanceof Error ? error.message : '' }
     const now = await follower.cluster()
@@ -143,7 +150,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
 /** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
-  { lastStaged }: Follower,
+  { session: { lastStaged } }: Follower,
 ): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Where the primary is reached may change: the record names the addresses that it told last. */
@@ -190,9 +197,90 @@ async function renew(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.reported }
+  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.session.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])
   return item?.data.holder === holder ? { item } : undefined
+}
+
+/** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
+const REST_PAUSE_MS = { least: 500, most: 10_000 }
+/**
+ * Milliseconds for which a secondary goes on asking twice a second after something has come, or has been told of: who
+ * tells it may be silent for a little less.
+ */
+const EAGER_MS = 6000
+/** How often a run that rests looks for a notice in its own table, which costs far less than asking the primary. */
+const LISTEN_MS = 250
+/** How long a run waits whose primary does not answer. */
+const SILENT_MS = 2000
+
+/** The last notice that a run has seen, and when there was something to look for last, epoch milliseconds. */
+interface Attention {
+  notice: Item<'notice'> | undefined
+  since: number
+}
+
+/** What a run begins with: what was told shortly before is looked for. */
+const attentionTo = (notice: Item<'notice'> | undefined): Attention => ({
+  notice,
+  since: notice?.data.at ?? 0,
+})
+
+/** Whether there is a notice that this run has not seen yet. */
+async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
+  const [notice] = await store.read([key('notice')])
+  if (!notice || notice.rev === attention.notice?.rev) return false
+  attention.notice = notice
+  attention.since = Math.max(attention.since, notice.data.at)
+  return true
+}
+
+/**
+ * How long the primary is not asked when it had nothing. The pause grows as long as nothing comes, but not while a change
+ * of the role is under way, or a comparison, or anything else but following.
+ */
+export function pauseOf(
+  { session: { source, cameAt = 0, reported, roleChangePending, comparison } }: Pick<Follower, 'session'>,
+  { since }: Attention,
+  now: number,
+): number {
+  if (!source) return SILENT_MS
+  const compares = typeof comparison === 'object' && comparison.pages !== undefined
+  if (reported.state !== 'stream-wals' || roleChangePending || compares) return REST_PAUSE_MS.least
+  const quiet = now - Math.max(cameAt, since)
+  return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - EAGER_MS))
+}
+
+/** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
+export async function restUntil(
+  ports: Pick<Ports, 'store' | 'clock'>,
+  follower: Pick<Follower, 'session'>,
+  attention: Attention,
+  end: number,
+): Promise<void> {
+  const { clock } = ports
+  const pause = pauseOf(follower, attention, clock.now())
+  if (pause <= SILENT_MS / 2 || !follower.session.source) return clock.sleep(pause)
+  const until = Math.min(end, clock.now() + pause)
+  if (clock.now() >= until) return
+  await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))
+  await polling(clock, { everyMs: LISTEN_MS, until }, async () =>
+    (await isNoticed(ports, attention)) ? 'noticed' : 'again',
+  )
+}
+
+/** What has stopped a link is forgotten; what was given up is fetched once more, and then has to be as journal entries say again. */
+async function beginAnew(
+  { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
+  recovery: Item<'recovery'>,
+): Promise<void> {
+  const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
+  if (!read) return
+  const places = placesOf(divergingOf(found, { treeId, link: linkName }))
+  // a sync that is under way, or due, comes to the same
+  if (places.length > 0) await haveFetched(own, read, places)
+  const forgotten = found ? [removeIfUnchanged(found)] : []
+  await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)
 }

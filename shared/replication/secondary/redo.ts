@@ -2,9 +2,9 @@ import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
+import { retrying } from '../../values/retrying.ts'
 import type { Setting } from '../apply/judge.ts'
-import { type Own, targetOf } from '../apply/target.ts'
-import { type Applied, applyWindow } from '../apply/window.ts'
+import { type Applied, applyWindow, type Own, targetOf } from '../apply/window.ts'
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
@@ -62,18 +62,19 @@ const DRAIN_TRIES = 8
  * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
  */
 export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
-  let why: Redone = 'moved'
-  for (let tries = 0; tries < DRAIN_TRIES; tries++) {
+  let why = 'moved' as Redone
+  const drained = await retrying({ tries: DRAIN_TRIES }, async (): Promise<Redone | 'again'> => {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return 'moved'
     if (head?.mode === 'applying') {
       await own.journal.moveHead(moves.stopStaging(head))
-      continue
+      return 'again'
     }
     if (head?.mode !== 'draining') return 'moved'
     if (head.applied >= head.last) return 'done'
     why = await redo(own, treeId, head)
-    if (typeof why === 'object') return why
-  }
+    return typeof why === 'object' ? why : 'again'
+  })
+  if (drained !== 'again') return drained
   return why === 'done' ? 'moved' : why
 }

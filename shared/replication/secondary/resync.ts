@@ -1,12 +1,20 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
-import { pauseBefore } from '../apply/target.ts'
-import { keysIn, reportParts } from '../sync/report.ts'
-import { readReportedKeys, reportName, storeReport } from '../sync/store-report.ts'
+import { pauseBefore } from '../apply/window.ts'
+import { keysIn, readReportedKeys, reportName, reportParts, storeReport } from '../sync/report.ts'
 import { begin, carryOn, endSync, findRunningSync, type Scope, type SyncPlace } from '../sync/sync.ts'
 import { ask, type Follower, holdFor, type Progress } from './follower.ts'
-import type { SyncStep } from './next-step.ts'
+
+/** A sync: of all items, or of those that own journal entries behind the fork point and an unfinished sync have touched. */
+export interface SyncStep {
+  readonly do: 'sync'
+  readonly what: 'all' | 'touched'
+  /** the last position that both journals have in common, -1: none */
+  readonly forkPoint: number
+  /** the own journal goes on beyond it */
+  readonly diverged: boolean
+}
 
 /**
  * Goes on with the sync that is under way, or begins one.
@@ -20,10 +28,11 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, source, treeId, hasTime, reported } = follower
+  const { own, link, treeId, hasTime, session } = follower
+  const { source, reported } = session
   if (!link || !source) return 'stopped'
   reported.state = 'merkle-sync'
-  delete follower.comparison
+  delete session.comparison
   const place: SyncPlace = {
     own,
     link,
@@ -85,7 +94,7 @@ async function scopeOf(
   const cluster = await follower.cluster()
   if (!cluster) throw new Error('this cluster follows nobody any more')
   const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
-  const facts = { at: own.clock.now(), epoch: follower.source?.epoch ?? '', forkPoint }
+  const facts = { at: own.clock.now(), epoch: follower.session.source?.epoch ?? '', forkPoint }
   const parts = reportParts(facts, entries, touched)
   const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
@@ -97,5 +106,8 @@ async function scopeOf(
  * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
  * not kept of the own journal cannot be told any more.
  */
-const lastShared = ({ source }: Follower, { retainedFrom }: Head, { forkPoint }: SyncStep): number =>
-  Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (source?.lineage[0]?.[1] ?? 1) - 1)
+const lastShared = (
+  { session: { source } }: Follower,
+  { retainedFrom }: Head,
+  { forkPoint }: SyncStep,
+): number => Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (source?.lineage[0]?.[1] ?? 1) - 1)

@@ -3,11 +3,12 @@ import { generationOfTtl, hasEnded } from '../../journal/generation.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
 import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../../journal/tree.ts'
-import type { SourceLink } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
+import { polling } from '../../values/retrying.ts'
 
 /** A secondary beside its primary. */
 export interface Beside {
@@ -126,11 +127,10 @@ async function caughtUp(
   { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
   seq: number,
 ): Promise<void> {
-  const end = clock.now() + COMPARE_TIMEOUT_MS
-  for (;;) {
+  const when = { everyMs: EVERY_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
+  const seen = await polling(clock, when, async () => {
     const head = await journal.head()
-    if (head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq) return
-    if (clock.now() > end) throw new Error('this secondary does not keep up with its primary')
-    await clock.sleep(EVERY_MS)
-  }
+    return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? 'there' : 'again'
+  })
+  if (seen === 'again') throw new Error('this secondary does not keep up with its primary')
 }

@@ -2,7 +2,9 @@ import { type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { posText } from '../../journal/position.ts'
 import type { LostChange, Report } from '../../model/secondary.ts'
-import { isKind } from '../../storage/kinds.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
+import { create } from '../../storage/changes.ts'
+import { isKind, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 
 /** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
@@ -66,4 +68,31 @@ export function keysIn(parts: readonly Report[]): Place[] {
   const named = parts.flatMap(({ entries, keys }) => [...entries.flatMap(entry => entry.changes), ...keys])
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
   return [...new Map(places.map(place => [placeText(place), place])).values()]
+}
+
+/**
+ * The name of a new report: reports sort by the hold of the sync that they belong to. What an attempt wrote that came
+ * to nothing keeps a name of its own.
+ */
+export const reportName = (incarnation: number, random: Buffer): string =>
+  `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
+
+/** Stores a report, part by part, before anything of it is taken away. @throws where a part could not be stored */
+export async function storeReport(
+  store: Ports['store'],
+  cluster: ClusterRead,
+  name: string,
+  parts: readonly Report[],
+): Promise<void> {
+  for (const [index, part] of parts.entries()) {
+    const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
+    const stored = await store.commit([create(at, part)], cluster)
+    if (stored !== 'done') throw new Error(`${at.sk}, what is to be taken away, is not stored`)
+  }
+}
+
+/** The keys that a stored report names. */
+export async function readReportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
+  const found = await store.list(partitions('report'), { after: `${name}/` })
+  return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
 }

@@ -1,12 +1,13 @@
 import type { Element, Place } from '../../journal/journal.ts'
-import type { SourceLink } from '../../link/source.ts'
+import { deltasOf, leafIn, leafInTree, placeInTree } from '../../journal/tree.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { byOwnNames, byStoredNames } from '../../storage/stored-names.ts'
 import { inBatches } from '../../values/batches.ts'
-import { type Own, pauseBefore } from '../apply/target.ts'
-import { PAGE, pageElements, type Wanted } from './page.ts'
+import { retrying } from '../../values/retrying.ts'
+import { type Own, pauseBefore } from '../apply/window.ts'
 
 const SEGMENTS = 16
 /** Bytes of items in one transaction: the engine takes 4 MiB. */
@@ -79,11 +80,14 @@ const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
 async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
-  for (let tries = 1; ; tries++) {
-    const result = await write()
-    if (result !== 'conflict' || tries === SEGMENT_WRITE_TRIES) return result
-    await pauseBefore(own, tries)
-  }
+  const result = await retrying(
+    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
+    async () => {
+      const written = await write()
+      return written === 'conflict' ? 'again' : written
+    },
+  )
+  return result === 'again' ? 'conflict' : result
 }
 
 interface Work {
@@ -194,15 +198,69 @@ async function writeSome(
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
-  for (let tries = 0; tries < SEGMENT_WRITE_TRIES; tries++) {
-    if (tries > 0) await pauseBefore(own, tries)
-    const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
-    const next = nextElement(own, held, data)
-    const now = Math.floor(own.clock.now() / 1000)
-    const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
-    const result = await own.journal.transact(elements)
-    if (result === 'done') return next.held
-    if (result !== 'conflict' && result.condition.includes(0)) return 'lost'
-  }
-  return 'lost'
+  const written = await retrying(
+    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
+    async () => {
+      const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
+      const next = nextElement(own, held, data)
+      const now = Math.floor(own.clock.now() / 1000)
+      const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
+      const result = await own.journal.transact(elements)
+      if (result === 'done') return next.held
+      return result !== 'conflict' && result.condition.includes(0) ? 'lost' : 'again'
+    },
+  )
+  return written === 'again' ? 'lost' : written
+}
+
+/** An item as the source has it; nothing: it has none. */
+interface Wanted {
+  readonly place: Place
+  readonly item: StoredItem | undefined
+}
+
+/** Items of one transaction: each may need its bucket besides, and the segment is one more. */
+const PAGE = 48
+
+/**
+ * Makes items what the source has. Everything that was read is expected again, also where nothing is to be done:
+ * what was read may be older than what is decided. Marks stay as they are: nothing was applied.
+ * @param own what stands here, in the same order
+ * @param now epoch seconds
+ */
+export function pageElements(
+  treeId: string,
+  wanted: readonly Wanted[],
+  own: readonly (StoredItem | undefined)[],
+  now: number,
+): Element[] {
+  const pairs = wanted.map(({ place, item }, index) => ({ place, item, own: own[index] }))
+  const items = pairs.map(one => itemElement(treeId, one))
+  const changes = pairs
+    .filter(one => !isSame(treeId, one))
+    .map(({ place: { kind, pk, sk }, item, own: mine }) => ({
+      kind,
+      pk,
+      sk,
+      prev: mine ? leafInTree(mine, treeId) : null,
+      next: item ? leafIn(item) : null,
+    }))
+  const buckets = deltasOf(treeId, changes, now).filter(({ sums }) => sums.size > 0)
+  return [...items, ...buckets]
+}
+
+interface Pair extends Wanted {
+  readonly own: StoredItem | undefined
+}
+
+const isSame = (treeId: string, { item, own }: Pair): boolean =>
+  item && own
+    ? item.rev === own.rev && item.pos === own.pos && leafInTree(own, treeId)?.leaf === item.leaf
+    : item === own
+
+function itemElement(treeId: string, pair: Pair): Element {
+  const { place, item, own } = pair
+  const found = own ? { rev: own.rev } : 'absent'
+  if (isSame(treeId, pair)) return { check: place, if: found }
+  return { item: place, put: item ? placeInTree(item, treeId) : null, if: found }
 }

@@ -1,15 +1,17 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import type { Lineage } from '../../journal/position.ts'
+import { epochNumber, type Lineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
 import { moves } from '../../journal/transitions.ts'
-import type { HeartbeatAnswer, SourceLink } from '../../link/source.ts'
+import type { HeartbeatAnswer } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { defined } from '../../values/defined.ts'
-import type { Own } from '../apply/target.ts'
+import type { Own } from '../apply/window.ts'
+import { reportName, reportParts, storeReport } from './report.ts'
 import { type HeldSegment, openSegments, readSegments, workOn } from './segments.ts'
-import { startOf } from './start.ts'
 
 /** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
 export type Scope = {
@@ -39,7 +41,7 @@ export interface SyncPlace {
 }
 
 /** A sync that is under way. */
-export interface Running {
+interface Running {
   readonly incarnation: number
   /** whether all that stands in the own tree came from this sync */
   readonly fresh: boolean
@@ -50,7 +52,7 @@ export interface Running {
  * How a sync ended: `done`; `time`: go on later; `again`: somebody else is at it, or the source has changed: judge
  * anew.
  */
-export type Synced = 'done' | 'time' | 'again'
+type Synced = 'done' | 'time' | 'again'
 
 /** The sync that was begun for a source that is still the same, and has not ended. */
 export async function findRunningSync(
@@ -139,4 +141,68 @@ export async function endSync(
   const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
   const moved = await own.journal.moveHead(moves.endSync(seen, end))
   return moved === 'refused' ? 'again' : 'done'
+}
+
+/** A replay begins this long before the frontier: what was read before a commit was decided is in it all the same. */
+const MARGIN_MS = 60_000
+
+/**
+ * Where the replay after a full sync begins: behind it are all journal entries of the last minute.
+ * @param frontier of the source: below it no journal entry is missing
+ * @param time of the source, epoch milliseconds
+ */
+export async function startOf(
+  link: Pick<SourceLink, 'entries'>,
+  { lineage, frontier, time }: { lineage: Lineage; frontier: number; time: number },
+): Promise<number> {
+  let low = 0
+  let high = frontier
+  // the lowest position whose journal entry is younger, by halving; positions below what is kept are as good as older
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const answer = await link.entries({ lineage, from: middle, bytes: 1 })
+    if ('trimmed' in answer) low = Math.max(middle + 1, answer.trimmed)
+    else if ('diverged' in answer) throw new Error('the source changed its lineage while it was looked at')
+    else if ((answer.entries[0]?.at ?? time) >= time - MARGIN_MS) high = middle
+    else low = middle + 1
+  }
+  return Math.min(low, frontier)
+}
+
+/**
+ * Ends a sync that nobody can go on with, wherever it is: from here on none of its writes is accepted, however late it
+ * comes. What it has touched stays noted in the head.
+ * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
+ */
+export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
+  // what it has fetched may be of epochs that no journal entry here is of
+  const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
+  const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
+  const moved = await own.journal.moveHead(moves.stopSync(head, n))
+  if (moved === 'refused') return undefined
+  // of no lineage: nobody takes it for a sync to go on with
+  const segments = await openSegments(own, {
+    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: head.last, lineage: [] },
+    ...{ phase: 'closed', seen: 0 },
+  })
+  return segments === 'lost' ? undefined : moved
+}
+
+/**
+ * Writes down keys whose items are not as the primary has them; whoever follows it fetches them, before anything else
+ * is applied.
+ * @returns `busy` while a sync is under way
+ */
+export async function haveFetched(
+  { journal, store, clock, entropy }: Pick<Ports, 'journal' | 'store' | 'clock' | 'entropy'>,
+  cluster: ClusterRead,
+  places: readonly Place[],
+): Promise<'done' | 'busy'> {
+  const head = await journal.head()
+  if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
+  const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
+  const report = reportName(head.incarnation + 1, entropy.bytes(3))
+  await storeReport(store, cluster, report, reportParts(facts, [], places))
+  const moved = await journal.moveHead(moves.requestSync(head, report))
+  return moved === 'refused' ? 'busy' : 'done'
 }

@@ -19,7 +19,7 @@ import {
   readStand,
   toStep,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/hold-term.ts'
+import { keyringChanges } from '../secondary/follower.ts'
 import { isAdopted } from './find.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
-import { pauseBefore } from '../apply/target.ts'
+import { pauseBefore } from '../apply/window.ts'
 import { noSecondaryNow } from '../operation/faults.ts'
 import {
   AGAIN,

@@ -1,7 +1,9 @@
 import { decryptOwnKey } from '../../link/admin/keys.ts'
-import { type HeartbeatAnswer, LinkRefused, LinkSilent, type SourceLink } from '../../link/source.ts'
+import { type HeartbeatAnswer, LinkRefused, LinkSilent } from '../../link/source.ts'
+import type { SourceLink } from '../../link/source-link.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
 import { handIn } from '../activation/handshake.ts'
 import { nobodyAnswered } from '../operation/faults.ts'
 import {
@@ -80,13 +82,16 @@ async function askedAt(
   const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
-  for (let tries = 1; ; tries++) {
+  let refusal = ''
+  const pause = () => ports.clock.sleep(PAUSE_MS)
+  const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
     // a heartbeat of the puller may have come in between
-    if (tries === FIND_TRIES || ports.clock.now() + PAUSE_MS >= until) return answer.message
-    await ports.clock.sleep(PAUSE_MS)
-  }
+    refusal = answer.message
+    return ports.clock.now() + PAUSE_MS >= until ? refusal : 'again'
+  })
+  return found === 'again' ? refusal : found
 }
 
 const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { moves } from '../../../shared/journal/transitions.ts'
 import { deltasOf, leafIn, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
-import type { SourceLink } from '../../../shared/link/source.ts'
+import type { SourceLink } from '../../../shared/link/source-link.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
 import { pull } from '../../../shared/replication/secondary/pull.ts'
 import { readSegments } from '../../../shared/replication/sync/segments.ts'

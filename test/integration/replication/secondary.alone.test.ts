@@ -3,7 +3,7 @@ import type { Element, Journal, Transacted } from '../../../shared/journal/journ
 import { type JournalEntry, noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
 import { placeInTree } from '../../../shared/journal/tree.ts'
-import type { SourceLink } from '../../../shared/link/source.ts'
+import type { SourceLink } from '../../../shared/link/source-link.ts'
 import { followOn } from '../../../shared/replication/secondary/follow.ts'
 import { ask, type Follower } from '../../../shared/replication/secondary/follower.ts'
 import { drain, redo } from '../../../shared/replication/secondary/redo.ts'
@@ -449,7 +449,7 @@ describe('rules of the applier', () => {
     ])
     const [diverging] = await west.store.read([key('diverging')])
     expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
-    expect(one.reported).not.toHaveProperty('fault')
+    expect(one.session.reported).not.toHaveProperty('fault')
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
     // by now it is what the journal says, and nobody has to be asked any more
@@ -601,7 +601,7 @@ describe('rules of a sync', () => {
         (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
     // its end is known: nothing is filled
-    await caughtUp({ ...one, filled: true, own: { ...one.own, journal } })
+    await caughtUp({ ...one, session: { ...one.session, filled: true }, own: { ...one.own, journal } })
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
   })

@@ -1,6 +1,6 @@
-import { type CarryTo, FrontAnswered } from '../../../shared/link/carry.ts'
-import type { Answer } from '../../../shared/link/gen/link_pb.ts'
 import type { Answering } from '../../../shared/link/routes.ts'
+import { type CarryTo, FrontAnswered } from '../../../shared/wire/carry.ts'
+import type { Answer } from '../../../shared/wire/gen/link_pb.ts'
 import type { Simulation } from './simulation.ts'
 
 type Simulated = Pick<Simulation, 'step' | 'run' | 'within' | 'enginePause'>

@@ -10,7 +10,7 @@ import {
   responseEnvelope,
 } from '../../../shared/http/render.ts'
 import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
-import { recordChanging } from '../../../shared/replication/manage/refusals.ts'
+import { recordChanging } from '../../../shared/replication/operation/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',

@@ -1,11 +1,11 @@
 import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { MOST_AHEAD } from '../../../shared/journal/position.ts'
-import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf } from '../../../shared/link/envelope.ts'
 import { fieldBounds } from '../../../shared/link/forms.ts'
-import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/link/gen/link_pb.ts'
-import { questionIn } from '../../../shared/link/messages.ts'
+import { methodNames, questionIn } from '../../../shared/link/methods.ts'
+import type { Method } from '../../../shared/wire/carry.ts'
+import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
 // Whoever is admitted may send what it likes: no field of a message is kept, or worked on, beyond its bound.
 
@@ -54,7 +54,7 @@ test('every field that is no number has a bound', () => {
   expect(without.map(one => one.localName).filter(one => !free.includes(one))).toEqual([])
 })
 
-describe.each(methods)('%s', method => {
+describe.each(methodNames)('%s', method => {
   const schema = questionOf(method)
   const cases = beyond(schema)
   test(`${cases.length} fields beyond their bounds are refused by name`, () => {

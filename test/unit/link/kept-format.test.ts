@@ -13,14 +13,14 @@ import {
   wholeRoot,
 } from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
-import { type Method, methods } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
-import { AnswerSchema, CallSchema } from '../../../shared/link/gen/link_pb.ts'
-import { forms } from '../../../shared/link/messages.ts'
+import { methodNames, methods } from '../../../shared/link/methods.ts'
 import { FORMAT } from '../../../shared/link/source.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { Statement } from '../../../shared/model/link.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
+import type { Method } from '../../../shared/wire/carry.ts'
+import { AnswerSchema, CallSchema } from '../../../shared/wire/gen/link_pb.ts'
 
 // Clusters of a set are upgraded one after the other: for a while one follows a primary of an earlier version. What
 // that version has written, or computed, is kept here; what this one writes has to be understood by it.
@@ -55,14 +55,19 @@ describe.each(numbers)('format %s', number => {
     return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })
   }
 
+  const its = methodNames.filter(method => method in kept.messages)
+  test.runIf(Number(number) === FORMAT)('has every method of the interface', () => {
+    expect(its).toEqual(methodNames)
+  })
+
   test.each(
-    methods.flatMap(method => [
+    its.flatMap(method => [
       [method, 'question', `${method}Request`] as const,
       [method, 'answer', `${method}Response`] as const,
     ]),
   )('%s, its %s: what it wrote is read, and it reads what is written of it', (method, part, message) => {
     const before = bytes(kept.messages[method][part])
-    const form = forms[method][part] as {
+    const form = methods[method].forms[part] as {
       read: (from: Uint8Array) => unknown
       write: (value: unknown) => Uint8Array
     }

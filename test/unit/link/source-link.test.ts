@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Lineage } from '../../../shared/journal/position.ts'
-import type { Carry, Method } from '../../../shared/link/carry.ts'
 import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
-import type { Call } from '../../../shared/link/gen/link_pb.ts'
-import { forms, type Question, type Reply } from '../../../shared/link/messages.ts'
+import { methods, type Question, type Reply } from '../../../shared/link/methods.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../shared/link/source.ts'
 import { sourceLink } from '../../../shared/link/source-link.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
+import type { Carry, Method } from '../../../shared/wire/carry.ts'
+import type { Call } from '../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../builders/link.ts'
 
 const [own, primary] = [pair(), pair()]
@@ -61,10 +61,10 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
 const rules = { plainEndpoints: false }
 
 const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
-  body: (forms[method].answer.write as (value: Reply<M>) => Uint8Array)(reply),
+  body: (methods[method].forms.answer.write as (value: Reply<M>) => Uint8Array)(reply),
 })
 const asked = <M extends Method>(method: M, call: Call) =>
-  forms[method].question.read(call.body) as Question<M>
+  methods[method].forms.question.read(call.body) as Question<M>
 
 describe('a primary behind a link', () => {
   test('answers, and the answer says how long it took and how far the clocks are apart', async () => {

@@ -1,3 +1,4 @@
+import { retrying } from '../../../values/retrying.ts'
 import type { Engine } from './engine.ts'
 import { STORAGE_TRIES } from './engine.ts'
 import { busy, type Failure, failureOf } from './verdict.ts'
@@ -24,10 +25,9 @@ export async function insisted<T>(
   engine: Pick<Engine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<{ value: T } | 'refused'> {
-  for (let tries = 0; tries < STORAGE_TRIES; tries++) {
-    if (tries > 0) await engine.pause(tries)
-    const result = await attempted(engine, request)
-    if (result !== 'again') return 'value' in result ? result : 'refused'
-  }
-  throw busy()
+  const result = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, () =>
+    attempted(engine, request),
+  )
+  if (result === 'again') throw busy()
+  return 'value' in result ? result : 'refused'
 }

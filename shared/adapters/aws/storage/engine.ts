@@ -1,6 +1,7 @@
 import type { Clock, Entropy, Log, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
+import { retrying } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers } from '../wire/values.ts'
 import type { Raw } from './expressions.ts'
@@ -52,15 +53,17 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   }
 
   async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, Raw][]> {
+    let wanted = keys
     const all: [string, Raw][] = []
-    for (let [wanted, tries] = [keys, 0]; wanted.length > 0; tries++) {
-      if (tries === STORAGE_TRIES) throw busy()
-      if (tries > 0) await pause(tries)
+    const read = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
+      if (wanted.length === 0) return 'done'
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)
       all.push(...found)
       wanted = left
-    }
+      return wanted.length > 0 ? 'again' : 'done'
+    })
+    if (read === 'again') throw busy()
     return all
   }
 

@@ -7,6 +7,7 @@ import type { ClusterRead } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
@@ -94,14 +95,14 @@ async function backfillItems(
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
-  for (let tries = 0; tries < POSITIONS; tries++) {
-    if (tries > 0) await engine.pause(tries)
+  const stamped = await retrying({ tries: POSITIONS, pause: engine.pause }, async () => {
     timeLeft(engine, cluster)
     const planned = items.map(item => planOfBackfill(item, { treeId, rev, now: engine.seconds() }))
     const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
-    if (outcome === 'done' || outcome === 'conflict') return outcome
-  }
-  throw busy()
+    return outcome === 'look' ? 'again' : outcome
+  })
+  if (stamped === 'again') throw busy()
+  return stamped
 }
 
 async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
@@ -138,13 +139,13 @@ async function settlePosition(
   position: Position,
   rev: string,
 ): Promise<'ours' | 'closed'> {
-  for (let tries = 0; tries < SETTLINGS; tries++) {
-    if (tries > 0) await engine.pause(tries)
+  const became = await retrying({ tries: SETTLINGS, pause: engine.pause }, async () => {
     const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
-    if (result === 'conflict') continue
+    if (result === 'conflict') return 'again'
     return result !== 'done' && result.id === rev ? 'ours' : 'closed'
-  }
-  throw busy()
+  })
+  if (became === 'again') throw busy()
+  return became
 }
 
 /** What the changes come to; what has to be known for it is read once, all of it together. */

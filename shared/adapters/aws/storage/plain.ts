@@ -2,6 +2,7 @@ import type { Change } from '../../../storage/changes.ts'
 import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
@@ -72,13 +73,12 @@ export function plainWriter(engine: Engine): Commit {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
     const token = entropy.uuid()
-    for (let tries = 0; tries < most; tries++) {
-      if (tries > 0) await pause(tries)
+    const result = await retrying({ tries: most, pause }, async () => {
       const ms = lastMoment(engine, cluster)
       meter.count('dynamodb')
-      const result = await write(changes, writes, { rev, token, ms })
-      if (result !== 'again') return result
-    }
-    throw busy()
+      return write(changes, writes, { rev, token, ms })
+    })
+    if (result === 'again') throw busy()
+    return result
   }
 }

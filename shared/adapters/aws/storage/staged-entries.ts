@@ -1,4 +1,5 @@
 import type { JournalEntry } from '../../../journal/journal-entry.ts'
+import { retrying } from '../../../values/retrying.ts'
 import { entryItems, entryKey } from './elements.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
 import type { Raw } from './expressions.ts'
@@ -44,12 +45,12 @@ export async function writeEntries(
 }
 
 async function storeWhole(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  for (let tries = 0; tries < STORAGE_TRIES; tries++) {
-    if (tries > 0) await engine.pause(tries)
-    const stored = await writeEntry(engine, entry)
-    if (stored !== 'conflict') return stored
-  }
-  throw busy()
+  const stored = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+    const written = await writeEntry(engine, entry)
+    return written === 'conflict' ? 'again' : written
+  })
+  if (stored === 'again') throw busy()
+  return stored
 }
 
 async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
@@ -63,12 +64,14 @@ async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
 }
 
 async function putBatch({ tables, meter, send, pause }: Engine, items: readonly Raw[]): Promise<void> {
-  for (let [left, tries] = [items, 0]; left.length > 0; tries++) {
-    if (tries === STORAGE_TRIES) throw busy()
-    if (tries > 0) await pause(tries)
+  let left = items
+  const put = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
+    if (left.length === 0) return 'done'
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
     const { UnprocessedItems } = await sent(send('BatchWriteItem', { RequestItems }))
     left = UnprocessedItems[tables.cluster] ?? []
-  }
+    return left.length > 0 ? 'again' : 'done'
+  })
+  if (put === 'again') throw busy()
 }

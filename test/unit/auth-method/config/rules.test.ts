@@ -7,9 +7,10 @@ import {
   selectMetadata,
   writeIdentity,
 } from '../../../../shared/auth-method/config/identity.ts'
-import { matchesRolePattern, stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
+import { stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
 import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
+import { matchesRolePattern } from '../../../../shared/values/arn.ts'
 import { callWith } from '../../support/call.ts'
 import { item, plainCipher } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
-import type { CarryTo } from '../../../../shared/link/carry.ts'
 import {
   askBeforeServing,
   type FencingPorts,
@@ -13,6 +12,7 @@ import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Member } from '../../../../shared/model/link.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import type { CarryTo } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 
 const EAST = 'https://east.example'

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Carry } from '../../../../shared/link/carry.ts'
 import { notifier } from '../../../../shared/link/outgoing/notify.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import type { Carry } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 
 let primary: World

@@ -8,7 +8,7 @@ import {
   signerKey,
 } from '../../../../shared/link/activation-token.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methods } from '../../../../shared/link/methods.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
@@ -40,7 +40,7 @@ async function claim() {
   const epoch = epochName(2, cluster)
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const key = stranger.keys.signing.toString('base64')
-  const body = forms.Fence.question.write({ cluster, key, epoch, lineage, chain: [], addresses: [] })
+  const body = methods.Fence.forms.question.write({ cluster, key, epoch, lineage, chain: [], addresses: [] })
   const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
   await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { type LinkOutcome, outcomeOf, readOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methods } from '../../../../shared/link/methods.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
 import type { Statement } from '../../../../shared/model/link.ts'
@@ -41,7 +41,7 @@ async function claimant(name = 'west', number = 2) {
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
     w.clock.ms += 1000
     const asked = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, ...change }
-    const body = forms.Fence.question.write({ ...asked, addresses: [`https://${name}.example`] })
+    const body = methods.Fence.forms.question.write({ ...asked, addresses: [`https://${name}.example`] })
     const { time = w.clock.ms, set = w.set, from = one.cluster } = change
     const means = { signing: next.signing, nonce: randomBytes(16), time }
     const call = signCall('Fence', { set, from, lineage: asked.lineage }, body, means)
@@ -52,7 +52,7 @@ async function claimant(name = 'west', number = 2) {
   const acknowledged = async (change?: Change) => {
     const outcome = await fence(change)
     if (!outcome || !('body' in outcome)) throw new Error(JSON.stringify(outcome))
-    return forms.Fence.answer.read(outcome.body)
+    return methods.Fence.forms.answer.read(outcome.body)
   }
   return { ...one, next, epoch, chain, fence, acknowledged }
 }

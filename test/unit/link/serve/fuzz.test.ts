@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkHandler } from '../../../../shared/http/link.ts'
-import { methods } from '../../../../shared/link/carry.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { methodNames } from '../../../../shared/link/methods.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
 // Whatever a member signs, and whatever a stranger sends, is answered as a fault of the sender, and nothing of it is kept.
@@ -21,7 +21,7 @@ const bodies = fc.oneof(
     .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),
 )
 
-describe.each(methods)('%s', method => {
+describe.each(methodNames)('%s', method => {
   test('random bodies that a member signs are refused in words or answered, and never fail inside', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
@@ -61,7 +61,7 @@ test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
   async hex => {
     const bytes = Buffer.from(hex, 'hex')
     const before = JSON.stringify([...w.store.items])
-    for (const method of methods) {
+    for (const method of methodNames) {
       const plain = await ask(method, 'application/proto', bytes)
       expect([plain.statusCode, Buffer.from(plain.body, 'base64').toString()]).toEqual([
         400,

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { linkHandler } from '../../../../shared/http/link.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { sealActivation } from '../../../../shared/link/activation-request.ts'
-import { type Method, methods } from '../../../../shared/link/carry.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
-import { CallSchema, file_link } from '../../../../shared/link/gen/link_pb.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methodNames, methods } from '../../../../shared/link/methods.ts'
 import { FORMAT } from '../../../../shared/link/source.ts'
 import { sealTo } from '../../../../shared/storage/box.ts'
+import type { Method } from '../../../../shared/wire/carry.ts'
+import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
 import { follower, primaryWorld } from './world.ts'
 
 // What a member signs is a real question but for some bytes: it is answered, or refused as a fault of the sender, and what
@@ -35,28 +35,28 @@ const activation = ({ w, north, token }: Scene) => {
 
 /** A question, as the method's own form writes it. */
 const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
-  Activate: of => forms.Activate.question.write(activation(of)),
+  Activate: of => methods.Activate.forms.question.write(activation(of)),
   Echo: ({ w, one: { request } }) =>
-    forms.Echo.question.write({
+    methods.Echo.forms.question.write({
       position: { epoch: w.epoch, seq: 0 },
       ...{ state: 'stream-wals', format: FORMAT, took: 5 },
       ...{ address: request.address, apiAddress: 'https://api.example' },
     }),
-  Cells: ({ w }) => forms.Cells.question.write({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }),
-  Items: () => forms.Items.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
-  Scan: () => forms.Scan.question.write({ segment: 0, of: 2, cursor: { pk: 'policy', sk: 'a' } }),
-  Tree: () => forms.Tree.question.write({ level: 'page', page: 'r#0a' }),
-  Keyring: () => forms.Keyring.question.write({ term: 1 }),
-  Handover: ({ w }) => forms.Handover.question.write({ epoch: w.epoch }),
+  Cells: ({ w }) => methods.Cells.forms.question.write({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }),
+  Items: () => methods.Items.forms.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
+  Scan: () => methods.Scan.forms.question.write({ segment: 0, of: 2, cursor: { pk: 'policy', sk: 'a' } }),
+  Tree: () => methods.Tree.forms.question.write({ level: 'page', page: 'r#0a' }),
+  Keyring: () => methods.Keyring.forms.question.write({ term: 1 }),
+  Handover: ({ w }) => methods.Handover.forms.question.write({ epoch: w.epoch }),
   Fence: ({ w, one }) => {
     const epoch = epochName(2, one.cluster)
     const key = one.keys.signing.toString('base64')
     const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
-    return forms.Fence.question.write({
+    return methods.Fence.forms.question.write({
       ...{ cluster: one.cluster, key, epoch, lineage, chain: [], addresses: [one.request.address] },
     })
   },
-  Notify: () => forms.Notify.question.write({}),
+  Notify: () => methods.Notify.forms.question.write({}),
 }
 
 async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array) {
@@ -149,7 +149,7 @@ async function judge(of: Scene, method: Method, body: Uint8Array): Promise<'as b
   return 'as before'
 }
 
-describe.each(methods)('%s', method => {
+describe.each(methodNames)('%s', method => {
   test('the question itself is answered, but for a notice, whose caller is no primary', async () => {
     const of = await scene()
     const { status, said } = await asked(of, method, questions[method](of))
@@ -200,10 +200,13 @@ test('an activation whose sealed part has other bytes is refused or admits, and 
       const { w, north } = of
       const inner = { ...activation(of), sealed: '', ...north.request, token: of.token }
       const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange }
-      const bytes = mutated(forms.Activate.question.write({ ...inner, ...keys }), all).subarray(0, 150_000)
+      const bytes = mutated(methods.Activate.forms.question.write({ ...inner, ...keys }), all).subarray(
+        0,
+        150_000,
+      )
       const place = { purpose: 'activation', set: w.set } as const
       const sealed = sealTo(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
-      const body = forms.Activate.question.write({ ...activation(of), sealed })
+      const body = methods.Activate.forms.question.write({ ...activation(of), sealed })
       if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
     }),
     { numRuns: 80 },

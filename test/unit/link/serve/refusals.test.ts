@@ -6,14 +6,14 @@ import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
-import type { Method } from '../../../../shared/link/carry.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { type Call, CallSchema } from '../../../../shared/link/gen/link_pb.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methods } from '../../../../shared/link/methods.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import * as link from '../../../../shared/link/refusals.ts'
 import { FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import type { Method } from '../../../../shared/wire/carry.ts'
+import { type Call, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
@@ -59,11 +59,13 @@ const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObj
   const asked = { ...one.request, ...keys, ...nothing, token: await w.token('west'), ...change }
   const to = { set: w.set, recipient: w.keys.exchange }
   const sealed = sealActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
-  await raw('Activate', forms.Activate.question.write(sealed), { signing: signing ?? one.pair.signing })
+  await raw('Activate', methods.Activate.forms.question.write(sealed), {
+    signing: signing ?? one.pair.signing,
+  })
 }
 const heartbeatWith = async (one: Follower, change: object) => {
   const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
-  const body = forms.Echo.question.write({ ...asked, format: FORMAT, ...change })
+  const body = methods.Echo.forms.question.write({ ...asked, format: FORMAT, ...change })
   await raw('Echo', body, { signing: one.pair.signing })
 }
 /** `Fence` by a cluster that names and signs by a key of its own. */
@@ -78,10 +80,14 @@ const fenceBy = async (cluster: string, epoch: string, change: object = {}, sign
     addresses: [],
     ...change,
   }
-  await raw('Fence', forms.Fence.question.write(asked), { signing: signs.signing, from: cluster, epoch })
+  await raw('Fence', methods.Fence.forms.question.write(asked), {
+    signing: signs.signing,
+    from: cluster,
+    epoch,
+  })
 }
 const notice = (signing = pair().signing, set = String(w.set)) =>
-  raw('Notify', forms.Notify.question.write({}), { signing, set })
+  raw('Notify', methods.Notify.forms.question.write({}), { signing, set })
 const follows = (primaryKey: string) =>
   w.write(key('cluster'), { ...w.record, mode: 'secondary', link: { ...w.record.link, primaryKey } })
 const conflicts = () => {
@@ -218,7 +224,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   laterEpochSeen: async () => {
     const one = await admitted()
-    await raw('Keyring', forms.Keyring.question.write({ term: 1 }), {
+    await raw('Keyring', methods.Keyring.forms.question.write({ term: 1 }), {
       signing: one.pair.signing,
       epoch: CLAIM,
     })

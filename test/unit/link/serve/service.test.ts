@@ -5,12 +5,12 @@ import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal
 import { epochName } from '../../../../shared/journal/position.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { CallSchema } from '../../../../shared/link/gen/link_pb.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methods } from '../../../../shared/link/methods.ts'
 import { FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
 import { isStatementOf } from '../../../../shared/link/statements.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, START, type World } from './world.ts'
 
@@ -287,7 +287,7 @@ describe('what a cluster answers depends on what it is', () => {
   test('one that is asked by who has seen a later epoch is no primary any more', async () => {
     const one = await admitted()
     const epoch = epochName(2, 'f'.repeat(12))
-    const body = forms.Keyring.question.write({ term: 1 })
+    const body = methods.Keyring.forms.question.write({ term: 1 })
     const caller = { set: w.set, from: 'west', lineage: [[epoch, 9]] as const }
     const call = signCall('Keyring', caller, body, {
       signing: one.pair.signing,
@@ -462,10 +462,15 @@ describe('a secondary reads', () => {
 
 describe('a notice', () => {
   const notice = (signing = w.pair.signing, time = w.clock.ms) =>
-    signCall('Notify', { set: w.set, from: 'the primary', lineage: [] }, forms.Notify.question.write({}), {
-      ...{ signing, time },
-      nonce: randomBytes(16),
-    })
+    signCall(
+      'Notify',
+      { set: w.set, from: 'the primary', lineage: [] },
+      methods.Notify.forms.question.write({}),
+      {
+        ...{ signing, time },
+        nonce: randomBytes(16),
+      },
+    )
   const following = () =>
     w.write(key('cluster'), {
       ...w.record,

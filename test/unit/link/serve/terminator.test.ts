@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
-import type { Carry } from '../../../../shared/link/carry.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
-import type { Call } from '../../../../shared/link/gen/link_pb.ts'
-import { forms } from '../../../../shared/link/messages.ts'
+import { methods } from '../../../../shared/link/methods.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import type { Carry } from '../../../../shared/wire/carry.ts'
+import type { Call } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
@@ -47,7 +47,7 @@ describe('a terminator that keeps an Activate call back', () => {
     const { token, call } = await keptBack()
     expect(readsIn(call.body)).not.toContain(token)
     expect(readsIn(call.body)).not.toContain(readActivation(token)?.jti)
-    expect(forms.Activate.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
+    expect(methods.Activate.forms.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
   })
 
   test('is refused by name when it signs the call by keys of its own, and admits nobody', async () => {

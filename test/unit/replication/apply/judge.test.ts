@@ -4,10 +4,11 @@ import { placeInTree } from '../../../../shared/journal/tree.ts'
 import {
   judge,
   judgeAsWritten,
+  type Piece,
   type Setting,
   type Steps,
 } from '../../../../shared/replication/apply/judge.ts'
-import { componentsOf, type Piece } from '../../../../shared/replication/apply/pieces.ts'
+import { componentsOf } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'

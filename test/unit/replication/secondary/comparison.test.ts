@@ -37,7 +37,7 @@ beforeEach(() => {
 const newFollower = (): Follower =>
   ({
     treeId: TREE_ID,
-    roleChangePending: false,
+    session: { roleChangePending: false },
     own: {
       clock: { now: () => now },
       journal: {
@@ -105,8 +105,8 @@ describe('nothing is compared', () => {
   })
 
   test('where this cluster follows nobody, or its role changes, or may: nobody has looked yet', async () => {
-    for (const change of [{ link: undefined }, { roleChangePending: true }, { roleChangePending: undefined }])
-      await compared(Object.assign(newFollower(), change))
+    const roles = [{ roleChangePending: true }, {}].map(session => ({ session }))
+    for (const change of [{ link: undefined }, ...roles]) await compared(Object.assign(newFollower(), change))
     expect(looks).toEqual({ own: 0, theirs: 0 })
   })
 })

@@ -41,14 +41,11 @@ for (let index = 0; index < MOST_COMPARED + 500; index++) {
 /** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
 const newFollower = (): Follower =>
   ({
-    ...{
-      treeId: TREE_ID,
-      linkName: 'a link',
-      roleChangePending: false,
-      comparison,
-      reported: { state: 'idle', synced: 0 },
+    ...{ treeId: TREE_ID, linkName: 'a link' },
+    session: {
+      ...{ roleChangePending: false, comparison, reported: { state: 'idle', synced: 0 } },
+      source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     },
-    source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
     own: {
       clock: { now: () => NOW },
@@ -124,7 +121,7 @@ describe('keys that differ', () => {
     comparison.suspects = []
     comparison.found = Array.from({ length: found }, (_, index) => at(index))
     const progress = await compared(follower)
-    return { progress, state: follower.comparison, fault: follower.reported.fault }
+    return { progress, state: follower.session.comparison, fault: follower.session.reported.fault }
   }
 
   test('are fetched by another sync, and the comparison is over', async () => {

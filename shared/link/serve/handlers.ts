@@ -1,0 +1,37 @@
+import { denseUpTo } from '../../journal/density.ts'
+import { wakePuller } from '../../journal/wake.ts'
+import type { Method } from '../../wire/carry.ts'
+import type { Reply } from '../methods.ts'
+import { termToCome } from '../refusals.ts'
+import { activate } from './activate.ts'
+import { fence } from './fence.ts'
+import { handover } from './handover.ts'
+import { serveHeartbeat } from './heartbeat.ts'
+import { sealKeyring } from './keyring.ts'
+import type { AskedCall, LinkPorts } from './ports.ts'
+import { serveEntries, serveItems, serveScan, serveTree } from './reading.ts'
+
+/** How each method is answered. @throws LinkRefused */
+export const handlers: {
+  readonly [M in Method]: (ports: LinkPorts, call: AskedCall<M>) => Promise<Reply<M>>
+} = {
+  Activate: activate,
+  Echo: serveHeartbeat,
+  Cells: ({ journal }, { question }) => serveEntries(journal, question),
+  Items: ({ journal }, { question }) => serveItems(journal, question),
+  Scan: async ({ journal }, { question, head }) =>
+    serveScan(journal, question, await denseUpTo(journal, head)),
+  Tree: ({ journal }, { question, record, set, now }) =>
+    serveTree(journal, question, record.treeId ?? set, now),
+  Keyring: async (ports, call) => {
+    const exported = await sealKeyring(call, ports)
+    if (exported.term < call.question.term) throw termToCome(call.question.term)
+    return exported
+  },
+  Handover: handover,
+  Fence: fence,
+  Notify: async (ports, call) => {
+    await wakePuller(ports, call)
+    return {}
+  },
+}

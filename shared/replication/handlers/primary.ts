@@ -1,0 +1,107 @@
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { text } from '../../api/fields.ts'
+import { noteEvent } from '../../journal/events.ts'
+import type { Element } from '../../journal/journal.ts'
+import { roleEventChange } from '../../journal/role-event.ts'
+import { toElements } from '../../journal/to-elements.ts'
+import { forgetOthers } from '../../link/admin/joining.ts'
+import { newOwnKey } from '../../link/admin/keys.ts'
+import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
+import { type Change, replace } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { roleChanging } from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { backfillJob, beginJournal, detachJob, endJournal } from '../primary/enable.ts'
+import { addressOf } from './addresses.ts'
+import { recordOf } from './record.ts'
+
+export const primaryFields = {
+  primary_cluster_addr: text(
+    'Address that secondaries are given; default: the one under which this cluster is reached',
+  ),
+}
+
+/**
+ * POST sys/replication/dr/primary/enable: this cluster keeps a journal from now on, in a set of its own. What it has is
+ * taken into the journal in the background; until that is done no other cluster can follow.
+ */
+export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
+  const { given, ports, now, request } = call
+  const item = recordOf(call)
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
+  const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
+  checkTransition('primary/enable', item.data, { isNewAddress })
+  if (item.data.mode === 'primary') return setAddress(item, address)
+  const { epoch, treeId, head } = await beginJournal(ports, item.data)
+  const record: ClusterRecord = {
+    ...item.data,
+    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, treeId, built: false, generation: 0 },
+    home: ports.deployment.home,
+    ...(address === '' ? {} : { clusterAddr: address }),
+    link: emptyLink(await newOwnKey(ports)),
+  }
+  await noteEvent('primary-enabled', request.id, record, {}, ports)
+  await becomePrimary(item, record, head, call)
+  await ports.background.start(backfillJob(treeId, now))
+  return { answer: nothing([BECOMING]) }
+}
+
+const BECOMING =
+  'this cluster is becoming a DR primary, with a short interruption; others can follow it once its journal is built, which GET sys/replication/dr/status shows'
+
+/** @throws ApiError `busy` when another request was faster */
+async function becomePrimary(
+  item: Item<'cluster'>,
+  data: ClusterRecord,
+  head: Element,
+  { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
+): Promise<void> {
+  const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
+  const changes = [replace(item, item, data), roleEventChange(change, now)]
+  const done = await journal.transact([...toElements(changes, entropy), head])
+  if (done !== 'done') throw roleChanging()
+}
+
+/** A primary takes another address for those who follow it later; its set stays what it is. */
+function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
+  return {
+    answer: nothing([
+      'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
+    ]),
+    changes: [replace(item, item, { ...item.data, clusterAddr })],
+  }
+}
+
+/** What one commit takes besides the record. */
+const MOST = 80
+
+/**
+ * POST sys/replication/dr/primary/disable: the set ends. Its journal is closed first: whoever follows may have all of
+ * it, and nobody writes to it afterwards.
+ */
+export async function disablePrimary(call: Call): Promise<Outcome> {
+  const { ports, now, request } = call
+  const item = recordOf(call)
+  checkTransition('primary/disable', item.data)
+  const { since, end } = await endJournal(ports, item.data)
+  const gone = await forgetOthers(ports.store)
+  for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
+  await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))
+  const { id, name, keyring, term, initialisedAt } = item.data
+  const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, since } as const
+  return {
+    answer: nothing([
+      'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
+    ]),
+    changes: [
+      ...gone.slice(0, MOST),
+      replace(item, item, to),
+      roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
+    ],
+    afterwards: () => ports.background.start(detachJob(since, item.data.treeId, now)),
+  }
+}
+
+async function forget(changes: readonly Change[], call: Call): Promise<void> {
+  await call.ports.store.commit(changes, call.cluster)
+}

@@ -1,0 +1,106 @@
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { bool, text } from '../../api/fields.ts'
+import type { OperationState, PromotionState } from '../../model/operation.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { sameSecret } from '../../values/secret.ts'
+import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
+import { givenUp } from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { waitingExecution } from '../operation/waiting.ts'
+import { addressOf } from './addresses.ts'
+
+export const promoteFields = {
+  primary_cluster_addr: text(
+    'Address that secondaries are given; default: the one under which this cluster is reached',
+  ),
+  force: bool('Go on although something is in the way, or the primary may still be serving'),
+}
+
+/** What a promotion and its repetition are judged by, read with the request's first read. */
+export const preparePromotion = async () => ({
+  keys: [key('cluster'), key('promoted')] as const,
+  prepared: undefined,
+})
+
+/** Milliseconds for which the repetition of a promotion that succeeded gets the same answer. */
+const ANSWER_REMEMBERED_MS = 600_000
+
+/**
+ * POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repetition joins the promotion
+ * that runs, or gets the answer of one that has succeeded.
+ */
+export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
+  const { ports, given } = call
+  const { record } = call.cluster
+  const item = call.fetched.get(key('cluster'))
+  if (!item) throw new ApiError('not_initialised')
+  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', call.ports.deployment)
+  if (call.operator === undefined) return repeatPromotion(call, item, address)
+  const running = await runningOf(call, record.operation)
+  const joins = running && (await isSame(call, running.promotion, address))
+  if (joins) return outcomeOf(await awaitOperation(running.id, ports))
+  const waiting = await waitingExecution('promotion', ports)
+  const force = given.force ?? waiting?.data.options['force'] === true
+  const request = await requestOf(call, address)
+  // how far the journal of the primary goes is known as long as somebody has asked it to hand over
+  const { end } = running?.promotion ?? {}
+  const promotion: PromotionState = defined({
+    ...{ force, request, warnings: [] },
+    ...{ address: address || undefined, end },
+  })
+  const operating = newOperation(ports)
+  await beginOperation(operating, item, { name: 'promotion', step: 'verify', promotion }, call, waiting)
+  return outcomeOf(await awaitOperation(operating.id, ports))
+}
+
+/** The HMAC by which a repetition is known: of the token and all parameters. */
+const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
+  call.ports.cipher.hmac(
+    JSON.stringify([call.raw['dr_operation_token'] ?? '', call.given.force ?? false, address]),
+  )
+
+/** The promotion that is under way, if it is one. */
+async function runningOf({ ports }: Call<typeof promoteFields>, operation: string | undefined) {
+  const [item] = operation === undefined ? [] : await ports.store.read([key('operation', operation)])
+  const { promotion } = item?.data ?? {}
+  return item && promotion ? { id: item.sk, promotion } : undefined
+}
+
+/** On a secondary, where the operation token was checked: whoever asks for the same thing waits for the same thing. */
+async function isSame(
+  call: Call<typeof promoteFields>,
+  promotion: PromotionState,
+  address: string,
+): Promise<boolean> {
+  const alike = promotion.force === (call.given.force ?? false) && (promotion.address ?? '') === address
+  return alike || sameSecret(promotion.request, await requestOf(call, address))
+}
+
+/** On a cluster that is no secondary (any more) no operation token counts: only the very same request is answered. */
+async function repeatPromotion(
+  call: Call<typeof promoteFields>,
+  { data: record }: Item<'cluster'>,
+  address: string,
+): Promise<Outcome> {
+  const { ports, fetched, now } = call
+  const promoted = fetched.get(key('promoted'))?.data
+  const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
+  const known = running?.data.promotion?.request ?? promoted?.request
+  const same = known !== undefined && sameSecret(known, await requestOf(call, address))
+  if (same && record.operation && running?.data.promotion)
+    return outcomeOf(await awaitOperation(record.operation, ports))
+  if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
+    return { answer: nothing([BECOMING, ...promoted.warnings]) }
+  checkTransition('secondary/promote', record)
+  throw new ApiError('internal', 'a cluster without operator took a promotion')
+}
+
+function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
+  if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
+  throw givenUp(fault)
+}
+
+const BECOMING =
+  'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow it'

@@ -1,0 +1,192 @@
+import { answer, type Call, data, type Outcome } from '../../api/call.ts'
+import type { Head } from '../../journal/head.ts'
+import { secondariesOf } from '../../link/admin/secondaries.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Secondary } from '../../model/link.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { type AddressRules, memberAddress } from '../../values/member-address.ts'
+import { printTime } from '../../values/time.ts'
+import type { CarryTo } from '../../wire/carry.ts'
+import { isTreeCorrupted } from '../check/corrupted.ts'
+import { notInASet, roleChanging } from '../operation/refusals.ts'
+import { type CheckResult, type PromotionFacts, promotionChecks } from '../promotion/decide.ts'
+import { promotionFacts, tryKeyring } from '../promotion/facts.ts'
+import { keyringPart, ownPart } from '../readiness/gather.ts'
+import { promotionPlan } from '../readiness/plan.ts'
+import { preparationOf } from '../readiness/preparation.ts'
+import { successorFault, switchChecks, switchSteps } from '../readiness/switch-checks.ts'
+import { connectBy } from '../secondary/connect.ts'
+
+/** Milliseconds that the primary is waited for at each call: the request must not outlive its gateway. */
+const READINESS_TIMEOUT_MS = 6000
+
+/** GET sys/replication/dr/readiness: on a primary what a planned switch would find, on a secondary what a promotion would. */
+export async function showReadiness(call: Call): Promise<Outcome> {
+  const { record } = call.cluster
+  if (record.mode === 'secondary') return showSecondaryReadiness(call)
+  if (record.mode === 'primary') return answer(data(await primaryReadiness(call, record)))
+  throw notInASet()
+}
+
+/**
+ * POST sys/replication/dr/secondary/readiness: whether a promotion would go through right now, and what it would do.
+ * Nothing is written here; the primary notes a heartbeat.
+ */
+export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
+  return answer(data(await secondaryReadiness(call, call.cluster.record)))
+}
+
+async function secondaryReadiness(call: Call, record: ClusterRecord) {
+  const { ports, now } = call
+  const connect = connectBy(hurried(ports.carryTo), ports)
+  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS }, record)
+  const [own, operation_token, contact, head] = await Promise.all([
+    ownPart(call),
+    preparationOf(call, record.mode),
+    ports.store.read([key('contact')]).then(([item]) => item?.data),
+    ports.journal.head(),
+  ])
+  const planning = { facts: { ...facts, head }, record, heard: contact?.epoch }
+  const changing = changingOf(record)
+  const promotion = withChanging(promotionPlan(planning, { force: false }), changing)
+  return {
+    ...{ mode: record.mode, ready: promotion.goes_through, cluster_id: record.set ?? '' },
+    checks: [...changingRow(changing), ...promotionChecks(facts).map(shownCheck)],
+    promotion,
+    promotion_with_force: withChanging(promotionPlan(planning, { force: true }), changing),
+    keyring: keyringPart(facts.keyring, record.term),
+    lag: lagOf(facts, head),
+    tree: { corrupted: facts.corrupted, reindexing: facts.reindexing },
+    operation_token,
+    ...own,
+    versions: {
+      ...own.versions,
+      primary_format: facts.primary.state === 'answers' ? facts.primary.format : null,
+    },
+  }
+}
+
+const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: string | undefined): P =>
+  changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
+
+/** Why nobody can begin a change of the role that shall go through now; undefined: none is under way. */
+const changingOf = ({ operation }: ClusterRecord): string | undefined =>
+  operation === undefined ? undefined : roleChanging().message
+
+const changingRow = (changing: string | undefined) => [
+  shownCheck({
+    ...{ name: 'role-change', code: 'busy', overridden: false },
+    ...(changing === undefined ? {} : { text: changing }),
+  }),
+]
+
+const shownCheck = ({ name, overridden, text }: CheckResult) => ({
+  ...{ name, passes: text === undefined, text: text ?? '' },
+  overridden_by_force: text !== undefined && overridden,
+})
+
+function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
+  const { last = 0, applied = 0, epoch = '' } = head ?? {}
+  const common = { epoch, received: last, applied: applied, primary: primary.state }
+  if (primary.state === 'silent')
+    return {
+      ...common,
+      ...(primary.heardAt === undefined
+        ? {}
+        : { last_contact: printTime(primary.heardAt), last_contact_age_ms: now - primary.heardAt }),
+    }
+  if (primary.state === 'refuses') return { ...common, text: primary.text }
+  if (primary.state === 'none') return common
+  return {
+    ...common,
+    ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
+    ...{ last_contact: printTime(now), last_contact_age_ms: 0 },
+    ...(primary.reported
+      ? {
+          primary_position: primary.reported.seq,
+          primary_frontier: primary.reported.frontier,
+          clock_skew_ms: primary.reported.skew,
+        }
+      : {}),
+  }
+}
+
+/** Nobody is waited for longer than the request may take. */
+const hurried =
+  (carryTo: CarryTo): CarryTo =>
+  to => {
+    const carry = carryTo(to)
+    return (method, call, timeoutMs) => carry(method, call, Math.min(timeoutMs, READINESS_TIMEOUT_MS))
+  }
+
+async function primaryReadiness(call: Call, record: ClusterRecord) {
+  const { ports, now } = call
+  const [keyring, head, listed, [check, reindex, diverging], own, operation_token] = await Promise.all([
+    tryKeyring(ports, record),
+    ports.journal.head(),
+    ports.store.list(partitions('secondary')),
+    ports.store.read([key('tree-check'), key('tree-reindex'), key('diverging')]),
+    ownPart(call),
+    preparationOf(call, record.mode),
+  ])
+  const known = await Promise.all(
+    secondariesOf(listed, record).map(async one => ({ ...one, lag: await lagAtHeartbeat(call, head, one) })),
+  )
+  const changing = changingOf(record)
+  const facts = { head, built: record.built !== false, keyring, secondaries: known }
+  const checks = [...changingRow(changing), ...switchChecks(facts, now).map(shownCheck)]
+  return {
+    ...{ mode: record.mode, ready: checks.every(({ passes }) => passes), cluster_id: record.set ?? '' },
+    checks,
+    planned_switch: switchSteps(facts),
+    keyring: keyringPart(keyring, record.term),
+    position: { epoch: head?.epoch ?? '', last: head?.last ?? 0 },
+    secondaries: known.map(one => successorOf(one, head, call)),
+    tree: {
+      corrupted: isTreeCorrupted(record, check, diverging),
+      reindexing: record.built === false || isUnderWay(reindex?.data.stage),
+    },
+    operation_token,
+    ...own,
+  }
+}
+
+const isUnderWay = (stage: string | undefined): boolean =>
+  stage !== undefined && stage !== 'done' && stage !== 'failed'
+
+/** Age of the oldest position that a secondary had not applied when it was heard last, milliseconds; 0: none. */
+async function lagAtHeartbeat(
+  { ports }: Call,
+  head: Head | undefined,
+  { contact }: Pick<Secondary, 'contact'>,
+): Promise<number> {
+  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.last) return 0
+  const [entry] = await ports.journal.entries(head.lineage, contact.seq, contact.seq + 1)
+  return entry ? Math.max(0, contact.at - entry.at) : 0
+}
+
+function successorOf(
+  one: Secondary & { lag: number },
+  head: Head | undefined,
+  { now, ports }: { now: number; ports: { deployment: AddressRules } },
+) {
+  const address = memberAddress(one.address, ports.deployment) ?? ''
+  const { id, expires, version, contact, activatedAt, createdAt } = one
+  const fault = successorFault(one, head ?? { epoch: '' }, now)
+  return {
+    ...{ id, address, version, takes_over: fault === '', text: fault },
+    activation_token: {
+      age_seconds: Math.floor((now - createdAt) / 1000),
+      used: activatedAt !== undefined,
+      expired: activatedAt === undefined && expires <= now,
+      expires: printTime(expires),
+    },
+    ...(contact
+      ? {
+          ...{ state: contact.state, applied: contact.seq, clock_skew_ms: contact.skew },
+          ...{ behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq), behind_ms: one.lag },
+          last_heartbeat: printTime(contact.at),
+        }
+      : {}),
+  }
+}

@@ -1,0 +1,119 @@
+import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { bool } from '../../api/fields.ts'
+import { retiredTerms } from '../../cluster/terms.ts'
+import { type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
+import { wasKept, withKeyring } from '../../model/cluster.ts'
+import type { Secondary } from '../../model/link.ts'
+import { replace } from '../../storage/changes.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { printTime } from '../../values/time.ts'
+import { termFacts } from '../reencryption/facts.ts'
+import { showOlderTerms } from '../reencryption/show.ts'
+import { type AckPorts, acknowledgements } from '../status/acknowledged.ts'
+
+export const rotateFields = {
+  retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
+}
+
+/** What rotation and key status look at, read with the request's first read. */
+export const prepareKeys = async () => ({
+  keys: [key('cluster'), key('keyring')] as const,
+  prepared: undefined,
+})
+
+/**
+ * POST sys/rotate: one more term, which encrypts from now on; what older terms encrypted still decrypts. The term is an item
+ * that replicates, so that the journal carries it, and a journal that has ended refuses it. The cluster record names the
+ * edition of the keyring, so that an environment which holds an older one learns of it with its next request.
+ * @see docs/spec/keys.md#terms
+ */
+export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
+  const retire = call.given.retire === true
+  return rotation(call, retire, retire ? await sharesKnown(call) : [])
+}
+
+/** Whoever ends tokens that others could make wants to end their shares as well. */
+async function sharesKnown({ ports }: Call): Promise<string[]> {
+  const [recovery] = await ports.store.read([key('recovery-key')])
+  return recovery && wasKept(recovery.data) ? [SHARES] : []
+}
+
+const SHARES =
+  'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
+
+/**
+ * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells who has heard
+ * of it, and who else was given them.
+ * @param more warnings of what calls this
+ */
+export async function rotation(call: Call, retire: boolean, more: readonly string[] = []): Promise<Outcome> {
+  const { keyring, record } = keysOf(call)
+  const { ports, now } = call
+  const [known, holders, secondaries] = await Promise.all([
+    ports.store.list(partitions('term')),
+    ports.store.list(partitions('holder')),
+    ports.store.list(partitions('secondary')),
+  ])
+  const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
+  const next = withKeyring(record.data, made)
+  const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
+  const before = terms.map(({ id }) => id).filter(id => id !== made.active)
+  const changes = [
+    ...[replace(keyring, keyring, next.keyring), replace(record, record, next.record), ...noted],
+    ...withoutNewTerm(holders, before, secondaries, { record: record.data, now }),
+  ]
+  if (!retire) return after(changes)
+  const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
+  return {
+    ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
+    thenTold: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
+  }
+}
+
+/** Milliseconds for which a retirement waits for secondaries that are connected. */
+const ROTATE_NOTICE_TIMEOUT_MS = 3000
+
+const ENDED =
+  'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
+
+const heldText = (given: readonly GivenTo[]): string[] =>
+  given.length === 0
+    ? []
+    : [
+        `older terms were given to ${given.map(inWords).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
+      ]
+
+const inWords = ({ cluster, name, revoked }: GivenTo): string =>
+  `${name ? `${name} (${cluster})` : cluster}${revoked ? ', which is revoked' : ''}`
+
+/** Which secondaries have said that they have what was committed, and which have not. */
+async function acknowledgedText(ports: AckPorts, patience: number): Promise<string[]> {
+  const { heard, missing } = await acknowledgements(ports, patience)
+  return [
+    ...(heard.length > 0 ? [`acknowledged by ${heard.map(({ id }) => id).join(', ')}`] : []),
+    ...missing.map(one => untilHeard(one, ports.clock.now())),
+  ]
+}
+
+const untilHeard = ({ id, contact }: Secondary, now: number): string => {
+  const last = contact ? `${Math.max(0, Math.round((now - contact.at) / 1000))} s ago` : 'never'
+  return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
+}
+
+/**
+ * GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted
+ * anew.
+ */
+export async function keyStatus(call: Call): Promise<Outcome> {
+  const { term, since } = keysOf(call).keyring.data
+  const facts = await termFacts(call.ports, { all: true })
+  return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
+}
+
+function keysOf(call: Call) {
+  const [record, keyring] = [call.fetched.get(key('cluster')), call.fetched.get(key('keyring'))]
+  if (!record || !keyring || keyring.data.id !== call.cluster.record.keyring)
+    throw new ApiError('not_initialised')
+  return { record, keyring }
+}

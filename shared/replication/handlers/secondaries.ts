@@ -1,0 +1,94 @@
+import { after, type Call, data, type Early, type Outcome } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import { duration, text } from '../../api/fields.ts'
+import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
+import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
+import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
+import { base62 } from '../../values/base62.ts'
+import { NAME } from '../../values/names.ts'
+import { printTime } from '../../values/time.ts'
+import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { ownAddress } from './addresses.ts'
+
+export const secondaryTokenFields = {
+  id: text('Name of the secondary, which no other one has', { required: true }),
+  ttl: duration('How long the token may be used; default 30 minutes, a day at most'),
+  secondary_public_key: text(
+    'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
+  ),
+}
+
+const DEFAULT_TOKEN_TTL_SECONDS = 1800
+/** a day: a token that nobody has used by then is one that somebody has lost */
+const LONGEST_TTL = 86_400
+const LONGEST_ID = 128
+const ACCESSOR = { bytes: 17, length: 24 }
+
+/** What a token is judged by, read with the request's first read. */
+export const prepareToken = async ({ given }: Early<typeof secondaryTokenFields>) => ({
+  keys: tokenKeys(given.id ?? ''),
+  prepared: undefined,
+})
+
+/**
+ * POST sys/replication/dr/primary/secondary-token: what a cluster needs to become a secondary of this one. Its name is
+ * known from now on, whether the token is used or not.
+ */
+export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
+  const { id, ttl, publicKey } = wanted(call.given)
+  const { ports, now, request } = call
+  const { record } = call.cluster
+  checkTransition('primary/secondary-token', record)
+  const [secondaryKey, signerKey] = tokenKeys(id)
+  const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
+  if (isTaken(items, record)) throw idTaken(id)
+  if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
+  const address = ownAddress(record, ports.deployment, request)
+  const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
+  const { token, changes } = await activationToken(
+    {
+      id,
+      set: record.set,
+      address,
+      ttl: ttl * 1000,
+      epoch: record.epoch,
+      now,
+      ...(publicKey ? { publicKey } : {}),
+    },
+    items,
+    pair,
+    ports,
+  )
+  if (publicKey) return after(changes, data({ token: token.reveal() }))
+  const info = {
+    token: token.reveal(),
+    accessor: base62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
+    ttl,
+    creation_time: printTime(now),
+    creation_path: request.path,
+  }
+  return after(changes, { kind: 'wrapped', info })
+}
+
+function wanted({
+  id = '',
+  ttl = DEFAULT_TOKEN_TTL_SECONDS,
+  secondary_public_key = '',
+}: Call<typeof secondaryTokenFields>['given']) {
+  if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
+  if (ttl <= 0 || ttl > LONGEST_TTL) throw lifetimeUnusable()
+  const keys = secondary_public_key === '' ? undefined : readPublicKey(secondary_public_key)
+  if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw publicKeyUnusable()
+  return { id, ttl, publicKey: secondary_public_key }
+}
+
+/**
+ * POST sys/replication/dr/secondary/generate-public-key: keys for the next link of this cluster, which void those
+ * made before. A link that lives keeps its own.
+ */
+export async function generatePublicKey(call: Call): Promise<Outcome> {
+  checkTransition('secondary/generate-public-key', call.cluster.record)
+  const { publicKey, changes } = await newPublicKey(call.now, call.ports)
+  return after(changes, data({ secondary_public_key: publicKey }))
+}

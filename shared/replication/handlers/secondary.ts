@@ -1,0 +1,98 @@
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { text, unsupported } from '../../api/fields.ts'
+import { noteEvent } from '../../journal/events.ts'
+import { openSealedToken, readActivation } from '../../link/activation-token.ts'
+import { decryptPending } from '../../link/admin/keys.ts'
+import { linkPair } from '../../link/pair.ts'
+import type { ActivationInput } from '../../model/operation.ts'
+import { key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
+import { awaitOperation, beginOperation, newOperation, type Operating } from '../operation/operate.ts'
+import { differentSet, givenUp, tokenLapsed, tokenUnusable } from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { addressOf, ownAddress } from './addresses.ts'
+import { authoritiesOf } from './certificates.ts'
+import { recordOf } from './record.ts'
+
+export const becomeFields = {
+  token: text('Activation token that the primary has made', { secret: true, required: true }),
+  primary_api_addr: text('Where the primary is reached, instead of the address in the token'),
+  ca_cert: text('Certificates that vouch for the primary’s, PEM; default: the usual ones'),
+  ca_file: text('The same, by the name of a file that the setting caBundles ships'),
+  ca_path: text('The same, by the name of a folder of such files; ".": all of them'),
+  client_cert_pem: unsupported('Certificate of the caller'),
+  client_key_pem: unsupported('Key of the caller'),
+}
+
+/** What an activation is judged by, read with the request's first read. */
+export const prepareActivation = async () => ({
+  keys: [key('cluster'), key('pending-key')] as const,
+  prepared: undefined,
+})
+
+/**
+ * POST sys/replication/dr/secondary/enable: this cluster becomes a secondary, and loses what it has. The primary is asked
+ * first: whatever it refuses, nothing has happened here.
+ */
+export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
+  const { ports, request } = call
+  const { record } = call.cluster
+  const item = recordOf(call)
+  checkTransition('secondary/enable', record)
+  const operating = newOperation(ports)
+  const activation = await activationInput(call, operating)
+  await noteEvent('activation', operating.id, record, { request: request.id }, ports)
+  await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
+  const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
+  if (status === 'failed') throw givenUp(fault)
+  return { answer: nothing([BECOMING]) }
+}
+
+const BECOMING =
+  'the primary has admitted this cluster, which becomes its secondary: what it holds is removed, and it serves nobody until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
+
+/**
+ * What was given to follow a primary, for an operation that is about to begin.
+ * @param ofSet UUID of the set that the token must be of; absent: of any
+ * @throws ApiError for what is unusable, as far as this cluster can judge it
+ */
+export async function activationInput(
+  call: ActivationCall,
+  { place }: Operating,
+  ofSet?: string,
+): Promise<ActivationInput> {
+  const { given, ports, request } = call
+  const { record } = call.cluster
+  const ca = await authoritiesOf(given, ports.authorities)
+  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
+  const token = await usableToken(given.token ?? '', call, ofSet)
+  return defined({
+    token: await ports.cipher.encrypt(place, 'token', token),
+    primaryApiAddr,
+    address: ownAddress(record, ports.deployment, request),
+    ca,
+  })
+}
+
+type ActivationCall = Pick<
+  Call<typeof becomeFields>,
+  'given' | 'fetched' | 'ports' | 'now' | 'request' | 'cluster'
+>
+
+async function usableToken(
+  given: string,
+  { fetched, ports, now }: ActivationCall,
+  ofSet: string | undefined,
+): Promise<string> {
+  const pending = fetched.get(key('pending-key'))
+  const sealed = !given.includes('.')
+  const pair = sealed && pending && linkPair(await decryptPending(pending.data.pair, ports.cipher))
+  const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
+  const activation = token ? readActivation(token) : undefined
+  if (!activation) throw tokenUnusable()
+  // whoever made the token chose it
+  addressOf(activation.addr, 'the address in the token', ports.deployment)
+  if (ofSet !== undefined && activation.set !== ofSet) throw differentSet()
+  if (activation.exp * 1000 <= now) throw tokenLapsed()
+  return given
+}

@@ -1,0 +1,172 @@
+import { answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { bool } from '../../api/fields.ts'
+import type { OperationState } from '../../model/operation.ts'
+import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
+import { type Change, create, remove, replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
+import { corruptionReport } from '../check/findings.ts'
+import { awaitOperation, newOperation } from '../operation/operate.ts'
+import {
+  checksBegin,
+  diffNeedsPrimary,
+  givenUp,
+  noTree,
+  reindexRuns,
+  treeNotBuilt,
+} from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
+
+/** What is known of the tree, read with the request's first read. */
+export const prepareTreeWork = async () => ({
+  keys: [key('cluster'), key('tree-check'), key('tree-reindex')] as const,
+  prepared: undefined,
+})
+
+/** Milliseconds for which a report answers later requests, too. */
+const FRESH_MS = 60_000
+/** Milliseconds after which nobody believes in an operation that does not end. */
+const LOST_MS = 3_600_000
+const TREE_CHECK_TRIES = 3
+
+/** Of whichever role, by whoever asks. @throws ApiError where there is no tree that is whole */
+function treeIdOf(call: Pick<Call, 'cluster'>): string {
+  const { mode, treeId, built } = call.cluster.record
+  if (treeId === undefined || mode === 'disabled') throw noTree(mode)
+  if (built === false) throw treeNotBuilt()
+  return treeId
+}
+
+/** POST sys/replication/dr/secondary/merkle-check */
+export function checkSecondaryTree(call: Call): Promise<Outcome> {
+  checkTransition('secondary/merkle-check', call.cluster.record)
+  return checkMerkleTree(call)
+}
+
+/**
+ * POST sys/replication/merkle-check: a report of the tree, or of one that was checked just now. Whoever asks while one
+ * runs waits for it.
+ */
+export async function checkMerkleTree(call: Call): Promise<Outcome> {
+  const { ports, now } = call
+  const treeId = treeIdOf(call)
+  const before = call.fetched.get(key('tree-check'))
+  const kept = reportOf(before, treeId)
+  if (kept && now - kept.at < FRESH_MS) return answer(data(kept.report))
+  const id = await joinCheck(call, treeId, before)
+  const { status, fault } = await awaitOperation(id, ports)
+  if (status === 'failed') throw givenUp(fault, 10)
+  const [after] = await ports.store.read([key('tree-check')])
+  const found = reportOf(after, treeId)
+  if (!found) throw treeNotBuilt()
+  return answer(data(found.report))
+}
+
+function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
+  const { checkedAt, findings, treeId: of } = item?.data ?? {}
+  if (of !== treeId || checkedAt === undefined || !findings) return undefined
+  return { at: checkedAt, report: { merkle_corruption_report: corruptionReport(findings, checkedAt) } }
+}
+
+/** The check that runs, or a new one. */
+async function joinCheck(
+  call: Call,
+  treeId: string,
+  before: Item<'tree-check'> | undefined,
+): Promise<string> {
+  const { ports, now } = call
+  let check = before
+  const joins = await retrying({ tries: TREE_CHECK_TRIES }, async () => {
+    if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return check.data.operation
+    const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
+    const begun = await begin(call, 'merkle-check', operation => {
+      const next: TreeCheck = { corrupted: false, ...old, treeId, operation, startedAt: now }
+      return replace(key('tree-check'), check, next)
+    })
+    if (begun) return begun
+    const [again] = await ports.store.read([key('tree-check')])
+    check = again
+    return 'again'
+  })
+  if (joins === 'again') throw checksBegin()
+  return joins
+}
+
+/** Whether an operation is believed to go on. */
+async function isRunning(
+  { ports, now }: Pick<Call, 'ports' | 'now'>,
+  { operation, startedAt }: Pick<TreeCheck | TreeReindex, 'operation' | 'startedAt'>,
+): Promise<boolean> {
+  if (now - startedAt > LOST_MS) return false
+  const [item] = await ports.store.read([key('operation', operation)])
+  return item?.data.status === 'running'
+}
+
+/**
+ * Begins an operation over the tree. It is no change of the role: others need not wait for it.
+ * @param note what becomes of the item that tells of the newest one
+ * @returns its id; nothing where somebody else has been faster
+ */
+async function begin(
+  call: Call,
+  name: 'merkle-check' | 'reindex',
+  note: (operation: string) => Change,
+  more: Partial<OperationState> = {},
+): Promise<string | undefined> {
+  const { ports, now } = call
+  const { id, place } = newOperation(ports)
+  const step = name === 'reindex' ? 'build' : 'check'
+  const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...more }
+  const adopted = await waitingExecution(name, ports)
+  const changes = [create(place, state), note(id), ...(adopted ? [remove(adopted)] : [])]
+  if ((await ports.store.commit(changes, call.cluster)) !== 'done') return undefined
+  try {
+    await runWorkflow(name, id, adopted, ports)
+  } catch (error) {
+    // nobody goes on with it: the next request begins another one
+    const [item] = await ports.store.read([place])
+    if (item)
+      await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], call.cluster)
+    throw error
+  }
+  return id
+}
+
+export const reindexFields = {
+  diff: bool('Compare a secondary with its primary, too, and fetch what differs'),
+  force: bool('Make the hashes of all pages anew, not only of those that do not fit'),
+  skip_flush: bool('Leave the hashes of pages to the background'),
+}
+
+/** POST sys/replication/dr/secondary/reindex */
+export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outcome> {
+  checkTransition('secondary/reindex', call.cluster.record)
+  return reindexTree(call)
+}
+
+/** POST sys/replication/reindex: the tree is made anew from what stands in the tables, in the background. */
+export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
+  const { given, now } = call
+  const treeId = treeIdOf(call)
+  const { record } = call.cluster
+  const { diff = false, force = false, skip_flush: skipFlush = false } = given
+  if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
+  const before = call.fetched.get(key('tree-reindex'))
+  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRuns()
+  const begun = await begin(
+    call,
+    'reindex',
+    operation => {
+      const { finishedAt } = before?.data.treeId === treeId ? before.data : {}
+      const next: TreeReindex = { treeId, operation, startedAt: now, stage: 'scanning', done: 0, total: 0 }
+      return replace(key('tree-reindex'), before, finishedAt === undefined ? next : { ...next, finishedAt })
+    },
+    { reindex: { diff, force, skipFlush } },
+  )
+  if (!begun) throw reindexRuns()
+  return { answer: nothing([REINDEXING]) }
+}
+
+const REINDEXING =
+  'the tree is being made anew in the background, and everything else goes on; GET sys/replication/dr/status shows how far it is'

@@ -1,0 +1,83 @@
+import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { list } from '../../api/fields.ts'
+import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
+import { key } from '../../storage/kinds.ts'
+import type { AddressRules } from '../../values/member-address.ts'
+import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
+import {
+  givenUp,
+  noAddressGiven,
+  noUpdateGiven,
+  onlyWithToken,
+  twoUpdatesGiven,
+} from '../operation/refusals.ts'
+import { checkTransition } from '../operation/transitions.ts'
+import { addressOf } from './addresses.ts'
+import { recordOf } from './record.ts'
+import { activationInput, becomeFields } from './secondary.ts'
+
+const { token, ...other } = becomeFields
+const { required: _, ...optional } = token
+
+export const updateFields = {
+  token: { ...optional, doc: 'Activation token that the other primary has made; "": follow nobody' },
+  ...other,
+  update_primary_addrs: list(
+    'Where the primary is looked for, in this order, by the credentials that are there',
+  ),
+}
+
+type Given = Pick<Call<typeof updateFields>, 'given' | 'raw'>
+
+const MOST_ADDRESSES = 16
+/** What says nothing without a token. */
+const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
+
+/** What is wanted, as far as the parameters tell. @throws ApiError */
+export function parseUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
+  // null is no wish to follow nobody
+  const asked = raw['token'] === null ? undefined : given.token
+  const addresses = given.update_primary_addrs ?? []
+  if (asked !== undefined && addresses.length > 0) throw twoUpdatesGiven()
+  const misplaced = asked ? undefined : ofToken.find(name => given[name])
+  if (misplaced) throw onlyWithToken(misplaced)
+  if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
+  if (given.update_primary_addrs === undefined) throw noUpdateGiven()
+  if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw noAddressGiven()
+  const usable = addresses.map(one => addressOf(one, 'update_primary_addrs', rules))
+  return { form: 'addresses', addresses: [...new Set(usable)] }
+}
+
+/** What an update is judged by, read with the request's first read. */
+export const prepareUpdate = async () => ({
+  keys: [key('cluster'), key('pending-key')] as const,
+  prepared: undefined,
+})
+
+/**
+ * POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or nobody. What
+ * it has stays: what of it the other primary has not is taken back, and named by GET sys/replication/dr/divergence.
+ */
+export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
+  const { ports } = call
+  const update = parseUpdate(call, call.ports.deployment)
+  const item = recordOf(call)
+  checkTransition('secondary/update-primary', call.cluster.record, {
+    byAddresses: update.form === 'addresses',
+  })
+  const operating = newOperation(ports)
+  const activation =
+    update.form === 'token' ? { activation: await activationInput(call, operating, item.data.set) } : {}
+  await beginOperation(operating, item, { name: 'update-primary', step: 'find', update, ...activation }, call)
+  const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
+  if (ended.status === 'failed') throw givenUp(ended.fault)
+  return { answer: nothing([told(update.form, ended)]) }
+}
+
+function told(form: PrimaryUpdate['form'], { update }: OperationState): string {
+  if (form === 'clear')
+    return 'this cluster follows nobody any more: it keeps its set and what it has, and can be given a token of a primary, or be promoted by force'
+  if (form === 'addresses')
+    return `the primary answered at ${update?.found?.[0] ?? ''}, and is followed there from now on`
+  return 'this cluster follows the primary that made the token from now on: nothing is wiped, and what of it the set has not is taken back and kept in a report; GET sys/replication/dr/status shows how far it is'
+}

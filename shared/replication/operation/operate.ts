@@ -1,0 +1,80 @@
+import type { Call } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { OperationState } from '../../model/operation.ts'
+import type { Ports } from '../../ports.ts'
+import { create, remove, replace } from '../../storage/changes.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { isWaiting, makingWay } from './giving-way.ts'
+import { operationRuns, roleChanging } from './refusals.ts'
+import { runWorkflow, waitingExecution } from './waiting.ts'
+
+/** Milliseconds that a caller waits for what it has begun, and between two looks. */
+const OPERATION_ANSWER_TIMEOUT_MS = 20_000
+const OPERATION_LOOK_MS = 250
+
+/** An operation that is about to begin: fields of it are encrypted for its place. */
+export interface Operating {
+  id: string
+  place: Key<'operation'>
+}
+
+/** A new operation. Nothing is stored yet. */
+export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
+  const id = entropy.uuid()
+  return { id, place: key('operation', id) }
+}
+
+/**
+ * Begins an operation: stored in one commit with the record, which it keeps from others until it has ended, and then
+ * given to its workflow: to an execution that somebody has started by hand and that waits, or to a new one. One that
+ * cannot be started now is started within a minute. It takes the place of one that waits for another cluster.
+ * @param record as it was read; other changes of it may go along
+ * @param waiting the execution that is adopted
+ * @throws ApiError `busy` when another change of the role is under way
+ */
+export async function beginOperation(
+  { id, place }: Operating,
+  record: Item<'cluster'>,
+  { name, step, ...input }: Pick<OperationState, 'name' | 'step'> & Partial<OperationState>,
+  call: Pick<Call, 'ports' | 'now' | 'cluster'>,
+  waiting?: Item<'waiting'>,
+): Promise<void> {
+  const { ports, now } = call
+  const running = record.data.operation
+  const ends = running === undefined ? [] : await makingWay(running, name, ports)
+  if (!ends) throw roleChanging()
+  const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
+  const data: ClusterRecord = { ...record.data, operation: id }
+  const adopted = waiting ?? (await waitingExecution(name, ports))
+  const changes = [
+    ...[create(place, state), replace(record, record, data), ...ends],
+    ...(adopted ? [remove(adopted)] : []),
+  ]
+  const begun = await ports.store.commit(changes, call.cluster)
+  if (begun !== 'done') throw roleChanging()
+  await runWorkflow(name, id, adopted, ports)
+}
+
+/**
+ * Waits until an operation has come far enough.
+ * @param enough what the caller waits for; default: its end
+ * @returns the operation, which may have failed
+ * @throws ApiError `busy` when that takes too long: the operation goes on by itself
+ */
+export async function awaitOperation(
+  id: string,
+  { store, clock }: Pick<Ports, 'store' | 'clock'>,
+  enough: (state: OperationState) => boolean = () => false,
+): Promise<OperationState> {
+  const end = clock.now() + OPERATION_ANSWER_TIMEOUT_MS
+  for (;;) {
+    const [item] = await store.read([key('operation', id)])
+    if (!item) throw new ApiError('internal', `there is no operation ${id}`)
+    if (item.data.status !== 'running' || enough(item.data)) return item.data
+    const { name, step, position } = item.data
+    if (clock.now() >= end)
+      throw operationRuns(name, id, step, { position, waits: isWaiting({ name, step }) })
+    await clock.sleep(OPERATION_LOOK_MS)
+  }
+}

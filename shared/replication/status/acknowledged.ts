@@ -1,0 +1,76 @@
+import { lastPosition } from '../../journal/head.ts'
+import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
+import { secondariesOf } from '../../link/admin/secondaries.ts'
+import type { Secondary } from '../../model/link.ts'
+import type { Ports } from '../../ports.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
+import { polling } from '../../values/retrying.ts'
+
+const EVERY_MS = 500
+
+/** Secondaries that are connected and have not said that they have all up to a position. */
+export const secondariesBehind = (
+  all: readonly Secondary[],
+  { epoch, seq }: Position,
+  now: number,
+): Secondary[] =>
+  all.filter(
+    ({ contact }) =>
+      contact !== undefined &&
+      now - contact.at < bounds.PEER_LOST_MS &&
+      (contact.epoch !== epoch || contact.seq < seq),
+  )
+
+export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
+
+/** Secondaries by whether they have said that they have all up to a position. */
+export interface Acknowledgements {
+  heard: readonly Secondary[]
+  missing: readonly Secondary[]
+}
+
+/** A token that nobody has used yet belongs to no cluster. */
+export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
+  activatedAt !== undefined || contact !== undefined
+
+/** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
+export const hasUpTo = (
+  { contact }: Pick<Secondary, 'contact'>,
+  seq: number,
+  { lineage }: { lineage: Lineage },
+): boolean =>
+  contact !== undefined &&
+  contact.epoch !== '' &&
+  contact.seq >= seq &&
+  epochAt(lineage, contact.seq) === contact.epoch
+
+/**
+ * Waits until every connected secondary has what has been committed here by now. What only this cluster has would be
+ * lost if it were lost.
+ * @param patience milliseconds
+ */
+export async function acknowledgements(
+  { store, journalView, clock }: AckPorts,
+  patience: number,
+): Promise<Acknowledgements> {
+  const [record] = await store.read([key('cluster')])
+  const none = { heard: [], missing: [] }
+  if (record?.data.mode !== 'primary') return none
+  const { head } = await journalView.look(undefined)
+  if (!head) return none
+  let all: Secondary[] = []
+  await polling(clock, { everyMs: EVERY_MS, until: clock.now() + patience }, async () => {
+    all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
+    return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? 'heard' : 'again'
+  })
+  const heard = all.filter(one => hasUpTo(one, head.last, head))
+  return { heard, missing: all.filter(one => !heard.includes(one)) }
+}
+
+/** Whether those that are connected have it; true where there are none. */
+export const isAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
+  const { missing } = await acknowledgements(ports, patience)
+  const now = ports.clock.now()
+  return missing.every(({ contact }) => contact === undefined || now - contact.at >= bounds.PEER_LOST_MS)
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import type { Auth, Outcome } from '../../../../shared/api/call.ts'
+import { renew, renewAccessor, renewSelf } from '../../../../shared/auth-method/renewal/renew.ts'
+import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
+import type { Item } from '../../../../shared/storage/kinds.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import { callWith } from '../../support/call.ts'
+import { NOW, token } from '../../tokens/support.ts'
+
+const accessor = accessorOf(hashOf('hvs.parent'))
+const MONTH = 2_764_800
+
+/** Someone else renews a stored token that `auth/token/create` made; it is ten seconds old. */
+function renewing(
+  parts: Partial<Token>,
+  given: object,
+  handler: typeof renew = renew,
+  late = 0,
+): Promise<Outcome> {
+  const data = token({ path: 'auth/token/create', ...parts })
+  const item: Item<'token'> = { ...key('token', accessor), rev: 'r1', data, expires: 1 }
+  const store = {
+    read: async (keys: { pk: string }[]) => keys.map(one => (one.pk === item.pk ? item : undefined)),
+  }
+  const caller = { item, text: new Secret('hvs.parent'), token: data, accessor }
+  return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW + late } } }))
+}
+
+const authOf = ({ answer }: Outcome): Auth => (answer as unknown as { auth: Auth }).auth
+const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
+
+describe('renewing a token', () => {
+  test('moves its end, keeps all else, and writes it only as it was read', async () => {
+    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 })
+    expect(written(outcome)).toEqual({
+      put: key('token', accessor),
+      data: token({ path: 'auth/token/create', ttl: 60, renewedAt: NOW }),
+      expected: { rev: 'r1' },
+      times: { expires: Math.floor(NOW / 1000) + 61 },
+    })
+    expect(outcome.changes).toHaveLength(1)
+    expect(authOf(outcome)).toMatchObject({
+      client_token: 'hvs.parent',
+      accessor,
+      lease_duration: 60,
+      renewable: true,
+    })
+  })
+
+  test('counts from the answer, however long ago the request came', async () => {
+    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renew, 9000)
+    expect(written(outcome)).toMatchObject({
+      data: { ttl: 60, renewedAt: NOW + 9000 },
+      times: { expires: Math.floor(NOW / 1000) + 70 },
+    })
+  })
+
+  test('by its accessor does not tell its text', async () => {
+    const outcome = await renewing({}, { accessor }, renewAccessor)
+    expect(authOf(outcome)).toMatchObject({ client_token: '', accessor })
+  })
+
+  test.each<
+    [name: string, parts: Partial<Token>, increment: number | undefined, ttl: number, warned: boolean]
+  >([
+    ['without increment as long as at its creation', { creationTtl: 900, ttl: 30 }, undefined, 900, false],
+    ['an increment of 0 is none', { creationTtl: 900, ttl: 30 }, 0, 900, false],
+    ['never beyond the system’s maximum', {}, MONTH, MONTH - 10, true],
+    ['never beyond its explicit maximum', { explicitMaxTtl: 100 }, 900, 90, true],
+    ['a periodic one by its period', { period: 45 }, 900, 45, false],
+  ])('%s', async (_, parts, increment, ttl, warned) => {
+    const given = { token: 'hvs.parent', ...(increment === undefined ? {} : { increment }) }
+    const outcome = await renewing(parts, given)
+    expect(written(outcome).data.ttl).toBe(ttl)
+    expect(outcome.answer.warnings).toHaveLength(warned ? 1 : 0)
+  })
+
+  test.each<[name: string, parts: Partial<Token>, given: object, message: string]>([
+    ['an unknown one', {}, { token: 'hvs.other' }, 'token not found'],
+    ['one that has expired', { ttl: 9 }, { token: 'hvs.parent' }, 'token not found'],
+    ['one whose mount is gone', { mount: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
+    ['one whose parent is gone', { parent: 'gone' }, { token: 'hvs.parent' }, 'token not found'],
+    ['one that cannot be renewed', { renewable: false }, { token: 'hvs.parent' }, 'lease is not renewable'],
+    ['a batch token', {}, { token: 'hvb.any' }, 'lease is not renewable'],
+    ['one at its explicit maximum', { explicitMaxTtl: 10 }, { token: 'hvs.parent' }, 'maximum lifetime'],
+  ])('refused: %s', async (_, parts, given, message) => {
+    await expect(renewing(parts, given)).rejects.toThrow(message)
+  })
+
+  test('a batch token cannot renew itself', async () => {
+    const call = callWith({
+      caller: { text: new Secret('hvb.x'), token: token({ type: 'batch' }), accessor: '' },
+    })
+    await expect(renewSelf(call)).rejects.toThrow('lease is not renewable')
+  })
+
+  test('an unknown accessor is refused by the phrase that clients look for', async () => {
+    await expect(renewing({}, { accessor: 'other' }, renewAccessor)).rejects.toThrow('invalid accessor')
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { addressOf, ownAddress } from '../../../../shared/replication/handlers/addresses.ts'
+
+describe('an address that is given', () => {
+  test.each([
+    ['', ''],
+    ['east.example.com', 'https://east.example.com'],
+    ['https://east.example.com/', 'https://east.example.com'],
+    ['https://east.example.com:8443', 'https://east.example.com:8443'],
+    ['EAST.example.com:443', 'https://east.example.com'],
+    ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
+    ['http://localhost:8200/', 'http://localhost:8200'],
+  ])('%j is kept as %j', (given, kept) => expect(addressOf(given, 'x', { plainEndpoints: true })).toBe(kept))
+
+  test.each([
+    'http://east.example.com',
+    'http://127.0.0.1.example.com',
+    'https://east.example.com/vault',
+    'ftp://east.example.com',
+    'https://me:secret@east.example.com',
+    'https://east.example.com?x=1',
+    'https://east.example.com#x',
+    'https://',
+    'https:///x',
+    'https:///east.example.com',
+    'true',
+    'False',
+    '5',
+    'https://5',
+    'https://5:8443',
+    ':8200',
+    'not an address',
+    `https://${'a'.repeat(260)}.example`,
+  ])('%j is refused, and not repeated', given => {
+    expect(() => addressOf(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
+      'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+    )
+  })
+})
+
+test.each([
+  'http://127.0.0.1:8200',
+  'localhost',
+  'https://169.254.169.254',
+  'https://[::ffff:169.254.169.254]',
+])('of this machine or near it, %j, is refused by a deployment', given =>
+  expect(() => addressOf(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
+    'primary_api_addr must be an https address',
+  ),
+)
+
+test('a cluster that nobody told its address, and that was invoked directly, has none', () => {
+  expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
+    'nobody knows the address of this cluster',
+  )
+})

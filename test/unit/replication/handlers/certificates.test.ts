@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { newAuthority, tlsOf } from '../../../../infra/local/tls.ts'
+import {
+  authoritiesIn,
+  authoritiesOf,
+  type GivenAuthorities,
+} from '../../../../shared/replication/handlers/certificates.ts'
+
+const [one, two, three] = ['one', 'two', 'three'].map(name => newAuthority(name).cert.trim()) as [
+  string,
+  string,
+  string,
+]
+const SHIPPED = { 'a.pem': one, 'old/a.pem': two, 'old/older/b.pem': three, 'older.pem': three }
+
+const found = async (given: GivenAuthorities, shipped: Record<string, string> = SHIPPED) =>
+  authoritiesOf(given, { shipped: async () => new Map(Object.entries(shipped)) }).then(
+    pem => pem?.match(/-----BEGIN[\s\S]*?-----END CERTIFICATE-----/g),
+    (error: Error) => error.message,
+  )
+
+describe('certificates that vouch for a primary', () => {
+  test.each<[name: string, given: GivenAuthorities, pem: string[] | undefined]>([
+    ['none: the usual ones', { ca_cert: '', ca_file: '', ca_path: '' }, undefined],
+    ['themselves', { ca_cert: `${one}\n\n${two}\n` }, [one, two]],
+    ['a file', { ca_file: 'a.pem' }, [one]],
+    ['a file in a folder', { ca_file: './old/a.pem' }, [two]],
+    ['a folder, with those inside it', { ca_path: 'old' }, [two, three]],
+    ['a folder by another spelling', { ca_path: './old//' }, [two, three]],
+    ['all that is shipped, each once', { ca_path: '.' }, [one, two, three]],
+    ['in several ways', { ca_cert: two, ca_file: 'a.pem', ca_path: 'old/older' }, [two, one, three]],
+  ])('found: %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
+
+  const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
+  const NEXT =
+    'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert'
+  test.each<[given: GivenAuthorities]>([
+    [{ ca_file: 'b.pem' }],
+    [{ ca_file: 'old' }],
+    [{ ca_file: '/a.pem' }],
+    [{ ca_file: '../a.pem' }],
+    [{ ca_file: 'old/../a.pem' }],
+    [{ ca_file: 'A.PEM' }],
+    [{ ca_file: 'constructor' }],
+    [{ ca_path: 'a.pem' }],
+    [{ ca_path: '/' }],
+    [{ ca_path: '..' }],
+    [{ ca_path: 'ol' }],
+  ])('%j names nothing', async given => {
+    const [[field = '', name]] = Object.entries(given) as [[string, string]]
+    expect(await found(given)).toBe(
+      `${field} ${JSON.stringify(name)} names none of the certificates that this deployment ships: ${NAMES}; ${NEXT}`,
+    )
+  })
+
+  test('where none are shipped, it says so', async () => {
+    expect(await found({ ca_file: 'a.pem' }, {})).toBe(
+      `ca_file: this deployment ships no certificates; ${NEXT}`,
+    )
+  })
+
+  test('are no more than a link keeps', async () => {
+    const large = { ...SHIPPED, 'large.pem': newAuthority('x'.repeat(15_000)).cert }
+    expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
+    expect(await found({ ca_path: '.' }, large)).toMatch(
+      /^certificates of authorities come to more than 32 KiB; /,
+    )
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['a key', tlsOf('server').key],
+    ['a text beside it', `${one}\nTrust me.`],
+    ['what is no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+  ])('%s is none', (_, text) => expect(authoritiesIn(text)).toBeUndefined())
+})

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { OperationState } from '../../../../shared/model/operation.ts'
+import { demotePrimary } from '../../../../shared/replication/handlers/demote.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { callWith, fetchedItems } from '../../support/call.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+
+const NOW = 1_700_000_000_000
+
+/** @param becomes what the workflow makes of the operation, once it is looked at */
+function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> = {}) {
+  const data: ClusterRecord = {
+    ...{ id: 'c-1', name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
+    ...parts,
+  }
+  const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
+  const { store, commits } = memoryStore([record])
+  const started: string[] = []
+  const clock = { ms: NOW }
+  const sleep = async (ms: number): Promise<void> => {
+    clock.ms += ms
+  }
+  const read = async (keys: readonly { kind: string }[]) => {
+    const [found] = (await store.read(keys as never)) as unknown as [Item<'operation'> | undefined]
+    return [found?.kind === 'operation' ? { ...found, data: { ...found.data, ...becomes } } : found]
+  }
+  const fetched = fetchedItems()
+  fetched.keep(record, record)
+  const call = callWith({
+    fetched,
+    now: NOW,
+    cluster: { record: data, readAt: NOW },
+    ports: {
+      store: { ...store, read },
+      entropy: { uuid: randomUUID },
+      clock: { now: () => clock.ms, sleep },
+      journal: { head: async () => ({ mode: 'closed', last: 17, epoch: '000003.0123456789ab' }) },
+      workflows: { start: async (name: string) => void started.push(name) },
+    },
+  }) as Call
+  return { demote: () => demotePrimary(call), commits, started }
+}
+
+const codeAndText = (error: { code: string; message: string }) =>
+  `${error.code}: ${error.message.replace(/[0-9a-f-]{36}/, '<id>')}`
+
+describe('a demotion', () => {
+  test('waits for its workflow, and tells up to where the journal goes', async () => {
+    const { demote, commits, started } = world({}, { status: 'done' })
+    const { answer, changes } = await demote()
+    expect(answer).toEqual({
+      kind: 'data',
+      data: { final_wal: 17, epoch: '000003.0123456789ab' },
+      warnings: [expect.stringContaining('has become a DR secondary')],
+    })
+    expect([changes, started, commits.length]).toEqual([undefined, ['demotion'], 1])
+  })
+
+  test('of a cluster that has stepped down already changes nothing, and tells the same', async () => {
+    const { demote, commits, started } = world({ mode: 'secondary', epoch: '000003.0123456789ab' })
+    expect((await demote()).answer).toEqual({
+      kind: 'data',
+      data: { final_wal: 17, epoch: '000003.0123456789ab' },
+      warnings: [expect.stringContaining('demoted already')],
+    })
+    expect([started, commits]).toEqual([[], []])
+  })
+
+  test.each<[name: string, parts: Partial<ClusterRecord>, becomes: Partial<OperationState>, text: string]>([
+    [
+      'while the role changes',
+      { operation: 'o' },
+      {},
+      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+    ],
+    [
+      'that was given up',
+      {},
+      { status: 'failed', fault: { code: 'busy', text: 'what is wrong; what to do' } },
+      'busy: what is wrong; what to do',
+    ],
+    [
+      'that takes longer than a request may',
+      {},
+      {},
+      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows what becomes of it',
+    ],
+  ])('is refused %s', async (_, parts, becomes, text) => {
+    expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
+import { recoverLink } from '../../../../shared/replication/handlers/recover.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { callWith } from '../../support/call.ts'
+
+const NOW = 1_700_000_000_000
+const own = emptyLink('own' as Encrypted)
+
+function world(parts: Partial<ClusterRecord>) {
+  const record: ClusterRecord = {
+    ...{ id: 'c-1', name: 'west', mode: 'secondary', keyring: 'k', term: 1, initialisedAt: 0 },
+    ...parts,
+  }
+  let woken = 0
+  const wake = async (): Promise<void> => {
+    woken += 1
+  }
+  const call = callWith({
+    ...{ now: NOW, cluster: { record, readAt: NOW } },
+    ports: { puller: { wake } },
+  }) as Call
+  return { recover: () => recoverLink(call), woken: () => woken }
+}
+
+describe('a link that is told to begin anew', () => {
+  const following = { link: { ...own, primaryKey: 'p' } }
+
+  test('is noted for the next run, which begins at once', async () => {
+    const { recover, woken } = world(following)
+    const { answer, changes, afterwards } = recover()
+    expect(answer.warnings).toEqual([expect.stringContaining('begins anew')])
+    expect(changes).toEqual([
+      expect.objectContaining({ put: key('recovery'), data: { at: NOW }, expected: 'any' }),
+    ])
+    await afterwards?.()
+    expect(woken()).toBe(1)
+  })
+
+  test.each<[parts: Partial<ClusterRecord>, warning: string]>([
+    [{ link: own }, 'follows nobody'],
+    [{ mode: 'primary', link: own }, 'is a primary'],
+  ])('is none on %o, which is said', (parts, warning) => {
+    const { answer, ...rest } = world(parts).recover()
+    expect(answer.warnings).toEqual([expect.stringContaining(warning)])
+    expect(rest).toEqual({})
+  })
+
+  test('is none on a cluster of no set, which is refused', () => {
+    expect(() => world({ mode: 'disabled' }).recover()).toThrow(
+      'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+    )
+  })
+})

@@ -1,0 +1,210 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import { readActivation } from '../../../../shared/link/activation-token.ts'
+import { newPublicKey } from '../../../../shared/link/admin/keys.ts'
+import { newLinkPair, readPublicKey } from '../../../../shared/link/pair.ts'
+import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import {
+  generatePublicKey,
+  makeSecondaryToken,
+  prepareToken,
+} from '../../../../shared/replication/handlers/secondaries.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { callWith, fetchedItems } from '../../support/call.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+
+const NOW = 1_700_000_000_500
+/** Encrypts nothing. */
+const cipher = {
+  encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
+  decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
+}
+const around = { cipher, entropy: { bytes: randomBytes, uuid: randomUUID } }
+
+const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterRecord => ({
+  ...{
+    id: 'c-1',
+    name: 'east',
+    mode,
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
+    set: 'set-1',
+    epoch: '000001.c',
+  },
+  link: {
+    ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+    ownKey: newLinkPair(randomBytes) as Encrypted,
+  },
+  ...parts,
+})
+const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
+  ...key('secondary', parts.id ?? ''),
+  rev: 'r',
+  data: {
+    ...{ id: '', createdAt: 1, expires: 2, jti: 'h', time: 0, address: '', apiAddress: '', version: '' },
+    ...parts,
+  },
+})
+
+interface World {
+  mode?: ClusterMode
+  items?: Item[]
+  deployment?: object
+  parts?: Partial<ClusterRecord>
+}
+
+/** A call of an endpoint of the primary, what it wrote into the audit log besides, and what it would store. */
+async function callOf(
+  given: Record<string, unknown>,
+  { mode = 'primary', items = [], deployment, parts }: World = {},
+) {
+  const { store } = memoryStore(items)
+  const notes: unknown[] = []
+  const fetched = fetchedItems()
+  const { keys } = await prepareToken({ given } as never)
+  for (const one of keys)
+    fetched.keep(
+      one,
+      items.find(({ pk, sk }) => pk === one.pk && sk === one.sk),
+    )
+  const call = callWith({
+    given,
+    fetched,
+    now: NOW,
+    cluster: { record: record(mode, parts), readAt: NOW },
+    request: { id: 'r-1', path: 'sys/replication/dr/primary/secondary-token', domain: 'abc.example.com' },
+    ports: {
+      ...around,
+      store,
+      clock: { now: () => NOW },
+      audit: { write: async (entry: unknown) => void notes.push(entry) },
+      deployment: { apiAddress: '', plainEndpoints: false, ...deployment },
+    },
+  })
+  return { call: call as Call<never>, notes }
+}
+
+const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
+
+describe('an activation token', () => {
+  test('without a key waits for nobody: it is what it is, in the words of a wrapping', async () => {
+    const { call } = await callOf({ id: 'us-west' })
+    const { answer, changes } = await makeSecondaryToken(call)
+    if (answer.kind !== 'wrapped') throw new Error('no wrapping')
+    expect(answer.info).toEqual({
+      token: expect.any(String),
+      accessor: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+      ttl: 1800,
+      creation_time: '2023-11-14T22:13:20.5Z',
+      creation_path: 'sys/replication/dr/primary/secondary-token',
+    })
+    expect(readActivation(answer.info.token)).toMatchObject({
+      id: 'us-west',
+      set: 'set-1',
+      addr: 'https://abc.example.com',
+      exp: 1_700_000_000 + 1800,
+    })
+    expect(changes).toContainEqual(
+      expect.objectContaining({ put: key('secondary', 'us-west'), expected: 'absent' }),
+    )
+    expect(JSON.stringify(changes)).not.toContain(answer.info.token)
+  })
+
+  test('for a key is encrypted, and nobody reads in it what it is', async () => {
+    const { publicKey } = await newPublicKey(NOW, around)
+    const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
+    const { answer, changes } = await makeSecondaryToken(call)
+    if (answer.kind !== 'data') throw new Error('no data')
+    expect(String(answer.data['token'])).not.toContain('.')
+    expect(changes).toContainEqual(
+      expect.objectContaining({ data: expect.objectContaining({ expires: NOW + 60_000, publicKey }) }),
+    )
+  })
+
+  test.each<[name: string, world: World, address: string]>([
+    [
+      'as the set was told',
+      { parts: { clusterAddr: 'https://lb.example' }, deployment: { apiAddress: 'https://api' } },
+      'https://lb.example',
+    ],
+    ['as the deployment says', { deployment: { apiAddress: 'https://api' } }, 'https://api'],
+    ['as it was asked', {}, 'https://abc.example.com'],
+    ['as it was asked on this machine', { deployment: { plainEndpoints: true } }, 'http://abc.example.com'],
+  ])('names the address of the primary: %s', async (_, world, address) => {
+    const { answer } = await makeSecondaryToken((await callOf({ id: 'a' }, world)).call)
+    expect(answer.kind === 'wrapped' && readActivation(answer.info.token)?.addr).toBe(address)
+  })
+
+  const ID =
+    'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary'
+  test.each<[name: string, given: Record<string, unknown>, items: Item[], text: string]>([
+    ['an id that ends in a dash', { id: 'a-' }, [], ID],
+    ['a path', { id: 'a/b' }, [], ID],
+    ['a name that is reserved', { id: '.current' }, [], ID],
+    ['a long one', { id: 'a'.repeat(129) }, [], ID],
+    [
+      'one that is taken, used or not',
+      { id: 'a' },
+      [secondary({ id: 'a' })],
+      'there is a secondary a already, whether it ever came or not; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+    ],
+    [
+      'no lifetime',
+      { id: 'a', ttl: 0 },
+      [],
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+    ],
+    [
+      'a lifetime of more than a day',
+      { id: 'a', ttl: 86_401 },
+      [],
+      'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+    ],
+    [
+      'a key to which nothing can be sealed',
+      { id: 'a', secondary_public_key: Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64') },
+      [],
+      'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+    ],
+    [
+      'a key that is none',
+      { id: 'a', secondary_public_key: 'AAAA' },
+      [],
+      'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+    ],
+  ])('refuses %s', async (_, given, items, text) => {
+    const { call } = await callOf(given, { items })
+    const refusal = await makeSecondaryToken(call).catch(codeAndText)
+    expect(refusal).toEqual(['invalid_request', text])
+  })
+
+  test('takes the name of one that was revoked', async () => {
+    const { call } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', revokedAt: 5 })] })
+    const { changes } = await makeSecondaryToken(call)
+    expect(changes).toContainEqual(
+      expect.objectContaining({ put: key('secondary', 'a'), expected: { rev: 'r' } }),
+    )
+  })
+})
+
+describe('a public key', () => {
+  test.each<ClusterMode>(['disabled', 'secondary'])('is made on a cluster that is %s', async mode => {
+    const { call } = await callOf({}, { mode })
+    const { answer, changes } = await generatePublicKey(call)
+    const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
+    expect(readPublicKey(text)).toBeDefined()
+    expect(changes).toEqual([expect.objectContaining({ put: key('pending-key'), expected: 'any' })])
+  })
+
+  test('is not made on a primary', async () => {
+    const { call } = await callOf({}, { mode: 'primary' })
+    expect(await generatePublicKey(call).catch(codeAndText)).toEqual([
+      'invalid_request',
+      'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
+    ])
+  })
+})

@@ -1,0 +1,225 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Call } from '../../../../shared/api/call.ts'
+import {
+  activationJwt,
+  newSignerKey,
+  sealToken,
+  signerKey,
+} from '../../../../shared/link/activation-token.ts'
+import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
+import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { OperationState } from '../../../../shared/model/operation.ts'
+import { becomeSecondary } from '../../../../shared/replication/handlers/secondary.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { callWith, fetchedItems } from '../../support/call.ts'
+import { memoryStore } from '../../support/memory-store.ts'
+
+const NOW = 1_700_000_000_000
+const signer = signerKey(newSignerKey())
+const tokenUntil = (exp: number): string =>
+  activationJwt(signer, {
+    ...{ jti: 'j', addr: 'https://a.example', id: 'west', set: 'set-1', primaryKey: 'AAAA' },
+    iat: NOW / 1000 - 60,
+    exp,
+  })
+const TOKEN = tokenUntil(NOW / 1000 + 60)
+/** Encrypts nothing. */
+const cipher = {
+  encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
+  decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
+}
+
+interface World {
+  mode?: ClusterMode
+  record?: Partial<ClusterRecord>
+  verdicts?: ('done' | 'conflict')[]
+  items?: Item[]
+  /** what the workflow makes of the operation, once it is looked at so often */
+  becomes?: Partial<OperationState>
+}
+
+function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [], becomes }: World = {}) {
+  const data: ClusterRecord = {
+    ...{ id: 'c-1', name: 'west', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+    ...parts,
+  }
+  const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
+  const { store, commits } = memoryStore([record, ...items], verdicts)
+  const [started, notes]: [string[], unknown[]] = [[], []]
+  const clock = { ms: NOW }
+  const sleep = async (ms: number): Promise<void> => {
+    clock.ms += ms
+  }
+  const read = async (keys: readonly { kind: string; pk: string; sk: string }[]) => {
+    const [found] = (await store.read(keys as never)) as unknown as [Item<'operation'>]
+    return [found && becomes ? { ...found, data: { ...found.data, ...becomes } } : found]
+  }
+  const fetched = fetchedItems()
+  fetched.keep(record, record)
+  for (const item of items) fetched.keep(item, item)
+  const callOf = (given: Record<string, unknown>) =>
+    callWith({
+      given,
+      fetched,
+      now: NOW,
+      cluster: { record: data, readAt: NOW },
+      ports: {
+        cipher,
+        authorities: { shipped: async () => new Map() },
+        deployment: { apiAddress: '', plainEndpoints: false },
+        store: { ...store, read },
+        entropy: { bytes: randomBytes, uuid: randomUUID },
+        clock: { now: () => clock.ms, sleep },
+        audit: { write: async (entry: unknown) => void notes.push(entry) },
+        workflows: {
+          start: async (name: string, id: string) => {
+            started.push(`${name} ${id}`)
+            return 'runs'
+          },
+        },
+      },
+    }) as Call<never>
+  return {
+    enable: (given: Record<string, unknown>) => becomeSecondary(callOf(given)),
+    commits,
+    started,
+    notes,
+  }
+}
+
+const codeAndText = (error: { code: string; message: string }) =>
+  `${error.code}: ${error.message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '<id>')}`
+
+describe('a cluster that shall become a secondary', () => {
+  test('begins an operation in one commit, starts its workflow by id only, and waits for the primary', async () => {
+    const { enable, commits, started, notes } = world({ becomes: { step: 'close' } })
+    const { answer, changes } = await enable({ token: TOKEN, primary_api_addr: 'b.example' })
+    expect(answer).toEqual({
+      kind: 'nothing',
+      warnings: [expect.stringContaining('has admitted this cluster')],
+    })
+    expect(changes).toBeUndefined()
+    const [[operation, record] = []] = commits
+    const id = operation && 'put' in operation ? operation.put.sk : ''
+    expect(operation).toMatchObject({
+      put: key('operation', id),
+      expected: 'absent',
+      data: {
+        status: 'running',
+        step: 'handshake',
+        activation: {
+          token: TOKEN,
+          primaryApiAddr: 'https://b.example',
+          address: 'https://abc.example.com',
+        },
+      },
+    })
+    expect(record).toMatchObject({
+      put: { kind: 'cluster' },
+      expected: { rev: 'r' },
+      data: { operation: id },
+    })
+    expect(started).toEqual([`activation ${id}`])
+    expect(notes).toEqual([expect.objectContaining({ event: 'activation', operation: id, cluster: 'c-1' })])
+  })
+
+  test('takes a token that was encrypted for its newest key, and no other', async () => {
+    const text = newLinkPair(randomBytes)
+    const pending: Item<'pending-key'> = {
+      ...key('pending-key'),
+      rev: 'p',
+      data: { pair: text as Encrypted, createdAt: 0 },
+    }
+    const sealed = sealToken(keysOf(linkPair(text)).exchange, TOKEN, randomBytes)
+    const { enable } = world({ items: [pending], becomes: { step: 'close' } })
+    expect((await enable({ token: sealed })).answer.kind).toBe('nothing')
+    const other = sealToken(keysOf(linkPair(newLinkPair(randomBytes))).exchange, TOKEN, randomBytes)
+    expect(await enable({ token: other }).catch(codeAndText)).toContain('token is no activation token')
+    expect(await world().enable({ token: sealed }).catch(codeAndText)).toContain(
+      'token is no activation token',
+    )
+  })
+
+  const MAKE =
+    'make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any'
+  test.each<[name: string, given: Record<string, unknown>, world: World, text: string]>([
+    [
+      'nonsense',
+      { token: 'x.y.z' },
+      {},
+      `invalid_request: token is no activation token for this cluster; ${MAKE}`,
+    ],
+    [
+      'a token that has lapsed',
+      { token: tokenUntil(NOW / 1000) },
+      {},
+      'invalid_request: token has lapsed; revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+    ],
+    [
+      'what a primary holds',
+      { token: TOKEN },
+      { mode: 'primary' },
+      'invalid_request: this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+    ],
+    [
+      'a second change of the role',
+      { token: TOKEN },
+      { record: { operation: 'other' } },
+      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+    ],
+    [
+      'one that began at the same moment',
+      { token: TOKEN },
+      { verdicts: ['conflict'] },
+      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+    ],
+    [
+      'a file of certificates that is not shipped',
+      { token: TOKEN, ca_file: 'ca.pem' },
+      {},
+      'invalid_request: ca_file: this deployment ships no certificates; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+    ],
+    [
+      'certificates that are none',
+      { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
+      {},
+      'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
+    ],
+    [
+      'a primary that cannot be reached',
+      { token: TOKEN },
+      {
+        becomes: {
+          status: 'failed',
+          fault: { code: 'activation_failed', text: 'it was refused; what to do' },
+        },
+      },
+      'activation_failed: it was refused; what to do',
+    ],
+    [
+      'what the workflow finds unusable',
+      { token: TOKEN },
+      { becomes: { status: 'failed', fault: { code: 'invalid_request', text: 'no token' } } },
+      'invalid_request: no token',
+    ],
+    [
+      'to wait without end',
+      { token: TOKEN },
+      {},
+      'busy: the operation <id> (activation) goes on by itself; its step is handshake; GET sys/replication/dr/status shows what becomes of it',
+    ],
+  ])('refuses %s', async (_, given, parts, text) => {
+    expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)
+  })
+
+  test('has changed nothing where it refuses what it was given', async () => {
+    const { enable, commits, started } = world()
+    for (const token of ['', 'x', 'x.y.z', tokenUntil(NOW / 1000)])
+      await enable({ token }).catch(() => undefined)
+    await enable({ token: TOKEN, ca_path: 'x' }).catch(() => undefined)
+    await enable({ token: TOKEN, primary_api_addr: 'http://far.example' }).catch(() => undefined)
+    expect([commits, started]).toEqual([[], []])
+  })
+})

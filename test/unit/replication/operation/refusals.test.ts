@@ -1,0 +1,288 @@
+import { expect, test } from 'vitest'
+import type { ApiError } from '../../../../shared/api/errors.ts'
+import * as token from '../../../../shared/ceremony/refusals.ts'
+import * as journal from '../../../../shared/journal/refusals.ts'
+import * as role from '../../../../shared/replication/operation/refusals.ts'
+
+// What each refusal of replication says: what is wrong, and what to do next. Scripts and runbooks quote them.
+
+const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
+  addressUnknown: [
+    role.addressUnknown(),
+    'invalid_request',
+    'nobody knows the address of this cluster; give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+  ],
+  addressUnusable: [
+    role.addressUnusable('primary_api_addr'),
+    'invalid_request',
+    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+  ],
+  addressesNeedLink: [
+    role.addressesNeedLink(),
+    'invalid_request',
+    'this cluster has no credentials for a primary, so update_primary_addrs would not help it; use token: one that the primary has made by POST sys/replication/dr/primary/secondary-token',
+  ],
+  alreadyPrimary: [
+    role.alreadyPrimary(),
+    'invalid_request',
+    'this cluster is a DR primary already; give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+  ],
+  caFileUnknown: [
+    role.caFileUnknown('ca_file', 'x.pem', ['a.pem']),
+    'invalid_request',
+    'ca_file "x.pem" names none of the certificates that this deployment ships: a.pem; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+  ],
+  caTooLarge: [
+    role.caTooLarge(),
+    'invalid_request',
+    'certificates of authorities come to more than 32 KiB; give only those that vouch for the primary',
+  ],
+  caUnusable: [
+    role.caUnusable(),
+    'invalid_request',
+    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
+  ],
+  recordChanging: [
+    role.recordChanging({}),
+    'busy',
+    'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+  ],
+  checksBegin: [
+    role.checksBegin(),
+    'busy',
+    'others begin checks at the same time; repeat this: it waits for theirs',
+  ],
+  diffNeedsPrimary: [
+    role.diffNeedsPrimary(),
+    'invalid_request',
+    'diff compares a secondary with the primary that it follows, and this cluster follows none; leave it out',
+  ],
+  differentSet: [
+    role.differentSet(),
+    'invalid_request',
+    'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
+  ],
+  givenUp: [
+    role.givenUp({ code: 'internal', text: 'what is wrong; what to do next' }),
+    'busy',
+    'what is wrong; what to do next',
+  ],
+  idTaken: [
+    role.idTaken('us-west'),
+    'invalid_request',
+    'there is a secondary us-west already, whether it ever came or not; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+  ],
+  idUnusable: [
+    role.idUnusable(),
+    'invalid_request',
+    'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary',
+  ],
+  journalWritten: [
+    journal.journalWritten(),
+    'busy',
+    'the journal is still being written; repeat this: what was done stays done',
+  ],
+  lifetimeUnusable: [
+    role.lifetimeUnusable(),
+    'invalid_request',
+    'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
+  ],
+  noAddressGiven: [
+    role.noAddressGiven(),
+    'invalid_request',
+    'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
+  ],
+  noJournalOpen: [
+    journal.noJournalOpen(),
+    'busy',
+    'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no change of its role any more',
+  ],
+  noKeyForAPrimary: [
+    role.noKeyForAPrimary(),
+    'invalid_request',
+    'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
+  ],
+  noTree: [
+    role.noTree('disabled'),
+    'invalid_request',
+    'this cluster keeps no tree: its mode is disabled; there is one as soon as it is a DR primary or a DR secondary',
+  ],
+  noUpdateGiven: [
+    role.noUpdateGiven(),
+    'invalid_request',
+    'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
+  ],
+  notAPrimary: [
+    role.notAPrimary('disabled'),
+    'invalid_request',
+    'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
+  ],
+  notASecondary: [
+    role.notASecondary('primary'),
+    'invalid_request',
+    'not a DR secondary: the mode of this cluster is primary; send this to a secondary, which GET sys/replication/dr/status tells apart',
+  ],
+  notInASet: [
+    role.notInASet(),
+    'invalid_request',
+    'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+  ],
+  onlyWithToken: [
+    role.onlyWithToken('ca_cert'),
+    'invalid_request',
+    'ca_cert goes with a token only; leave it out',
+  ],
+  operationRuns: [
+    role.operationRuns('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
+    'busy',
+    'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows what becomes of it',
+  ],
+  primaryInstead: [
+    role.primaryInstead(),
+    'invalid_request',
+    'this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+  ],
+  publicKeyUnusable: [
+    role.publicKeyUnusable(),
+    'invalid_request',
+    'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+  ],
+  recordWritten: [
+    journal.recordWritten(),
+    'busy',
+    'the cluster record is being changed; repeat this: what was done stays done',
+  ],
+  reindexRuns: [
+    role.reindexRuns(),
+    'invalid_request',
+    'the tree is being made anew already; GET sys/replication/dr/status shows how far it is',
+  ],
+  restoredCopy: [
+    role.restoredCopy({}),
+    'busy',
+    'the tables of this cluster are a restored copy of those of a DR primary, and it serves nobody in that role; within a minute it is a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it then',
+  ],
+  roleChanging: [
+    role.roleChanging(),
+    'busy',
+    'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+  ],
+  roleHasChanged: [
+    journal.roleHasChanged(),
+    'busy',
+    'the cluster has changed its role while its tree was looked at; repeat this: it looks at the tree of the new role',
+  ],
+  secondariesChanging: [
+    role.secondariesChanging(),
+    'busy',
+    'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
+  ],
+  treeAhead: [journal.treeAhead(), 'busy', 'the tree is ahead of its journal; repeat this in a moment'],
+  treeIncomplete: [
+    journal.treeIncomplete(),
+    'busy',
+    'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
+  ],
+  tokenLapsed: [
+    role.tokenLapsed(),
+    'invalid_request',
+    'token has lapsed; revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+  ],
+  tokenUnusable: [
+    role.tokenUnusable(),
+    'invalid_request',
+    'token is no activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
+  ],
+  treeNotBuilt: [
+    role.treeNotBuilt(),
+    'busy',
+    'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+  ],
+  twoUpdatesGiven: [
+    role.twoUpdatesGiven(),
+    'invalid_request',
+    'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
+  ],
+  attemptRuns: [
+    token.attemptRuns('operation'),
+    'invalid_request',
+    'generation of a DR operation token already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
+  ],
+  batchTokenStays: [
+    token.batchTokenStays(),
+    'invalid_request',
+    'a batch token cannot be revoked; it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+  ],
+  maskUnusable: [
+    token.maskUnusable(),
+    'invalid_request',
+    'encoded_token and otp do not belong together; the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
+  ],
+  noAttempt: [
+    token.noAttempt('root'),
+    'invalid_request',
+    'no root generation in progress; begin one by POST sys/generate-root/attempt',
+  ],
+  otherNonce: [
+    token.otherNonce('operation', 'n-1'),
+    'invalid_request',
+    'incorrect nonce supplied; nonce for this generation of a DR operation token operation is "n-1"',
+  ],
+  otherPurpose: [
+    token.otherPurpose('root'),
+    'invalid_request',
+    'an attempt of another kind is in progress; cancel it by DELETE sys/generate-root/attempt',
+  ],
+  otpUnusable: [
+    token.otpUnusable(),
+    'invalid_request',
+    'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
+  ],
+  attemptKept: [
+    token.attemptKept('root'),
+    'permission_denied',
+    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: an hour without a share ends it',
+  ],
+  shareForeign: [
+    token.shareForeign(),
+    'invalid_request',
+    'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+  ],
+  shareRepeated: [
+    token.shareRepeated(),
+    'invalid_request',
+    'given key has already been provided during this generation operation; give one that was not given yet',
+  ],
+  shareOfStranger: [
+    token.shareOfStranger(),
+    'permission_denied',
+    'shares of before cannot be told apart, so that strangers could spoil the attempt; send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
+  ],
+  sharesWrong: [
+    token.sharesWrong('root', true),
+    'invalid_request',
+    'root generation aborted: these shares are not those of the recovery key; all shares have to be given again',
+  ],
+  tooManyAttempts: [token.tooManyAttempts(51), 'too_many_requests', 'too many attempts; try again later'],
+  operationTokenMissing: [
+    token.operationTokenMissing(),
+    'invalid_request',
+    'dr_operation_token is required; generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
+  ],
+  operationTokenUnreadable: [
+    token.operationTokenUnreadable(),
+    'invalid_request',
+    'dr_operation_token is not a string; give the token as a JSON string',
+  ],
+}
+
+test('every refusal stands here', () => {
+  expect(Object.keys(rows).sort()).toEqual(
+    [...Object.keys(role), ...Object.keys(token), ...Object.keys(journal)].sort(),
+  )
+})
+
+test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {
+  expect([refusal.code, refusal.message]).toEqual([code, text])
+  expect(text).toMatch(/; ./)
+})

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../../../shared/api/endpoint.ts'
+import { ApiError, errorCodes } from '../../../../shared/api/errors.ts'
+import { groups } from '../../../../shared/endpoints/all.ts'
+import { checkCluster, checkRole } from '../../../../shared/http/gate.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import {
+  type RequestedChange,
+  type RoleCall,
+  transitionRefusal,
+} from '../../../../shared/replication/operation/transitions.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+
+const alone: ClusterRecord = {
+  ...{ id: 'c', name: 'c', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 },
+}
+const own = { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: 'own' as Encrypted }
+const primary: ClusterRecord = { ...alone, mode: 'primary', epoch: '000001.0123456789ab', link: own }
+const following: ClusterRecord = {
+  ...alone,
+  mode: 'secondary',
+  link: { ...own, id: 'west', primaryAddr: 'https://a', addrs: [], primaryKey: 'key' },
+}
+
+/** What a cluster may be when a call arrives. Whether a sync is under way its record does not say: it decides nothing. */
+const states = {
+  'not initialised': undefined,
+  disabled: alone,
+  primary,
+  bootstrapping: { ...alone, mode: 'bootstrapping', operation: 'o' },
+  demoted: { ...primary, mode: 'secondary' },
+  'told to follow nobody': { ...alone, mode: 'secondary', link: own },
+  following,
+  'has rejoined': { ...following, epoch: '000001.0123456789ab' },
+} as const satisfies Record<string, ClusterRecord | undefined>
+type State = keyof typeof states
+
+/** The roles that a call is for, by the table of endpoints. */
+function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
+  const row = groups
+    .flatMap(({ endpoints }) => endpoints)
+    .find(({ path }) => path === `/sys/replication/dr/${call}`)
+  if (!row) throw new Error(`nobody serves ${call}`)
+  return row
+}
+
+/** Status and first words of what a cluster says to a call, gate included; `ok`: it is judged by what it brings. */
+function said(call: RoleCall, record: ClusterRecord | undefined, change?: RequestedChange): string {
+  const base = record ? { cluster: { record, readAt: 0 } } : {}
+  const { serves } = rowOf(call)
+  try {
+    checkCluster(base, serves, { home: '' })
+    checkRole(base, serves)
+    const refusal = record && transitionRefusal(call, record, change)
+    if (refusal) throw refusal
+    return 'ok'
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, always }: { status: number; always?: string } = errorCodes[error.code]
+    return `${status} ${(always ?? error.message).split(/[:;]/)[0]}`
+  }
+}
+
+const OK = 'ok'
+const NOBODY = '503 this cluster is not initialised'
+const BECOMES = '503 this cluster is becoming a DR secondary and serves nobody'
+const CHANGES = '503 another change of the role of this cluster is under way'
+const CLOSED = '400 path disabled'
+const NO_PRIMARY = '400 not a DR primary'
+const NO_SECONDARY = '400 not a DR secondary'
+const IS_PRIMARY = '400 this cluster is a DR primary'
+const ALREADY = '400 this cluster is a DR primary already'
+const NO_LINK = '400 this cluster has no credentials for a primary, so update_primary_addrs would not help it'
+const READDRESSED = { isNewAddress: true }
+const BY_ADDRESSES = { byAddresses: true }
+
+/** By state, in the order above: not initialised, disabled, primary, bootstrapping, demoted, told …, following, rejoined. */
+const forPrimaries = [NOBODY, NO_PRIMARY, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]
+const forSecondaries = [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, OK, OK, OK, OK]
+const table: [call: RoleCall, change: RequestedChange, said: string[]][] = [
+  ['primary/enable', {}, [NOBODY, OK, ALREADY, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
+  ['primary/enable', READDRESSED, [NOBODY, OK, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
+  ['primary/demote', {}, [NOBODY, NO_PRIMARY, OK, BECOMES, OK, CLOSED, CLOSED, CLOSED]],
+  ['primary/disable', {}, forPrimaries],
+  ['primary/secondary-token', {}, forPrimaries],
+  ['primary/revoke-secondary', {}, forPrimaries],
+  ['secondary/enable', {}, [NOBODY, OK, IS_PRIMARY, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
+  ['secondary/generate-public-key', {}, [NOBODY, OK, IS_PRIMARY, BECOMES, OK, OK, OK, OK]],
+  ['secondary/promote', {}, forSecondaries],
+  ['secondary/disable', {}, forSecondaries],
+  ['secondary/update-primary', {}, forSecondaries],
+  [
+    'secondary/update-primary',
+    BY_ADDRESSES,
+    [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, NO_LINK, NO_LINK, OK, OK],
+  ],
+  ['secondary/reindex', {}, forSecondaries],
+  ['secondary/merkle-check', {}, forSecondaries],
+  ['secondary/operation-token/delete', {}, forSecondaries],
+]
+
+describe('in each state of a cluster', () => {
+  test.each(table)('%s (%j)', (call, change, expected) => {
+    const names = Object.keys(states) as State[]
+    expect(Object.fromEntries(names.map(name => [name, said(call, states[name], change)]))).toEqual(
+      Object.fromEntries(names.map((name, index) => [name, expected[index]])),
+    )
+  })
+})
+
+const anytime: readonly RoleCall[] = [
+  'primary/revoke-secondary',
+  'secondary/merkle-check',
+  'secondary/operation-token/delete',
+]
+
+/** They take the place of an operation that waits: which one that is, their beginning judges. */
+const takingOver: readonly RoleCall[] = ['secondary/promote', 'secondary/disable', 'secondary/update-primary']
+
+describe('while the role changes', () => {
+  test.each(table)(
+    '%s (%j) waits, unless it changes no role or may take the place of what waits',
+    (call, change, expected) => {
+      for (const [index, record] of Object.values<ClusterRecord | undefined>(states).entries()) {
+        const answer = said(call, record && { ...record, operation: 'other' }, change)
+        const usual = expected[index] ?? ''
+        const goes = anytime.includes(call) || takingOver.includes(call)
+        expect(answer).toBe(usual === OK && !goes ? CHANGES : usual)
+      }
+    },
+  )
+})
+
+describe('what is refused', () => {
+  /** Where docs/spec/replication.md tells of it. */
+  const documented: Record<string, string> = {
+    [NOBODY]: 'not initialised',
+    [BECOMES]: '`bootstrapping` is a cluster that is being emptied',
+    [CLOSED]: '400 `path disabled`',
+    [CHANGES]: '503: another change is under way',
+    [NO_PRIMARY]: '| for primaries, elsewhere | not a DR primary, and the mode |',
+    [NO_SECONDARY]: '| for secondaries, elsewhere | not a DR secondary, and the mode |',
+    [IS_PRIMARY]: 'this cluster is a primary',
+    [ALREADY]: '| `primary/enable` on a primary, with no other address | it is one already |',
+    [NO_LINK]: 'it has no credentials: use token',
+  }
+  const text = readFileSync('docs/spec/replication.md', 'utf8')
+
+  test.each([...new Set([...table.flatMap(([, , answers]) => answers), CHANGES])].filter(one => one !== OK))(
+    'is described: %s',
+    answer => {
+      expect(text).toContain(documented[answer] ?? `nothing about: ${answer}`)
+    },
+  )
+})

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import type { FollowerSession } from '../../../../shared/replication/secondary/follower.ts'
+import { pauseOf, restUntil } from '../../../../shared/replication/secondary/pull.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+
+const NOW = 1_800_000_000_000
+const following = {
+  source: {},
+  reported: { state: 'stream-wals', synced: 0 },
+  roleChangePending: false,
+} as FollowerSession
+const since = (ms: number) => ({ notice: undefined, since: NOW - ms })
+
+describe('how long the primary is not asked', () => {
+  test.each([
+    ['half a second while something comes', { cameAt: NOW - 100 }, since(60_000), 500],
+    ['the same shortly after a notice', {}, since(6000), 500],
+    ['longer the longer nothing comes', {}, since(8000), 2000],
+    ['ten seconds at most', {}, since(3_600_000), 10_000],
+    ['two seconds where the primary does not answer', { source: undefined }, since(3_600_000), 2000],
+    ['half a second during a change of the role', { roleChangePending: true }, since(3_600_000), 500],
+    ['half a second before anything is followed', { reported: { state: 'idle' } }, since(3_600_000), 500],
+    ['half a second while pages are compared', { comparison: { pages: [] } }, since(3_600_000), 500],
+    ['ten seconds while a comparison is put off', { comparison: {} }, since(3_600_000), 10_000],
+    ['ten seconds once there is none to make', { comparison: 'none' }, since(3_600_000), 10_000],
+  ])('%s', (_, parts, attention, expected) => {
+    expect(pauseOf({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(expected)
+  })
+})
+
+describe('a run that rests', () => {
+  const noticed = (at: number): Item<'notice'> => ({ ...key('notice'), rev: String(at), data: { at } })
+
+  /** Rests from a moment on. @param notices when which notice is there */
+  async function rested(notices: readonly number[], end = NOW + 60_000) {
+    let [now, looks] = [NOW, 0]
+    const clock = {
+      now: () => now,
+      sleep: async (ms: number) => {
+        now += ms
+      },
+    }
+    const store = {
+      read: async () => {
+        looks += 1
+        const newest = notices.findLast(at => at <= now)
+        return [newest === undefined ? undefined : noticed(newest)]
+      },
+    }
+    const attention = { notice: noticed(NOW - 60_000), since: NOW - 60_000 }
+    await restUntil({ store, clock } as never, { session: following }, attention, end)
+    return { waited: now - NOW, looks, since: attention.since }
+  }
+
+  test('looks four times a second for a notice, and goes on with the first that it has not seen', async () => {
+    expect(await rested([NOW - 60_000])).toMatchObject({ waited: 10_000, looks: 40 })
+    const at = NOW + 3100
+    expect(await rested([NOW - 60_000, at])).toEqual({ waited: 3250, looks: 13, since: at })
+  })
+
+  test('does not miss its heartbeat, nor its end', async () => {
+    expect(await rested([], NOW + 1700)).toMatchObject({ waited: 1700 })
+  })
+})

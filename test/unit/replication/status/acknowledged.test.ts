@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import { isAcknowledged, secondariesBehind } from '../../../../shared/replication/status/acknowledged.ts'
+
+const EPOCH = '000001.aaaaaaaaaaaa'
+const NOW = 1_000_000
+const at = { epoch: EPOCH, seq: 40 }
+const secondary = (contact?: { at: number; epoch: string; seq: number }) =>
+  ({ id: 'west', createdAt: 0, contact }) as Secondary
+
+test.each<[name: string, one: Secondary, waits: boolean]>([
+  ['has it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
+  ['has less', secondary({ at: NOW - 1, epoch: EPOCH, seq: 39 }), true],
+  ['follows another epoch', secondary({ at: NOW - 1, epoch: '000000.b', seq: 99 }), true],
+  ['is cut off', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
+  ['has never come', secondary(), false],
+])('a secondary that %s is waited for: $2', (_, one, waits) => {
+  expect(secondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
+})
+
+function portsWith(mode: string, seqs: number[]) {
+  let now = NOW
+  return {
+    store: {
+      read: async () => [{ data: { mode, epoch: EPOCH } }],
+      list: async () => [{ data: secondary({ at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }) }],
+    } as never,
+    journalView: {
+      look: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
+    } as never,
+    clock: {
+      now: () => now,
+      sleep: async (ms: number) => {
+        now += ms
+      },
+    },
+  }
+}
+
+test('a commit is waited for as long as there is patience, and only on a primary', async () => {
+  expect(await isAcknowledged(portsWith('primary', [38, 39, 40]), 5000)).toBe(true)
+  expect(await isAcknowledged(portsWith('primary', [38, 39, 40]), 500)).toBe(false)
+  expect(await isAcknowledged(portsWith('disabled', [0]), 0)).toBe(true)
+})

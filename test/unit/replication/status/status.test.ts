@@ -1,0 +1,413 @@
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import { type StatusFacts, statusOf } from '../../../../shared/replication/status/status.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { drStatus } from '../../../support/dr-status.ts'
+
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
+  id: 'c-1',
+  name: 'east',
+  mode: 'primary',
+  keyring: 'k-1',
+  term: 1,
+  initialisedAt: 0,
+  set: 'set-1',
+  ...parts,
+})
+const root = `${'0123456789'.repeat(6)}abcd`
+const journal = { doing: 'writing', position: 224, frontier: 223, root, epoch: '000003.c1' } as const
+const contact = { at: NOW - 4_678, took: 4, skew: -1, canaryAt: NOW - 697, since: NOW - 60_000 }
+const link = {
+  id: 'us-west',
+  primaryAddr: 'https://a.example',
+  addrs: ['https://a2.example', 'https://a.example'],
+  primaryKey: 'key',
+  ownKey: 'sealed-secret' as Encrypted,
+}
+
+const common = {
+  cluster_id: 'set-1',
+  merkle_root: root.slice(0, 40),
+  corrupted_merkle_tree: false,
+  last_corruption_check_epoch: '-62135596800',
+  last_reindex_epoch: '0',
+  ssct_generation_counter: 2,
+}
+const peer = {
+  connection_status: 'connected',
+  last_heartbeat: '2026-01-02T03:04:01Z',
+  last_heartbeat_duration_ms: '4',
+  clock_skew_ms: '-1',
+}
+
+/** Whatever the situation, the answer decodes as clients decode it. */
+function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
+  const status = statusOf({ now: NOW, ...facts })
+  v.parse(drStatus, JSON.parse(JSON.stringify(status)))
+  return status
+}
+
+describe('status of a cluster without replication', () => {
+  test('says that, and nothing else', () => {
+    expect(shown({ record: record({ mode: 'disabled' }) })).toEqual({ mode: 'disabled' })
+    expect(shown({})).toEqual({ mode: 'disabled' })
+  })
+})
+
+describe('status of a primary', () => {
+  test('names secondaries that are there, lost, and never came', () => {
+    const secondaries = [
+      {
+        id: 'us-west',
+        expires: NOW,
+        address: 'https://b.example',
+        apiAddress: 'https://b.example',
+        contact: { ...contact, canaryAt: contact.at - 696 },
+      },
+      {
+        id: 'lost',
+        expires: NOW,
+        address: 'https://c.example',
+        apiAddress: 'https://c.example',
+        contact: { ...contact, at: NOW - 30_000 },
+      },
+      { id: 'new', expires: NOW + 1, address: '', apiAddress: '' },
+      { id: 'late', expires: NOW, address: '', apiAddress: '' },
+    ]
+    expect(shown({ record: record({ clusterAddr: 'https://lb.example' }), journal, secondaries })).toEqual({
+      mode: 'primary',
+      state: 'running',
+      ...common,
+      primary_cluster_addr: 'https://lb.example',
+      known_secondaries: ['us-west', 'lost', 'new', 'late'],
+      last_wal: 224,
+      last_dr_wal: 223,
+      secondaries: [
+        {
+          node_id: 'us-west',
+          api_address: 'https://b.example',
+          cluster_address: 'https://b.example',
+          ...peer,
+          replication_primary_canary_age_ms: '696',
+        },
+        expect.objectContaining({ node_id: 'lost', connection_status: 'disconnected' }),
+        { node_id: 'new', connection_status: 'disconnected' },
+        { node_id: 'late', connection_status: 'disconnected', expired: true },
+      ],
+    })
+  })
+
+  test('that nobody knows yet has empty lists, and an empty address', () => {
+    expect(shown({ record: record({}), journal })).toMatchObject({
+      known_secondaries: [],
+      secondaries: [],
+      primary_cluster_addr: '',
+    })
+  })
+
+  test('whose journal does not write is idle: a fault', () => {
+    expect(shown({ record: record({}), journal: { ...journal, doing: 'closed' } })['state']).toBe('idle')
+    expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
+  })
+
+  test.each<[heard: string, ago: number, age: string]>([
+    ['now', 0, '900'],
+    ['nearly a heartbeat ago', 9_900, '900'],
+    ['just now enough to count', 29_999, '900'],
+    ['too long ago, so that it grows', 30_000, '30900'],
+  ])('heard %s a secondary’s newest journal entry is as old as it was then', (_, ago, age) => {
+    const at = NOW - ago
+    const one = {
+      ...{ id: 'a', expires: 0, address: 'https://a', apiAddress: 'https://a' },
+      contact: { ...contact, at, canaryAt: at - 900 },
+    }
+    expect(shown({ record: record({}), journal, secondaries: [one] })).toMatchObject({
+      secondaries: [{ replication_primary_canary_age_ms: age }],
+    })
+  })
+
+  test.each([
+    ['000001.c1', 0],
+    ['000002.c2', 1],
+    ['000017.c1', 16],
+    ['', 0],
+  ])('in the epoch %j its set has been through %i promotions, whoever is asked', (epoch, count) => {
+    const expected = { ssct_generation_counter: count }
+    expect(shown({ record: record({}), journal: { ...journal, epoch } })).toMatchObject(expected)
+    const follows = record({ mode: 'secondary', link })
+    expect(shown({ record: follows, journal: { ...journal, epoch }, contact })).toMatchObject(expected)
+  })
+
+  test('whose tree is built shows no empty root without saying that it is being made', () => {
+    const status = shown({ record: record({}), journal: { ...journal, root: '' } })
+    expect(status).toMatchObject({ merkle_root: '', reindex_in_progress: true, reindex_stage: 'commit' })
+    expect(status).not.toHaveProperty('reindex_building_total')
+  })
+
+  test('tells how far its tree is while it is built', () => {
+    const building = { stage: 'building', done: 7, total: 9 } as const
+    expect(shown({ record: record({}), journal: { ...journal, root: '', building } })).toMatchObject({
+      reindex_in_progress: true,
+      reindex_stage: 'building',
+      reindex_building_progress: 7,
+      reindex_building_total: 9,
+      merkle_root: '',
+    })
+    expect(shown({ record: record({}), journal })).not.toHaveProperty('reindex_in_progress')
+  })
+
+  test('whose tree was found wrong says so', () => {
+    expect(
+      shown({ record: record({}), journal: { ...journal, corrupted: true } })['corrupted_merkle_tree'],
+    ).toBe(true)
+  })
+})
+
+describe('status of a secondary', () => {
+  const own = record({ mode: 'secondary', link })
+  const applying = { ...journal, doing: 'applying', position: 223 } as const
+
+  test('that streams tells its position, its primary and how far the clocks are apart', () => {
+    expect(shown({ record: own, journal: applying, contact })).toEqual({
+      mode: 'secondary',
+      state: 'stream-wals',
+      connection_state: 'ready',
+      ...common,
+      secondary_id: 'us-west',
+      primary_cluster_addr: 'https://a.example',
+      known_primary_cluster_addrs: ['https://a2.example', 'https://a.example'],
+      last_remote_wal: 223,
+      last_start: '2026-01-02T03:03:05Z',
+      primaries: [
+        {
+          api_address: 'https://a2.example',
+          cluster_address: 'https://a2.example',
+          ...peer,
+          // the primary's clock is a millisecond behind
+          replication_primary_canary_age_ms: '696',
+        },
+      ],
+    })
+  })
+
+  test.each<[name: string, facts: Omit<StatusFacts, 'now'>, state: string, connection: string, peer: string]>(
+    [
+      [
+        'has not heard of its primary yet',
+        { record: own, journal: applying },
+        'idle',
+        'connecting',
+        'disconnected',
+      ],
+      [
+        'hears it',
+        { record: own, journal: applying, contact: { ...contact, at: NOW - 29_999 } },
+        'stream-wals',
+        'ready',
+        'connected',
+      ],
+      [
+        'has lost it, whatever it was doing',
+        { record: own, journal: applying, contact: { ...contact, at: NOW - 30_000 } },
+        'idle',
+        'transient_failure',
+        'disconnected',
+      ],
+      [
+        'compares trees',
+        { record: own, journal: { ...applying, doing: 'syncing' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'fetches what differs',
+        { record: own, journal: { ...applying, doing: 'syncing', sync: { done: 1, total: 2 } }, contact },
+        'merkle-sync',
+        'ready',
+        'connected',
+      ],
+      [
+        'has just been given another primary',
+        { record: own, journal: { ...applying, doing: 'closed' } },
+        'merkle-diff',
+        'connecting',
+        'disconnected',
+      ],
+      [
+        'compares its journal, which it wrote itself, with that of its primary',
+        { record: own, journal: { ...applying, doing: 'closed' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'stops an old link',
+        { record: own, journal: { ...applying, doing: 'draining' }, contact },
+        'merkle-diff',
+        'ready',
+        'connected',
+      ],
+      [
+        'is about to be promoted',
+        {
+          ...{ record: own, journal: { ...applying, doing: 'draining' }, contact },
+          operation: {
+            ...{ id: 'op', name: 'promotion', step: 'drain', isRunning: true },
+            ...{ startedAt: NOW, changedAt: NOW },
+          },
+        },
+        'stream-wals',
+        'ready',
+        'connected',
+      ],
+      [
+        'lost its primary before they were compared',
+        { record: own, journal: { ...applying, doing: 'closed' }, contact: { ...contact, at: NOW - 30_000 } },
+        'idle',
+        'transient_failure',
+        'disconnected',
+      ],
+      [
+        'is being emptied',
+        { record: { ...own, mode: 'bootstrapping' } },
+        'merkle-diff',
+        'connecting',
+        'disconnected',
+      ],
+    ],
+  )('that %s: $2, $3, $4', (_, facts, state, connection, status) => {
+    const answer = shown(facts)
+    expect(answer).toMatchObject({ state, connection_state: connection })
+    expect(answer['primaries']).toEqual([expect.objectContaining({ connection_status: status })])
+  })
+
+  test('that knows no primary has empty fields, none missing', () => {
+    const { link: _, ...alone } = own
+    expect(shown({ record: alone, journal: { ...applying, doing: 'closed' }, contact })).toEqual({
+      mode: 'secondary',
+      state: 'idle',
+      connection_state: 'idle',
+      ...common,
+      secondary_id: '',
+      primary_cluster_addr: '',
+      known_primary_cluster_addrs: [],
+      last_remote_wal: 0,
+      last_start: '',
+      primaries: [],
+    })
+  })
+
+  test('knows the addresses that the primary told last', () => {
+    const told = { ...contact, addresses: ['https://a3.example'] }
+    const status = shown({ record: own, journal: applying, contact: told })
+    expect(status['known_primary_cluster_addrs']).toEqual(['https://a3.example'])
+    expect(status['primary_cluster_addr']).toBe('https://a.example')
+    expect(shown({ record: own, journal: applying, contact: { ...told, addresses: [] } })).toMatchObject({
+      known_primary_cluster_addrs: ['https://a2.example', 'https://a.example'],
+    })
+  })
+
+  test('tells how far its primary was when it was heard last, never less than what has come since', () => {
+    const peerAt = (seq: number) =>
+      (
+        shown({ record: own, journal: applying, contact: { ...contact, at: NOW - 90_000, seq } })[
+          'primaries'
+        ] as Record<string, unknown>[]
+      )[0]
+    expect(peerAt(230)).toMatchObject({
+      ...{ connection_status: 'disconnected', last_position: 230 },
+      last_position_time: '2026-01-02T03:02:35Z',
+    })
+    expect(peerAt(220)).toMatchObject({ last_position: 223 })
+  })
+
+  test('shows the primary’s API as the primary told it, and its link beside it', () => {
+    const peerOf = (parts: object) =>
+      shown({ record: own, journal: applying, contact: { ...contact, ...parts } })['primaries']
+    expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
+      expect.objectContaining({ api_address: 'https://api.example', cluster_address: 'https://a2.example' }),
+    ])
+    // an earlier version tells none
+    expect(peerOf({ apiAddress: '' })).toEqual([
+      expect.objectContaining({ api_address: 'https://a2.example' }),
+    ])
+  })
+
+  test('tells how far a sync has come', () => {
+    const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
+    expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
+      sync_progress: 3,
+      sync_total_keys: 16,
+    })
+  })
+
+  test('tells no age of a canary that has not come, and 0 for one from a clock ahead of ours', () => {
+    const { canaryAt: _, ...without } = contact
+    const ageOf = (one: typeof without) =>
+      (
+        shown({ record: own, journal: applying, contact: one })['primaries'] as Record<string, unknown>[]
+      )[0]?.['replication_primary_canary_age_ms']
+    expect(ageOf(without)).toBeUndefined()
+    expect(ageOf({ ...contact, skew: 0, canaryAt: NOW + 5 } as typeof contact)).toBe('0')
+  })
+})
+
+describe('what changes the role, and what went wrong', () => {
+  const operation = {
+    ...{ id: 'op-1', name: 'activation', step: 'wipe', isRunning: true },
+    ...{ startedAt: NOW - 5000, changedAt: NOW - 1000 },
+  }
+  const since = '2026-01-02T03:04:00Z'
+
+  test.each<[mode: string, facts: Omit<StatusFacts, 'now'>]>([
+    ['disabled', { record: record({ mode: 'disabled' }) }],
+    ['primary', { record: record({}), journal }],
+    ['bootstrapping', { record: record({ mode: 'bootstrapping', link }) }],
+    ['secondary', { record: record({ mode: 'secondary', link }), journal }],
+  ])('an operation is shown in mode %s, with its step and until when that waits', (_, facts) => {
+    const one = { id: 'op-1', name: 'activation', step: 'wipe', since, waits_until: '', error: '' }
+    expect(shown({ ...facts, operation })).toMatchObject({ operation: one })
+    expect(shown({ ...facts, operation: { ...operation, waitsUntil: NOW + 29_000 } })).toMatchObject({
+      operation: { ...one, waits_until: '2026-01-02T03:04:34Z' },
+    })
+    expect(shown({ ...facts, operation: { ...operation, waitsUntil: NOW } })).toMatchObject({
+      operation: one,
+    })
+    expect(shown({ ...facts, operation: { ...operation, error: 'why' } })).toMatchObject({
+      operation: { ...one, error: 'why' },
+    })
+    expect(shown({ ...facts, operation })).not.toHaveProperty('last_error')
+    expect(shown(facts)).not.toHaveProperty('operation')
+  })
+
+  test('the one that was given up is the last error, until asking the primary fails later', () => {
+    const own = record({ mode: 'secondary', link })
+    const failed = { ...operation, isRunning: false, error: 'nothing was handed over' }
+    const refused = (at: number) => ({ ...contact, refused: { at, text: 'revoked' } })
+    const ofOperation = {
+      ...{ text: 'nothing was handed over', time: '2026-01-02T03:04:04Z' },
+      operation: { id: 'op-1', name: 'activation', step: 'wipe' },
+    }
+    const errorIn = (parts: object) => shown({ record: own, journal, ...parts })['last_error']
+    expect(errorIn({ contact, operation: failed })).toEqual(ofOperation)
+    expect(errorIn({ contact, operation: failed })).not.toHaveProperty('waits_until')
+    expect(errorIn({ contact: refused(NOW - 2000), operation: failed })).toEqual(ofOperation)
+    const ofLink = { text: 'revoked', time: '2026-01-02T03:04:05Z' }
+    expect(errorIn({ contact: refused(NOW - 500), operation: failed })).toEqual(ofLink)
+    expect(errorIn({ contact: refused(NOW - 500), operation })).toEqual(ofLink)
+    expect(errorIn({ contact, operation: { ...operation, isRunning: false } })).toBeUndefined()
+    expect(errorIn({ contact })).toBeUndefined()
+    expect(shown({ record: record({}), journal, contact: refused(NOW) })).not.toHaveProperty('last_error')
+  })
+})
+
+test('nothing of it is secret: keys are not shown', () => {
+  const text = JSON.stringify(
+    statusOf({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),
+  )
+  expect(text).not.toContain('sealed-secret')
+  expect(text).not.toContain('"key"')
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { type PeerFacts, peersAmiss } from '../../../../shared/replication/status/watch-peers.ts'
+
+const NOW = 10_000_000
+const ago = (seconds: number): number => NOW - seconds * 1000
+
+const heartbeat = (seconds: number) => ({ at: ago(seconds) }) as never
+const primary = (...heard: (number | undefined)[]): PeerFacts => ({
+  record: { mode: 'primary' },
+  secondaries: heard.map((seconds, index) => ({
+    id: `s${index}`,
+    ...(seconds === undefined ? {} : { contact: heartbeat(seconds) }),
+  })),
+  now: NOW,
+})
+const secondary = (contact: PeerFacts['contact'], more: Partial<PeerFacts> = {}): PeerFacts => ({
+  record: { mode: 'secondary', link: { id: 'w' } as never },
+  secondaries: [],
+  contact,
+  applied: 100,
+  now: NOW,
+  ...more,
+})
+const heard = (seconds: number, frontier = 100) => ({ at: ago(seconds), frontier })
+
+describe('a primary', () => {
+  test('misses secondaries that it has not heard of for a minute, by name, and none that has never come', () => {
+    expect(peersAmiss(primary(59, 60, undefined, 3600))).toEqual([
+      'the secondary s1 has not been heard of for 60 s',
+      'the secondary s3 has not been heard of for 3600 s',
+    ])
+  })
+})
+
+describe('a secondary', () => {
+  test.each<[string, PeerFacts, string[]]>([
+    ['has what the primary had', secondary(heard(9)), []],
+    [
+      'is later than five seconds',
+      secondary(heard(5, 107)),
+      ['this secondary is 7 commits behind what the primary had 5 s ago'],
+    ],
+    ['is asked too early', secondary(heard(4, 107)), []],
+    ['fetches everything', secondary(heard(9, 107), { applied: undefined }), []],
+    ['hears nothing', secondary(heard(61)), ['the primary has not been heard of for 61 s']],
+    [
+      'is refused',
+      secondary({ ...heard(70), refused: { at: NOW, code: 'permission_denied', text: 'revoked' } }),
+      ['the primary refuses this secondary: revoked'],
+    ],
+    [
+      'is stuck',
+      secondary(heard(1), { fault: 'x' }),
+      ['this secondary cannot apply what the primary has: x'],
+    ],
+    ['has heard of nobody yet', secondary(undefined), []],
+    ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
+    ['is none any more', { ...secondary(heard(3600)), record: { mode: 'disabled' } as never }, []],
+  ])('%s', (_, facts, amiss) => expect(peersAmiss(facts)).toEqual(amiss))
+})

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { limbsOf, placeInTree } from '../../../../shared/journal/tree.ts'
+import { pageElements } from '../../../../shared/replication/sync/segments.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders/journal.ts'
+
+const x = policyAt('x')
+
+/** States of an item: absent, and as two commits made it. */
+const states = (place: Place) => {
+  const w = writer()
+  const state = () => w.items.get(nameOf(place)) as StoredItem
+  w.commit(0, [place, '1'])
+  const first = state()
+  w.commit(0, [place, '2'])
+  return { first, second: state() }
+}
+
+const elements = (item: StoredItem | undefined, own: StoredItem | undefined) =>
+  pageElements(TREE_ID, [{ place: x, item }], [own], 0)
+
+describe('what a sync writes', () => {
+  const { first, second } = states(x)
+  const mine = (item: StoredItem) => placeInTree(item, TREE_ID)
+
+  test('an item that is missing here is stored, in the own tree, and summed; no mark is touched', () => {
+    const [item, bucket, ...more] = elements(second, undefined)
+    expect(more).toEqual([])
+    expect(item).toEqual({ item: x, put: mine(second), if: 'absent' })
+    expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })
+    expect(bucket).not.toHaveProperty('mark')
+  })
+
+  test('an item that is another one here is replaced as it was read, and its leaf leaves the sums', () => {
+    const [item, bucket] = elements(second, mine(first))
+    expect(item).toEqual({ item: x, put: mine(second), if: { rev: first.rev } })
+    const [a, b] = [limbsOf(second.leaf ?? ''), limbsOf(first.leaf ?? '')]
+    expect(bucket).toMatchObject({ sums: new Map([['p', a.map((limb, at) => limb - (b[at] ?? 0n))]]) })
+  })
+
+  test('an item that only this cluster has goes', () => {
+    const [item, bucket] = elements(undefined, mine(first))
+    expect(item).toEqual({ item: x, put: null, if: { rev: first.rev } })
+    expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(first.leaf ?? '').map(limb => -limb)]]) })
+  })
+
+  test('what is equal is expected again all the same, also where nothing is', () => {
+    expect(elements(second, mine(second))).toEqual([{ check: x, if: { rev: second.rev } }])
+    expect(elements(undefined, undefined)).toEqual([{ check: x, if: 'absent' }])
+  })
+
+  test('an item of another life is in no sum: it is taken over, and none leaves', () => {
+    const [item, bucket] = elements(second, placeInTree(second, 'before'))
+    expect(item).toEqual({ item: x, put: mine(second), if: { rev: second.rev } })
+    expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })
+  })
+})
