@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { ec2Instances } from '../../shared/adapters/aws/instances.ts'
@@ -16,6 +16,7 @@ const idsTo = (count: number): string[] => Array.from({ length: count }, (_, ind
 let aws: Aws
 let target: AwsTarget
 beforeAll(async () => {
+  vi.stubEnv('AWS_REGION', REGION)
   aws = await startProvider({ home: { account: HOME, region: REGION } })
   await aws.control.putUser({ account: HOME, name: 'server' })
   const pair = await aws.control.createAccessKey({ account: HOME, user: 'server' })
@@ -137,12 +138,10 @@ describe('look-ups of instances that wait at the same time', () => {
       skip: 1,
     })
     expect(await found(idsTo(3))).toEqual(idsTo(3))
-    expect(await described()).toEqual([
-      `200 alone ${id(1)}`,
-      `403 filter ${id(2)},${id(3)}`,
-      `200 alone ${id(2)}`,
-      `200 alone ${id(3)}`,
-    ])
+    const [first, shared, ...others] = await described()
+    expect([first, shared]).toEqual([`200 alone ${id(1)}`, `403 filter ${id(2)},${id(3)}`])
+    // these two are asked for at the same time
+    expect(others.toSorted()).toEqual([`200 alone ${id(2)}`, `200 alone ${id(3)}`])
   })
 
   test('a shared call that is throttled is sent again', async () => {
