@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
 import { describeByIds } from '../../shared/adapters/aws/describe-instances.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
@@ -15,6 +15,7 @@ let instanceId: string
 let old: ProviderSettings['credentials'] & {}
 let fresh: ProviderSettings['credentials'] & {}
 beforeAll(async () => {
+  vi.stubEnv('AWS_REGION', 'eu-west-1')
   aws = await startProvider({ home: { account: HOME, region: 'eu-west-1' } })
   await aws.control.putUser({ account: HOME, name: 'server' })
   const pair = async () => {
