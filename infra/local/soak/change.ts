@@ -120,9 +120,15 @@ async function asPlanned({ secondary: to, load, token }: SoakSet): Promise<Outco
   return { kind: answer.warnings?.some(one => one.includes('does not answer')) ? 'forced' : 'planned' }
 }
 
-/** The former primary follows the new one, under a name that was never used: an earlier try may still succeed. */
+/**
+ * The former primary follows the new one, under a name that was never used: an earlier try may still succeed. As in the
+ * runbooks the names of earlier tries are revoked, for no cluster is admitted twice.
+ */
 async function rejoined(set: SoakSet, from: Host, to: Host): Promise<void> {
   if (await isConnected(from)) return
+  const { known_secondaries: known } = await drStatusOf(to)
+  for (const id of known as string[])
+    if (id.startsWith(from.cluster)) await askReplication(to, 'primary/revoke-secondary', { id }, set.token)
   set.names += 1
   await followAs(`${from.cluster}-${set.names}`, from, to, set.token)
 }
