@@ -91,9 +91,13 @@ function governingList(rules: readonly Rule[], path: string): Rule | undefined {
   const bare = path.replace(/\/$/, '')
   const rulesOn = (one: string) => rulesAbout(rules, [{ ...spelling, path: one, emptyLast: true }], spelling)
   const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
-  const [ofSlashed, ofPlain] = [strongest(slashed), strongest(plain)]
-  if (isDeny(ofSlashed) && !(covers(plain, ofSlashed) && plain.some(isExact))) return ofSlashed
-  if (isDeny(ofPlain) && !covers(slashed, ofPlain)) return ofPlain
+  // behind a denial that gives way another one may stand that does not
+  const without = (some: readonly Rule[], givesWay: (denial: Rule) => boolean) =>
+    strongest(some.filter(rule => !(isDeny(rule) && givesWay(rule))))
+  const ofSlashed = without(slashed, denial => covers(plain, denial) && plain.some(isExact))
+  if (isDeny(ofSlashed)) return ofSlashed
+  const ofPlain = without(plain, denial => covers(slashed, denial))
+  if (isDeny(ofPlain)) return ofPlain
   return slashed.find(isExact) ?? strongest([...plain, ...slashed])
 }
 

@@ -212,6 +212,16 @@ describe('a denial has no case: CVE-2026-93335', () => {
     expect(permits(rights, { path: 'secret/example', capability: 'read' })).toBe(true)
   })
 
+  test.each<[Short, string]>([
+    [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'A/*'],
+    [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'a/*'],
+    [{ 'a/B*': 'deny', 'a/B/': 'list', 'a/+': 'deny' }, 'a/B*'],
+  ])('what %j denies as a listing of a/B no further denial opens: %s', (rules, more) => {
+    const listing = { path: 'a/B', capability: 'list' } as const
+    expect(permits(access(rules), listing)).toBe(false)
+    expect(permits(access({ ...rules, [more]: 'deny' }), listing)).toBe(false)
+  })
+
   test('it only closes: what is allowed with it was allowed without it', () => {
     const word = fc.constantFrom('a', 'A', 'b', 'B', '+')
     const rule = fc
