@@ -48,6 +48,17 @@ type Halt = 'closed' | 'stopped' | 'timed out'
 const executionArn = (machine: string, name: string): string =>
   `${machine.replace(':stateMachine:', ':execution:')}:${name}`
 
+type Begun = 'arn' | 'machine' | 'name' | 'definition' | 'input' | 'started'
+
+const begun = (given: Pick<Execution, Begun>): Execution => ({
+  ...given,
+  status: 'RUNNING',
+  stopped: null,
+  output: null,
+  error: null,
+  cause: null,
+})
+
 /** Starts with what an earlier start has left unfinished. @throws Error when a definition is none that can be run */
 export function startMachines({
   store,
@@ -95,10 +106,8 @@ export function startMachines({
       const before = store.find(arn)
       if (before?.status === 'RUNNING' && before.input === input) return before
       if (before) throw new ServiceFault('ExecutionAlreadyExists', `there is an execution ${arn} already`)
-      const execution: Execution = {
-        ...{ arn, machine, name, definition: JSON.stringify(definition), input },
-        ...{ status: 'RUNNING', started: time.now(), stopped: null, output: null, error: null, cause: null },
-      }
+      const text = JSON.stringify(definition)
+      const execution = begun({ arn, machine, name, definition: text, input, started: time.now() })
       store.together(() => {
         store.add(execution)
         record(dependencies, arn, 'ExecutionStarted', { executionStartedEventDetails: { input } })
