@@ -4,5 +4,5 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 // lives in them. A host starts in half the time when its code has been compiled before, by one that may be killed
 // later; then nobody needs the stripper of types, 10 MB, which is why this file is JavaScript.
 enableCompileCache(new URL('../../.build/compile-cache', import.meta.url).pathname)
-await import('./command.ts')
+await import('./commands/start/command.ts')
 flushCompileCache()

@@ -1,6 +1,6 @@
 import { root } from '../../infra/checkout.ts'
-import { HOME } from '../../infra/local/home.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
 import { lookUpRate, lookUpsAt } from './look-ups.ts'
 import { type Load, type ServedHost, servedHost } from './served.ts'
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { HOME } from '../../infra/local/home.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
 import { describeByIds } from '../../shared/adapters/aws/describe-instances.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { ec2Instances } from '../../shared/adapters/aws/instances.ts'

@@ -5,9 +5,9 @@ import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
-import { awsAt } from '../../infra/local/aws-process.ts'
-import { askReplication, drStatusOf } from '../../infra/local/dr-client.ts'
-import type { Host, HostOptions } from '../../infra/local/host.ts'
+import { awsAt } from '../../infra/local/host/aws-process.ts'
+import type { Host, HostOptions } from '../../infra/local/host/host.ts'
+import { askReplication, drStatusOf } from '../../infra/local/pair/dr-client.ts'
 import { makeWorld } from './world.ts'
 
 export interface ServeOrder {
@@ -130,7 +130,7 @@ async function journaled(host: Host): Promise<void> {
 
 async function start({ directory, provider, instances, capacity }: ServeOrder) {
   process.chdir(directory)
-  const { startHost } = (await import(`${directory}infra/local/host.ts`)) as {
+  const { startHost } = (await import(`${directory}infra/local/host/host.ts`)) as {
     startHost(options: HostOptions): Promise<Host>
   }
   const host = await startHost({

@@ -10,7 +10,10 @@ const drill = (...options: string[]) => drillIn({}, ...options)
 
 async function drillIn(environment: Record<string, string>, ...options: string[]) {
   const env = { ...process.env, ...environment }
-  const child = spawn(process.execPath, ['infra/local/drill/main.ts', ...options], { cwd: root, env })
+  const child = spawn(process.execPath, ['infra/local/commands/drill/main.ts', ...options], {
+    cwd: root,
+    env,
+  })
   const ended = new Promise<number | null>(resolve => child.once('close', resolve))
   const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   return { status, stdout, stderr }

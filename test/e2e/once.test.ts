@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine.ts'
-import { temporaryDirectory } from '../../infra/local/temporary.ts'
+import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
+import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/npm-start.ts'
 
 // What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what

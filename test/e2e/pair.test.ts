@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import { call } from '../support/api.ts'
 import { eventually } from '../support/killed-hosts.ts'
 import { cleanUp, clusterFile, start } from '../support/npm-start.ts'

@@ -1,7 +1,7 @@
 import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { temporaryDirectory } from '../../infra/local/temporary.ts'
+import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { cleanUp, type Run, startIn } from '../support/npm-start.ts'
 import { blocksOf } from '../support/pages.ts'
 import { openShell, type Shell } from '../support/shell.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { failoverToken } from '../../infra/local/drill/failover-token.ts'
+import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import type { Execution } from '../../infra/local/states/store.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
 import { eventually, type KilledHost, killedAt, killedHost } from '../support/killed-hosts.ts'

@@ -6,11 +6,11 @@ import {
   type Rehearsal,
   startRehearsal,
   switchOver,
-} from '../../infra/local/drill/drill.ts'
-import { DEMONSTRATOR, HOME } from '../../infra/local/home.ts'
-import type { Host } from '../../infra/local/host.ts'
-import type { ClusterPair } from '../../infra/local/pair.ts'
-import { temporaryDirectory } from '../../infra/local/temporary.ts'
+} from '../../infra/local/commands/drill/drill.ts'
+import type { Host } from '../../infra/local/host/host.ts'
+import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import type { ClusterPair } from '../../infra/local/pair/pair.ts'
+import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
 import { call } from '../support/api.ts'
 import { eventually } from '../support/killed-hosts.ts'
 import { blocksOf } from '../support/pages.ts'

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import { call } from '../support/api.ts'
 import { eventually } from '../support/killed-hosts.ts'
 import {

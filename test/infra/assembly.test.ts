@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, describe, expect, test } from 'vitest'
-import { readAssembly } from '../../infra/local/assembly.ts'
+import { readAssembly } from '../../infra/local/template/assembly.ts'
 
 const place = { account: '111122223333', region: 'eu-west-1' }
 const directories: string[] = []

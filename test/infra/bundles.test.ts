@@ -4,7 +4,7 @@ import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { functionNames } from '../../infra/build/functions.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
-import { bundlesOfSources } from '../../infra/local/synth.ts'
+import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 
 /** Bundling takes half a minute of a processor, milliseconds. */
 const BUNDLING_TIMEOUT_MS = 300_000

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startEngine } from '../../infra/local/engine.ts'
-import { launchEngine } from '../../infra/local/engine-launch.ts'
-import { endServer, freePort, listen } from '../../infra/local/loopback.ts'
+import { startEngine } from '../../infra/local/engine/engine.ts'
+import { launchEngine } from '../../infra/local/engine/launch.ts'
+import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
 
 describe('the engine of a cluster', () => {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-engine-`)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { functionNames } from '../../infra/build/functions.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
-import { synthesise } from '../../infra/local/synth.ts'
+import { synthesise } from '../../infra/local/template/synth.ts'
 import { usesFor } from '../../shared/adapters/aws/guard.ts'
 import type { Use } from '../../shared/api/endpoint.ts'
 import { type Change, create, remove } from '../../shared/storage/changes.ts'

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, expect, test } from 'vitest'
-import { startEngine } from '../../infra/local/engine.ts'
-import { startSweeper } from '../../infra/local/sweeper.ts'
+import { startEngine } from '../../infra/local/engine/engine.ts'
+import { startSweeper } from '../../infra/local/engine/sweeper.ts'
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-sweeper-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
 import { defineStacks, newApp, unvalidated } from '../../infra/app.ts'
-import { readAssembly } from '../../infra/local/assembly.ts'
-import { makeNoBundles } from '../../infra/local/synth.ts'
+import { readAssembly } from '../../infra/local/template/assembly.ts'
+import { makeNoBundles } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 export interface Resource {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type LinkFault, startLinkTap } from '../../infra/local/link-tap.ts'
+import { type LinkFault, startLinkTap } from '../../infra/local/faults/link-tap.ts'
 import { webServer } from '../support/server.ts'
 
 /** A cluster that answers every call with its body, a tap before it, and what arrived. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { awsAt, awsProcess } from '../../infra/local/aws-process.ts'
+import { awsAt, awsProcess } from '../../infra/local/host/aws-process.ts'
 import { providerNote } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { eventually } from '../support/killed-hosts.ts'

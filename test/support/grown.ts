@@ -1,6 +1,6 @@
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { inject } from 'vitest'
-import { clientOf } from '../../infra/local/engine.ts'
+import { clientOf } from '../../infra/local/engine/engine.ts'
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import { markText, posText } from '../../shared/journal/position.ts'
 import { refreshTree } from '../../shared/journal/refresh.ts'

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import type { ClusterFile } from '../../infra/local/cluster-file.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import type { Execution, StatePlace } from '../../infra/local/states/store.ts'
 import { call, type Reply } from './api.ts'
 import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'

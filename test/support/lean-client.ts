@@ -3,8 +3,8 @@ import {
   type EngineResponse,
   type EngineWire,
   engineWire,
-} from '../../infra/local/engine-wire.ts'
-import type { StorageTap } from '../../infra/local/storage-tap.ts'
+} from '../../infra/local/engine/wire.ts'
+import type { StorageTap } from '../../infra/local/faults/storage-tap.ts'
 import type { JsonAnswer } from '../../shared/adapters/aws/wire/json.ts'
 import {
   type Send,

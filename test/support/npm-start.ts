@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
-import type { ClusterFile } from '../../infra/local/cluster-file.ts'
-import { worksOn } from '../../infra/local/engine-process.ts'
+import { worksOn } from '../../infra/local/engine/process.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import { type ProviderNote, providerNote } from '../../infra/local/provider/note.ts'
 
 /** A process that runs what `npm start` runs. */

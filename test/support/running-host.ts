@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node'
-import type { ClusterFile } from '../../infra/local/cluster-file.ts'
-import type { EngineCredentials } from '../../infra/local/engine.ts'
-import { startHost } from '../../infra/local/host.ts'
+import type { EngineCredentials } from '../../infra/local/engine/engine.ts'
+import { startHost } from '../../infra/local/host/host.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
-import type { EngineCredentials } from '../../infra/local/engine.ts'
+import type { EngineCredentials } from '../../infra/local/engine/engine.ts'
 import { wireSettings } from '../../shared/adapters/aws/environment.ts'
 import { callMeter } from '../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'

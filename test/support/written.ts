@@ -1,5 +1,5 @@
-import type { ItemWrite } from '../../infra/local/storage-conflicts.ts'
-import type { StorageCall } from '../../infra/local/storage-tap.ts'
+import type { ItemWrite } from '../../infra/local/faults/storage-conflicts.ts'
+import type { StorageCall } from '../../infra/local/faults/storage-tap.ts'
 import { sendAt, type Where } from './store.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { writeWhole } from '../cluster-file.ts'
-import { HOME } from '../home.ts'
-import { takeLock } from '../lock.ts'
+import { writeWhole } from '../os/cluster-file.ts'
+import { takeLock } from '../os/lock.ts'
+import { HOME } from './home.ts'
 import { TAKEN } from './note.ts'
 import { type ProviderOptions, startProvider } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { listen, urlOf } from '../loopback.ts'
+import { listen, urlOf } from '../os/loopback.ts'
 import { answerMetadata } from './services/imds.ts'
 import type { ImitatedAws } from './state/imitated-aws.ts'
 import { textAnswer } from './wire/http.ts'

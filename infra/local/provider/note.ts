@@ -1,4 +1,4 @@
-import { textOf } from '../cluster-file.ts'
+import { textOf } from '../os/cluster-file.ts'
 
 /** What the process of a directory's provider says of itself: `aws.json`. */
 export interface ProviderNote {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { endServer, listen } from '../loopback.ts'
+import { endServer, listen } from '../os/loopback.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 

@@ -7,9 +7,9 @@ import {
   ListStreamsCommand,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
-import type { StreamModel } from '../assembly.ts'
-import type { EngineCredentials } from '../engine.ts'
-import type { Lambdas } from '../lambdas.ts'
+import type { EngineCredentials } from '../engine/engine.ts'
+import type { Lambdas } from '../lambda/lambdas.ts'
+import type { StreamModel } from '../template/assembly.ts'
 import { deliver } from './deliver.ts'
 import { fits } from './pattern.ts'
 

@@ -1,7 +1,7 @@
 import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
-import { HOME } from '../../../infra/local/home.ts'
-import { signedLogin } from '../../../infra/local/workload.ts'
+import { signedLogin } from '../../../infra/local/commands/start/workload.ts'
+import { HOME } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/cluster.ts'
 
 // A client that nobody here wrote works unmodified against the running host: it administers, logs in with the

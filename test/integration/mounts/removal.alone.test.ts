@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { StorageFault } from '../../../infra/local/storage-faults.ts'
+import type { StorageFault } from '../../../infra/local/faults/storage-faults.ts'
 import { create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { clock } from '../../support/clock.ts'

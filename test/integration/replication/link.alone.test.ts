@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endServer, listen } from '../../../infra/local/loopback.ts'
+import { endServer, listen } from '../../../infra/local/os/loopback.ts'
 import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import { lazyKms } from '../../../shared/adapters/aws/kms.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { clientOf, createTables } from '../../../infra/local/engine.ts'
-import { type EngineWire, engineWire } from '../../../infra/local/engine-wire.ts'
+import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { type EngineWire, engineWire } from '../../../infra/local/engine/wire.ts'
 import { unsigned } from '../../support/lean-client.ts'
 import { memoryEngine } from '../../support/set/memory-engine.ts'
 

@@ -1,4 +1,4 @@
-import { type HostPlace, resourcesIn } from '../../../infra/local/assembly.ts'
+import { type HostPlace, resourcesIn } from '../../../infra/local/template/assembly.ts'
 import type { Statement } from './evaluate.ts'
 
 /** What the roles of functions may do, read from synthesised templates. */

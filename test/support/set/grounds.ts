@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
-import { clientOf, createTables } from '../../../infra/local/engine.ts'
+import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
 import type { TableEngine } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import type { WireItem } from '../wire-values.ts'

@@ -1,5 +1,5 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { newLicence } from '../../../infra/local/licence.ts'
+import { newLicence } from '../../../infra/local/lambda/licence.ts'
 import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'

@@ -1,4 +1,4 @@
-import { chanceFrom } from '../../../infra/local/soak/plan.ts'
+import { chanceFrom } from '../../../infra/local/commands/soak/plan.ts'
 import { bucketOf, bucketText } from '../../../shared/journal/tree.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet, type SetOptions } from '../set.ts'

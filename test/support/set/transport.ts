@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { engineWire } from '../../../infra/local/engine-wire.ts'
+import { engineWire } from '../../../infra/local/engine/wire.ts'
 import {
   conflictError,
   type ItemWrite,
   itemWritesOf,
   newConflicts,
-} from '../../../infra/local/storage-conflicts.ts'
+} from '../../../infra/local/faults/storage-conflicts.ts'
 import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
 import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
 import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { newLicence } from '../../../infra/local/licence.ts'
+import { newLicence } from '../../../infra/local/lambda/licence.ts'
 import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { newAuthority } from '../../../infra/local/tls.ts'
+import { newAuthority } from '../../../infra/local/gateway/tls.ts'
 import { readSettings } from '../../../infra/settings.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'

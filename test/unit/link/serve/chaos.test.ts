@@ -1,6 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
-import { chanceFrom } from '../../../../infra/local/soak/plan.ts'
+import { chanceFrom } from '../../../../infra/local/commands/soak/plan.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'

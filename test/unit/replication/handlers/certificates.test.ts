@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newAuthority, tlsOf } from '../../../../infra/local/tls.ts'
+import { newAuthority, tlsOf } from '../../../../infra/local/gateway/tls.ts'
 import {
   authoritiesIn,
   authoritiesOf,

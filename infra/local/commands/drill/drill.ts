@@ -1,0 +1,218 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import type { LinkTap } from '../../faults/link-tap.ts'
+import { startLinkTap } from '../../faults/link-tap.ts'
+import { newAuthority } from '../../gateway/tls.ts'
+import type { Host } from '../../host/host.ts'
+import { askReplication, drStatusOf, until } from '../../pair/dr-client.ts'
+import { type ClusterPair, join, type PairOptions, settled, startPair } from '../../pair/pair.ts'
+import { demonstrate, loginProof } from '../start/demonstration.ts'
+import { failoverToken } from './failover-token.ts'
+import { type Watched, watchHealth } from './health.ts'
+import { type Load, startLoad, unknownAt } from './load.ts'
+
+/** What a rehearsed take-over came to. */
+export interface Rehearsed extends Watched {
+  /** logins acknowledged in the whole course of it */
+  logins: number
+  /** accessors of acknowledged logins that the new primary does not know */
+  lost: readonly string[]
+}
+
+/** What a disaster came to; `reported`: accessors of the tokens that the report of the old primary names. */
+export interface Disaster extends Rehearsed {
+  reported: readonly string[]
+}
+
+/** Two clusters of a set with workloads that log in, and a place between them where the link can be cut. */
+export interface Rehearsal {
+  east: Host
+  west: Host
+  /** between west and east */
+  tap: LinkTap
+  load: Load
+  /** a prepared operation token */
+  token: string
+  /** the set's root token */
+  root: string
+  /** told what takes long, and what is asked again */
+  say(text: string): void
+  close(): Promise<void>
+}
+
+/** `pauseMs`: milliseconds for which each workload rests between two logins. */
+type RehearsalOptions = PairOptions & { pauseMs?: number }
+
+/** What west knows as east's address, and what vouches for the certificate there: a file that `caBundles` ships. */
+export interface Met {
+  address: string
+  ca_file: string
+}
+
+/**
+ * Starts a pair under load.
+ * @param say told what takes long
+ * @param joined makes west the secondary of east; another may do it instead
+ */
+export async function startRehearsal(
+  { pauseMs, ...options }: RehearsalOptions,
+  say: (text: string) => void,
+  joined: (pair: ClusterPair<Host>, met: Met) => Promise<unknown> = (pair, met) => join(pair, say, met),
+): Promise<Rehearsal> {
+  const authority = newAuthority('drill')
+  const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
+  writeFileSync(`${caBundles}/drill.pem`, authority.cert)
+  const pair = await startPair({ ...options, caBundles })
+  rmSync(caBundles, { recursive: true })
+  const { east, west } = pair
+  try {
+    // as behind a balancer, which ends TLS by a certificate of the organisation's own
+    const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
+    await joined(pair, { address: tap.url, ca_file: 'drill.pem' })
+    await demonstrate(east, () => ({}))
+    const token = await failoverToken(east)
+    const load = startLoad(east, await loginProof(east), pauseMs)
+    const close = async () => {
+      await load.end()
+      await tap.close()
+      await pair.close()
+    }
+    return { east, west, tap, load, token, root: east.root_token, say, close }
+  } catch (error) {
+    await pair.close()
+    throw error
+  }
+}
+
+const SOME_MS = 1000
+/** Positions that a cluster may be behind before it takes over: less than a promotion waits for. */
+const FEW = 50
+
+/** What operators do; another may do it instead, as long as it comes to the same. */
+export interface Doing {
+  promote(): Promise<unknown>
+  /** the former primary follows the new one */
+  rejoin(): Promise<unknown>
+}
+
+/** One cluster takes over from the other, which is well and hands over; then the other follows it. */
+export async function switchOver(
+  rehearsal: Rehearsal,
+  { from, to }: { from: Host; to: Host },
+  by: Partial<Doing> = {},
+): Promise<Rehearsed> {
+  const { load, token, root, say } = rehearsal
+  const { promote, rejoin }: Doing = {
+    promote: () => askReplication(to, 'secondary/promote', { dr_operation_token: token }, token, say),
+    rejoin: () => follow(from, to, token, say),
+    ...by,
+  }
+  const before = load.acknowledged.length
+  const watch = watchHealth([from, to])
+  await setTimeout(SOME_MS)
+  await promote()
+  load.turnTo(to)
+  await setTimeout(SOME_MS)
+  const watched = await watch()
+  const logins = load.acknowledged.slice(before)
+  const lost = await unknownAt(to, root, logins)
+  await rejoin()
+  await caughtUp(from, to)
+  return { ...watched, logins: logins.length, lost }
+}
+
+/** A cluster that was the primary follows its successor: no wipe, no new shares. */
+async function follow(cluster: Host, primary: Host, token: string, say: Rehearsal['say']): Promise<void> {
+  const id = cluster.cluster
+  await askReplication(primary, 'primary/revoke-secondary', { id }, token, say)
+  await followAs(id, cluster, primary, token, say)
+}
+
+/** A cluster of the set follows a primary under a name that is free there. @param say told what is asked again */
+export async function followAs(
+  id: string,
+  cluster: Host,
+  primary: Host,
+  token: string,
+  say?: Rehearsal['say'],
+): Promise<void> {
+  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token, say)
+  const given = { id, secondary_public_key: data?.['secondary_public_key'] }
+  const made = await askReplication(primary, 'primary/secondary-token', given, token, say)
+  const activation = { dr_operation_token: token, token: made.data?.['token'] }
+  await askReplication(cluster, 'secondary/update-primary', activation, token, say)
+}
+
+/** Waits until a cluster follows another one closely. */
+export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
+  await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
+    const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
+    const behind = Number(other['last_wal']) - Number(own['last_remote_wal'])
+    return own['state'] === 'stream-wals' && behind < FEW
+  })
+}
+
+/**
+ * East, the primary, cannot be reached by west any more, goes on for a while, and is then lost to its clients as well. West
+ * takes over by force. Then the workloads rest, and east is back: it closes by itself, follows west, and tells what only it had.
+ * @param by `healed`: may hurry the fence along, which otherwise comes within a minute
+ */
+export async function disaster(
+  rehearsal: Rehearsal,
+  by: Partial<Doing & { healed(): Promise<unknown> }> = {},
+): Promise<Disaster> {
+  const { east, west, tap, load, token, root, say } = rehearsal
+  const forced = { dr_operation_token: token, force: true }
+  const doing = {
+    promote: () => askReplication(west, 'secondary/promote', forced, token, say),
+    rejoin: () => follow(east, west, token, say),
+    healed: async () => undefined,
+    ...by,
+  }
+  const before = load.acknowledged.length
+  await caughtUp(west, east)
+  say('Disaster: west and its clients do not reach east any more, which goes on for a while.')
+  tap.cut('both')
+  await setTimeout(SOME_MS)
+  load.turnTo(west)
+  await setTimeout(SOME_MS / 2)
+  const watch = watchHealth([west])
+  say('West is promoted by force.')
+  await doing.promote()
+  await setTimeout(SOME_MS)
+  const watched = await watch()
+  await load.end()
+  // what was acknowledged a moment before the cut may not have arrived either
+  const lost = await unknownAt(west, root, load.acknowledged)
+  say('East can be reached again. It closes once it hears of west, which asks for it every minute.')
+  tap.heal()
+  await doing.healed()
+  await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  say('East follows west, and writes down what only it had.')
+  await doing.rejoin()
+  await settled({ east: west, west: east })
+  return {
+    ...watched,
+    logins: load.acknowledged.length - before,
+    lost,
+    reported: await reportedTokens(east, token),
+  }
+}
+
+/** Accessors of the tokens that a cluster's report names, once that is complete. */
+export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
+  const named = new Set<string>()
+  let [after, complete] = ['', false]
+  const page = async () => {
+    const path = `divergence?after=${encodeURIComponent(after)}`
+    const { data } = await askReplication(cluster, path, undefined, token)
+    const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
+    for (const [, accessor = ''] of found) named.add(accessor)
+    after = String(data?.['next'] ?? '')
+    complete = data?.['complete'] === true
+    return after === '' && complete
+  }
+  await until(`the report of ${cluster.cluster} is not complete`, page)
+  return [...named]
+}

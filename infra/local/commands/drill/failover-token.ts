@@ -1,0 +1,33 @@
+import type { Host } from '../../host/host.ts'
+import { askHost } from '../../pair/dr-client.ts'
+
+const DR = 'sys/replication/dr'
+
+/** What whoever takes over has to be allowed. */
+const POLICY = [
+  ...[
+    ...['secondary/promote', 'secondary/update-primary', 'secondary/generate-public-key'],
+    'secondary/readiness',
+  ].map(path => `path "${DR}/${path}" { capabilities = ["update"] }`),
+  `path "${DR}/primary/revoke-secondary" { capabilities = ["update"] }`,
+  `path "${DR}/primary/secondary-token" { capabilities = ["update", "sudo"] }`,
+  `path "${DR}/readiness" { capabilities = ["read", "sudo"] }`,
+  `path "${DR}/divergence" { capabilities = ["read", "sudo"] }`,
+].join('\n')
+
+/** A batch token for an operator's shift: it works on every cluster of the set, whichever is the primary. */
+export async function failoverToken(
+  primary: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
+): Promise<string> {
+  await askHost(primary, 'sys/policies/acl/failover', { policy: POLICY })
+  await askHost(primary, 'auth/token/roles/failover', {
+    allowed_policies: 'failover',
+    orphan: true,
+    renewable: false,
+    token_type: 'batch',
+    token_no_default_policy: true,
+  })
+  const { auth } = await askHost(primary, 'auth/token/create/failover', { ttl: '8h' })
+  if (!auth) throw new Error('no token was made')
+  return auth.client_token
+}

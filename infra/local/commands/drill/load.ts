@@ -1,0 +1,91 @@
+import type { Host } from '../../host/host.ts'
+
+/** A login that a cluster has acknowledged. */
+export interface Acknowledged {
+  accessor: string
+  cluster: string
+}
+
+export interface Load {
+  /** all logins so far, in the order of their answers */
+  acknowledged: readonly Acknowledged[]
+  /** from now on workloads log in there */
+  turnTo(host: Pick<Host, 'base_url' | 'cluster'>): void
+  /** how many logins have failed: nobody served, or another cluster does */
+  failed(): number
+  end(): Promise<void>
+}
+
+const WORKLOADS = 4
+const PAUSE_MS = 20
+/** No login waits longer: an answer that never comes is none. */
+const LOGIN_TIMEOUT_MS = 60_000
+
+/**
+ * Workloads that log in one after the other, each again and again.
+ * @param proof of an iam login that may be repeated
+ * @param pauseMs milliseconds for which a workload rests between two logins
+ */
+export function startLoad(
+  first: Pick<Host, 'base_url' | 'cluster'>,
+  proof: Readonly<Record<string, unknown>>,
+  pauseMs = PAUSE_MS,
+): Load {
+  const acknowledged: Acknowledged[] = []
+  let [host, failures, ended] = [first, 0, false]
+  const workload = async () => {
+    while (!ended) {
+      const { base_url, cluster } = host
+      const accessor = await loginAt(base_url, proof)
+      if (accessor === undefined) failures += 1
+      else acknowledged.push({ accessor, cluster })
+      await new Promise(resolve => setTimeout(resolve, pauseMs))
+    }
+  }
+  const running = Promise.all(Array.from({ length: WORKLOADS }, workload))
+  return {
+    acknowledged,
+    turnTo: next => {
+      host = next
+    },
+    failed: () => failures,
+    end: async () => {
+      ended = true
+      await running
+    },
+  }
+}
+
+/** @returns the accessor of the token; undefined where none was given */
+export async function loginAt(base: string, proof: object): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`${base}/auth/cloud/login`, {
+      method: 'POST',
+      body: JSON.stringify(proof),
+      signal: AbortSignal.timeout(LOGIN_TIMEOUT_MS),
+    })
+    const body = (await answer.json()) as { auth?: { accessor?: string } }
+    return answer.ok ? body.auth?.accessor : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Those of some logins that a cluster does not know. */
+export async function unknownAt(
+  { base_url }: Pick<Host, 'base_url'>,
+  token: string,
+  logins: readonly Acknowledged[],
+): Promise<string[]> {
+  const unknown: string[] = []
+  for (const { accessor } of logins) {
+    const answer = await fetch(`${base_url}/auth/token/lookup-accessor`, {
+      method: 'POST',
+      headers: { 'x-vault-token': token },
+      body: JSON.stringify({ accessor }),
+    })
+    await answer.arrayBuffer()
+    if (!answer.ok) unknown.push(accessor)
+  }
+  return unknown
+}

@@ -1,0 +1,118 @@
+import { defined } from '../../../../shared/values/defined.ts'
+import type { Host } from '../../host/host.ts'
+import { startLasting } from '../../host/lasting-host.ts'
+import { endingOnSignals } from '../../os/ending.ts'
+import { heardOf, shownSecondary } from '../../pair/stand.ts'
+import { HOME, WORKLOAD } from '../../provider/home.ts'
+import { callsIn, type Demonstrated, demonstrate } from './demonstration.ts'
+import { type Asked, askedIn, HELP, UsageError } from './options.ts'
+import { runPair } from './run-pair.ts'
+
+/** As ordinary Lambdas: more environments, each for one request. */
+const ONE_AT_A_TIME = { environments: 8, requests: 1 }
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Calls that the login function last reported in its log line. */
+let lastCalls: Record<string, number> = {}
+
+function watch(functionName: string, line: string): void {
+  const calls = functionName === 'login' ? callsIn(line) : undefined
+  if (calls) lastCalls = calls
+}
+
+async function main(): Promise<void> {
+  const asked = askedIn(process.argv.slice(2), process.env)
+  const { once = false, port } = asked
+  if (asked.help) return print(HELP)
+  if (asked.pair) return runPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
+  const ending = endingOnSignals()
+  const host = await startLasting({ ...lastingOptions(asked), onLine: watch })
+  ending.runs(host)
+  try {
+    introduce(host, asked)
+    await show(host)
+  } catch (error) {
+    if (once) {
+      await host.close()
+      throw error
+    }
+    print(`The demonstration failed: ${textOf(error)}\n${hint()}`)
+  }
+  if (once) return host.close()
+  print('Serving. Stop with Ctrl-C.')
+}
+
+/** What a pair takes too. */
+const hostOptions = (asked: Asked) =>
+  defined({
+    memory: asked.memory ?? false,
+    legacySignatures: asked['legacy-signatures'],
+    caBundles: asked['ca-bundles'],
+    capacity: asked['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
+  })
+
+const lastingOptions = (asked: Asked) => ({
+  ...hostOptions(asked),
+  ...defined({ providerPort: asked['provider-port'] }),
+  cluster: asked.cluster ?? 'local',
+  place: defined({
+    port: asked.port,
+    linkPort: asked['link-port'],
+    metadataPort: asked['metadata-port'],
+    region: asked.region,
+    aws: asked.aws,
+    provider: asked.provider,
+  }),
+})
+
+/** A login of each type; a secondary serves none, and tells where it stands. */
+async function show(host: Host): Promise<void> {
+  const seen = await heardOf(host, print)
+  if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(shownSecondary(host.cluster, seen))
+  for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
+}
+
+/** What is likely to be in the way of the demonstration. */
+const hint = (): string =>
+  process.env['CLOUD_ACCESS_KEY']
+    ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`
+    : ''
+
+function introduce(host: Host, { memory = false }: Asked): void {
+  print(
+    'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
+  )
+  print(`  API            ${host.base_url}`)
+  print(`  link           ${host.link_address}, for other clusters`)
+  print(`  imitated AWS   ${host.provider_url}`)
+  print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)
+  print(`  root token     ${host.root_token}`)
+  print(`  state          ${memory ? 'kept in memory' : `${host.directory}/cluster.json and beside it`}\n`)
+}
+
+function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: Demonstrated): void {
+  const { dynamodb = 0, ...provider } = calls
+  const asked = Object.entries(provider).map(([service, count]) => `${count} × ${service.toUpperCase()}`)
+  print(`${type} login: a token for role ${role}`)
+  print(`  policies  ${policies.join(', ')}`)
+  print(`  TTL       ${ttl} s`)
+  print(
+    `  metadata  ${Object.entries(metadata)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')}`,
+  )
+  print(`  calls     ${asked.join(', ') || 'none'}; ${dynamodb} round trips to DynamoDB`)
+  print(`  took      ${milliseconds.toFixed(0)} ms\n`)
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`${textOf(error)}\n`)
+  process.exitCode = error instanceof UsageError ? 2 : 1
+}

@@ -1,0 +1,133 @@
+import { performance } from 'node:perf_hooks'
+import type { Host } from '../../host/host.ts'
+import { askHost } from '../../pair/dr-client.ts'
+import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
+import { signedLogin } from './workload.ts'
+
+/** What a demonstration login came to. */
+export interface Demonstrated {
+  type: 'ec2' | 'iam'
+  role: string
+  policies: string[]
+  /** seconds */
+  ttl: number
+  metadata: Record<string, string>
+  /** calls by service, as the function counted them */
+  calls: Record<string, number>
+  milliseconds: number
+}
+
+interface LoginAnswer {
+  auth: { client_token: string; policies: string[]; lease_duration: number; metadata: Record<string, string> }
+}
+
+/** A cluster in which a login can be shown. */
+type Shown = Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'control'>
+
+const ROLE_NAME = 'web-server'
+
+/** Makes accounts and workloads in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
+export async function demonstrate(
+  host: Shown,
+  callsOf: () => Record<string, number>,
+): Promise<Demonstrated[]> {
+  const workloads = await makeWorkloads(host)
+  await configure(host, workloads.certificate, workloads.roleArn)
+  const ec2 = await login(
+    host,
+    'ec2',
+    'demo-ec2',
+    { pkcs7: workloads.document, nonce: 'chosen-by-the-workload' },
+    callsOf,
+  )
+  const { role, ...proof } = await loginProof(host)
+  const iam = await login(host, 'iam', role, proof, callsOf)
+  return [ec2, iam]
+}
+
+/** The parameters of an iam login of the demonstration's workload. It may be repeated, for as long as its signature counts. */
+export async function loginProof({
+  control,
+}: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
+  const { account } = HOME
+  const session = await control.session({ account, role: ROLE_NAME, session: DEMONSTRATOR.instanceId })
+  return { role: 'demo-iam', ...signedLogin(session) }
+}
+
+async function makeWorkloads({ control }: Shown) {
+  const { account } = HOME
+  const role = await control.putRole({ account, name: ROLE_NAME })
+  const profile = await control.putInstanceProfile({ account, name: ROLE_NAME, roles: [ROLE_NAME] })
+  const known = (await control.listInstances({ account, region: HOME.region })).map(one => one.instanceId)
+  for (const instance of [WORKLOAD, DEMONSTRATOR])
+    if (!known.includes(instance.instanceId))
+      await control.putInstance({
+        ...instance,
+        imageId: 'ami-0de300000000000ff',
+        instanceProfileArn: profile.arn,
+        tags: { Name: 'demo' },
+      })
+  const { rsa2048 } = await control.documents(DEMONSTRATOR)
+  return {
+    roleArn: role.arn,
+    document: rsa2048.replaceAll('\n', ''),
+    certificate: (await control.authority()).rsa2048,
+  }
+}
+
+async function configure(host: Shown, certificate: string, roleArn: string): Promise<void> {
+  const path = 'auth/cloud'
+  await askHost(host, `${path}/config/certificate/local-aws`, {
+    cloud_public_cert: Buffer.from(certificate).toString('base64'),
+  })
+  await askHost(host, 'sys/policies/acl/demo', {
+    policy: 'path "auth/cloud/role/*" { capabilities = ["read", "list"] }',
+  })
+  await askHost(host, `${path}/role/demo-ec2`, {
+    auth_type: 'ec2',
+    bound_account_id: HOME.account,
+    token_policies: 'demo',
+    token_ttl: '30m',
+  })
+  await askHost(host, `${path}/role/demo-iam`, {
+    auth_type: 'iam',
+    bound_iam_principal_arn: roleArn,
+    token_policies: 'demo',
+    token_ttl: '1h',
+  })
+}
+
+/** Calls that a line of the login function's log reports; undefined when it is no such line. */
+export function callsIn(line: string): Record<string, number> | undefined {
+  try {
+    return (JSON.parse(line) as { calls?: Record<string, number> } | null)?.calls
+  } catch {
+    return undefined
+  }
+}
+
+async function login(
+  { base_url }: Shown,
+  type: Demonstrated['type'],
+  role: string,
+  proof: Record<string, string>,
+  callsOf: () => Record<string, number>,
+): Promise<Demonstrated> {
+  const started = performance.now()
+  const answer = await fetch(`${base_url}/auth/cloud/login`, {
+    method: 'POST',
+    body: JSON.stringify({ role, ...proof }),
+  })
+  const milliseconds = performance.now() - started
+  if (!answer.ok) throw new Error(`${type} login: ${answer.status} ${await answer.text()}`)
+  const { auth } = (await answer.json()) as LoginAnswer
+  return {
+    type,
+    role,
+    policies: auth.policies,
+    ttl: auth.lease_duration,
+    metadata: auth.metadata,
+    calls: callsOf(),
+    milliseconds,
+  }
+}

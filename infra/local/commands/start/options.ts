@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readAuthorities } from '../../../build/authorities.ts'
+import { root } from '../../../checkout.ts'
+
+const options = {
+  cluster: { type: 'string' },
+  port: { type: 'string' },
+  'link-port': { type: 'string' },
+  'provider-port': { type: 'string' },
+  'metadata-port': { type: 'string' },
+  pair: { type: 'boolean' },
+  provider: { type: 'string' },
+  aws: { type: 'string' },
+  region: { type: 'string' },
+  memory: { type: 'boolean' },
+  once: { type: 'boolean' },
+  'ca-bundles': { type: 'string' },
+  'legacy-signatures': { type: 'boolean' },
+  'one-at-a-time': { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+export const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
+
+  --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
+  --port N               port of the API (8200; 0: any)
+  --link-port N          port on which other clusters reach this one, by gRPC (0: any)
+  --provider-port N      port of the imitated AWS (0: any)
+  --metadata-port N      port of the metadata service of an instance, for logins by hand (0: any)
+  --pair                 two clusters, each a process: east, a DR primary, on the port N, and west, its secondary, on N + 1
+  --aws NAME             the imitated AWS of another cluster of this machine (its own)
+  --provider URL         an imitated AWS that somebody else has started; then none is started
+  --region REGION        where the cluster pretends to be (us-east-1)
+  --memory               keep nothing
+  --once                 end after the demonstration
+  --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
+  --ca-bundles DIR       certificates of authorities that ca_file and ca_path may name
+  --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
+
+What a cluster had at its last start of ports, region and AWS it has again where nothing else is asked for.
+CLOUD_AUTH_STATE in the environment names another directory than .local.
+`
+
+type OptionName = keyof typeof options
+
+/** What was asked for, checked. Ports: 0: any; absent: as it was. */
+export interface Asked {
+  cluster?: string
+  port?: number
+  'link-port'?: number
+  'provider-port'?: number
+  'metadata-port'?: number
+  pair?: boolean
+  provider?: string
+  aws?: string
+  region?: string
+  memory?: boolean
+  once?: boolean
+  'ca-bundles'?: string
+  'legacy-signatures'?: boolean
+  'one-at-a-time'?: boolean
+  help?: boolean
+}
+
+/** A command line that cannot be meant: one line that says why. */
+export class UsageError extends Error {}
+
+const MORE = 'npm start -- --help tells the options'
+
+/**
+ * Reads a command line.
+ * @param environment what npm took for itself, because the `--` before the options was forgotten, stands there
+ * @throws UsageError
+ */
+export function askedIn(args: string[], environment: NodeJS.ProcessEnv): Asked {
+  refuseForgotten(args, environment)
+  const { values, tokens } = parsed(args)
+  if (tokens.some(({ kind }) => kind === 'option-terminator'))
+    throw new UsageError(`a second -- says nothing: leave it out (${MORE})`)
+  const asked: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(values) as [OptionName, string | boolean][])
+    asked[name] = typeof value === 'string' && reads[name] ? reads[name](value, name) : value
+  for (const [one, others, why] of contradictions)
+    for (const other of others)
+      if (asked[one] !== undefined && asked[other] !== undefined)
+        throw new UsageError(`--${one} and --${other} do not go together: ${why}`)
+  return asked
+}
+
+function parsed(args: string[]) {
+  try {
+    return parseArgs({ args, options, tokens: true })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
+      throw new UsageError(`the word ${quoted(message)} is no option: ${MORE}`)
+    throw new UsageError(`${message.split('\n')[0]?.split('. To specify')[0]}: ${MORE}`)
+  }
+}
+
+const quoted = (message: string): string => /'[^']*'/.exec(message)?.[0] ?? ''
+
+/** npm keeps options that stand before `--` to itself, and the command would be another one without a word. */
+function refuseForgotten(args: readonly string[], environment: NodeJS.ProcessEnv): void {
+  const taken = Object.keys(options).filter(
+    name => name !== 'help' && environment[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
+  )
+  if (taken.length === 0) return
+  const meant = taken.map(name => `--${name}`).join(' ')
+  throw new UsageError(
+    `npm took ${meant} for itself: write npm start -- ${meant}${args.length > 0 ? ` ${args.join(' ')}` : ''}`,
+  )
+}
+
+const OF_A_PAIR = [
+  'cluster',
+  'link-port',
+  'metadata-port',
+  'provider-port',
+  'provider',
+  'aws',
+  'region',
+] as const
+
+const contradictions: readonly [OptionName, readonly OptionName[], string][] = [
+  ['pair', OF_A_PAIR, 'a pair has names, places and an imitated AWS of its own'],
+  ['provider', ['aws', 'provider-port'], 'no imitated AWS is started where one is named'],
+]
+
+const reads: Partial<Record<OptionName, (text: string, name: string) => unknown>> = {
+  cluster: nameOf,
+  aws: nameOf,
+  port: portOf,
+  'link-port': portOf,
+  'provider-port': portOf,
+  'metadata-port': portOf,
+  provider: (text, name) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL like http://127.0.0.1:4566`)
+    return url.origin
+  },
+  region: (text, name) => {
+    if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text)) throw new UsageError(`--${name} must be one like us-east-1`)
+    return text
+  },
+  'ca-bundles': (text, name) => {
+    if (!existsSync(resolve(root, text))) throw new UsageError(`--${name}: there is no directory ${text}`)
+    try {
+      readAuthorities(text)
+    } catch (error) {
+      throw new UsageError(`--${name}: ${(error as Error).message}`)
+    }
+    return text
+  },
+}
+
+function nameOf(text: string, name: string): string {
+  if (!/^[\w-][\w.-]{0,63}$/.test(text))
+    throw new UsageError(`--${name}: the name of a cluster has letters, digits, "_", "-" and ".", 64 at most`)
+  return text
+}
+
+function portOf(text: string, name: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new UsageError(`--${name} must be a number from 0 (any free port) to 65535`)
+  return Number(text)
+}

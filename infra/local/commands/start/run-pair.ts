@@ -1,0 +1,91 @@
+import { endingOnSignals } from '../../os/ending.ts'
+import { join, settled } from '../../pair/pair.ts'
+import { type PairProcesses, type ProcessOptions, startPairProcesses } from '../../pair/processes.ts'
+import { describedStands, standOf } from '../../pair/stand.ts'
+import { commandsToCopy, introducedPair } from '../../pair/text.ts'
+import { counted } from '../../pair/waiting.ts'
+import { demonstrate } from './demonstration.ts'
+
+type RunOptions = ProcessOptions & {
+  /** end after the proof */
+  once: boolean
+}
+
+/**
+ * Runs two clusters, each a process: has one follow the other, whatever they were before, lets workloads log in on the
+ * primary, and shows that the secondary has it all. One that is killed stays away until somebody starts it.
+ * @param print told what is to be read
+ */
+export async function runPair(
+  { once, ...options }: RunOptions,
+  print: (text: string) => void,
+): Promise<void> {
+  const ending = endingOnSignals()
+  const what = 'both clusters start, and at first their functions are bundled'
+  const pair = await counted({ what, seconds: 30, say: print }, () => startPairProcesses(options))
+  const over = new AbortController()
+  const close = () => {
+    over.abort()
+    return pair.close()
+  }
+  ending.runs({ close, kill: pair.kill })
+  const left = bothEnded(pair, over.signal, print)
+  try {
+    await Promise.race([shown(pair, once, print), left])
+    if (!once) print('Serving. Stop both with Ctrl-C.')
+    if (!once) await left
+  } finally {
+    await close()
+  }
+}
+
+/** @throws Error where it is to end with the proof, and there is none */
+async function shown(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
+  try {
+    await showOnce(pair, once, print)
+  } catch (error) {
+    if (once) throw error
+    print(`This did not come about: ${error instanceof Error ? error.message : error}\n`)
+  }
+}
+
+async function showOnce(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
+  const joined = await join(pair, print)
+  if (!joined) {
+    const { east, west } = pair
+    print(describedStands({ east: await standOf(east), west: await standOf(west) }))
+    print(commandsToCopy({ primary: east, secondary: west }))
+    if (once) throw new Error('neither cluster follows the other')
+    return
+  }
+  const { primary, secondary } = joined
+  print(introducedPair(joined))
+  for (const { type, role } of await demonstrate(primary, () => ({})))
+    print(`${type} login on ${primary.cluster}: a token for role ${role}`)
+  print('')
+  const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
+  const what = 'both come to one position and one root'
+  print(describedStands(await counted({ what, seconds: 15, say: print }, () => settled(both))))
+  print(commandsToCopy(joined))
+}
+
+/** Tells when a cluster ends that was not told to. @throws Error once both have */
+async function bothEnded(
+  pair: PairProcesses,
+  over: AbortSignal,
+  print: (text: string) => void,
+): Promise<never> {
+  const names = ['east', 'west'] as const
+  const ends = names.map(async (name, index) => {
+    const how = await pair.ended(name)
+    if (over.aborted) return
+    const other = names[1 - index]
+    print(
+      `${name} has ended (${how}). ${other} goes on. To have ${name} again: npm start -- --cluster ${name}`,
+    )
+  })
+  await Promise.all(ends)
+  // told to end, it is waited for elsewhere
+  if (over.aborted) return new Promise(() => undefined)
+  throw new Error('both clusters have ended')
+}

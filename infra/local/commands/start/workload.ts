@@ -1,0 +1,65 @@
+import { createHash, createHmac } from 'node:crypto'
+import { defined } from '../../../../shared/values/defined.ts'
+
+/** Temporary or long-lived credentials of a workload. */
+export interface WorkloadCredentials {
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken?: string
+}
+
+const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
+
+/**
+ * The parameters of an iam login: a caller-identity request, signed (version 4) and never sent. This is what a
+ * workload does; the demonstration and the tests do it too.
+ *
+ * @param serverId value for the header that ties the request to one server
+ */
+export function signedLogin(
+  credentials: WorkloadCredentials,
+  {
+    region = 'us-east-1',
+    host = 'sts.amazonaws.com',
+    serverId,
+  }: { region?: string; host?: string; serverId?: string } = {},
+): Record<string, string> {
+  const now = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
+  const headers: Record<string, string> = defined({
+    'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8',
+    Host: host,
+    'X-Amz-Date': now,
+    'X-Amz-Security-Token': credentials.sessionToken || undefined,
+    'X-Service-Cloud-IAM-Server-ID': serverId || undefined,
+  })
+  const names = Object.keys(headers)
+    .map(name => name.toLowerCase())
+    .sort()
+  const values = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  const canonical = [
+    'POST',
+    '/',
+    '',
+    ...names.map(name => `${name}:${values.get(name)}`),
+    '',
+    names.join(';'),
+    sha256(BODY),
+  ].join('\n')
+  const scope = `${now.slice(0, 8)}/${region}/sts/aws4_request`
+  const toSign = ['AWS4-HMAC-SHA256', now, scope, sha256(canonical)].join('\n')
+  const key = [now.slice(0, 8), region, 'sts', 'aws4_request'].reduce<string | Buffer>(
+    (secret, part) => createHmac('sha256', secret).update(part).digest(),
+    `AWS4${credentials.secretAccessKey}`,
+  )
+  const signature = createHmac('sha256', key).update(toSign).digest('hex')
+  const authorization = `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`
+  return {
+    iam_http_request_method: 'POST',
+    iam_request_url: base64(`https://${host}/`),
+    iam_request_body: base64(BODY),
+    iam_request_headers: base64(JSON.stringify({ ...headers, Authorization: authorization })),
+  }
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const base64 = (text: string): string => Buffer.from(text).toString('base64')

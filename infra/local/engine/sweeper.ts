@@ -1,0 +1,73 @@
+import { setTimeout } from 'node:timers/promises'
+import { DeleteItemCommand, type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
+import type { TableModel } from '../template/assembly.ts'
+
+/** Between two rounds. */
+const EVERY_MS = 60_000
+/** Items that one call reads: the engine has one lock, and serves nobody meanwhile. */
+const AT_ONCE = 100
+/** How many times as long as a call the pause behind it is: a round costs a part of the engine's time, however large tables are. */
+const PAUSES = 30
+
+/** Deletes items whose native expiry has passed: the engine from npm accepts the setting but never does. */
+export function startSweeper(
+  client: DynamoDBClient,
+  tables: readonly TableModel[],
+): { sweep(resting?: Sweeping['resting']): Promise<number>; close(): void } {
+  const end = new AbortController()
+  const pause = (ms: number) => setTimeout(ms, undefined, { signal: end.signal, ref: false })
+  const sweep = async (resting: Sweeping['resting'] = async () => undefined) => {
+    let removed = 0
+    for (const { name, ttl } of tables) {
+      if (ttl) removed += await sweepTable(client, name, { ttl, resting })
+    }
+    return removed
+  }
+  const always = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await pause(EVERY_MS)
+      // the next round finds what this one did not
+      await sweep(worked => pause(PAUSES * worked)).catch(() => 0)
+    }
+  }
+  void always().catch(() => undefined)
+  return { sweep, close: () => end.abort() }
+}
+
+interface Sweeping {
+  /** attribute of native expiry */
+  ttl: string
+  /** told after each call how many milliseconds it took */
+  resting: (worked: number) => Promise<void>
+}
+
+async function sweepTable(
+  client: DynamoDBClient,
+  TableName: string,
+  { ttl, resting }: Sweeping,
+): Promise<number> {
+  const expired = {
+    ExpressionAttributeNames: { '#ttl': ttl },
+    ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
+  }
+  const pages = paginateScan(
+    { client, pageSize: AT_ONCE },
+    { TableName, FilterExpression: '#ttl < :now', ProjectionExpression: 'pk, sk', ...expired },
+  )
+  let [removed, began] = [0, performance.now()]
+  for await (const { Items = [] } of pages) {
+    for (const item of Items) {
+      const Key = { pk: item['pk'] ?? { S: '' }, sk: item['sk'] ?? { S: '' } }
+      const deletion = { TableName, Key, ConditionExpression: '#ttl < :now', ...expired }
+      await client.send(new DeleteItemCommand(deletion)).then(
+        () => {
+          removed += 1
+        },
+        () => undefined, // renewed meanwhile
+      )
+    }
+    await resting(performance.now() - began)
+    began = performance.now()
+  }
+  return removed
+}

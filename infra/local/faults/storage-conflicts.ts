@@ -1,0 +1,114 @@
+import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
+
+/** What a call does to one item. */
+export interface ItemWrite {
+  action: 'Put' | 'Update' | 'Delete' | 'ConditionCheck'
+  table: string
+  pk: string
+  sk: string
+  /** the revision that it gives to the item, where it gives one */
+  rev?: string
+}
+
+type Attributes = Record<string, { S?: string }>
+type Written = {
+  TableName: string
+  Item?: Attributes
+  Key?: Attributes
+  UpdateExpression?: string
+  ExpressionAttributeValues?: Attributes
+}
+
+function revisionOf({ Item, UpdateExpression = '', ExpressionAttributeValues = {} }: Written) {
+  const name = /\brev = (:\w+)/.exec(UpdateExpression)?.[1] ?? ''
+  return (Item?.['rev'] ?? ExpressionAttributeValues[name])?.S
+}
+
+const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
+  PutItem: 'Put',
+  UpdateItem: 'Update',
+  DeleteItem: 'Delete',
+}
+
+/** The items that a call writes or checks, in its order; none for one that reads. */
+export function itemWritesOf(operation: string, input: object): ItemWrite[] {
+  const write = (action: ItemWrite['action'], written: Written): ItemWrite => {
+    const { pk, sk } = written.Item ?? written.Key ?? {}
+    const rev = revisionOf(written)
+    const place = { table: written.TableName, pk: pk?.S ?? '', sk: sk?.S ?? '' }
+    return { action, ...place, ...(rev === undefined ? {} : { rev }) }
+  }
+  const alone = ALONE[operation]
+  if (alone) return [write(alone, input as Written)]
+  if (operation === 'BatchWriteItem') return batchOf(input).map(written => write('Put', written))
+  if (operation !== 'TransactWriteItems') return []
+  const { TransactItems } = input as {
+    TransactItems: Partial<Record<ItemWrite['action'], Written>>[]
+  }
+  return TransactItems.flatMap(one =>
+    Object.entries(one).map(([action, written]) => write(action as ItemWrite['action'], written)),
+  )
+}
+
+/** What a batch stores. */
+function batchOf(input: object): Written[] {
+  const { RequestItems } = input as {
+    RequestItems: Record<string, { PutRequest: Pick<Written, 'Item'> }[]>
+  }
+  return Object.entries(RequestItems).flatMap(([TableName, requests]) =>
+    requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
+  )
+}
+
+/** Items that are taken: what comes later to one of them is refused, as DynamoDB does. */
+export interface Conflicts {
+  /** Which of these items are taken, by index. */
+  among(writes: readonly ItemWrite[]): number[]
+  /** Takes items. @returns how they are given back */
+  take(writes: readonly Place[]): () => void
+  clear(): void
+}
+
+type Place = Omit<ItemWrite, 'action'>
+
+const placeOf = ({ table, pk, sk }: Place): string => JSON.stringify([table, pk, sk])
+
+export function newConflicts(): Conflicts {
+  const taken = new Map<string, symbol>()
+  return {
+    among: writes => writes.flatMap((write, index) => (taken.has(placeOf(write)) ? [index] : [])),
+    take: writes => {
+      const taker = Symbol('taker')
+      const places = writes.map(placeOf)
+      for (const place of places) taken.set(place, taker)
+      return () => {
+        for (const place of places) if (taken.get(place) === taker) taken.delete(place)
+      }
+    },
+    clear: () => taken.clear(),
+  }
+}
+
+const MESSAGE = 'Transaction is ongoing for the item'
+
+/**
+ * What DynamoDB says to a call that came to items that are taken.
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
+ */
+export function conflictError(operation: string, count: number, taken: readonly number[]): object {
+  if (operation !== 'TransactWriteItems')
+    return { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: MESSAGE }
+  const reasons = Array.from({ length: count }, (_, index) =>
+    taken.includes(index) ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
+  )
+  const codes = reasons.map(({ Code }) => Code).join(', ')
+  return {
+    __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+    Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+    CancellationReasons: reasons,
+  }
+}
+
+/** How a call is refused that came to items that are taken. */
+export const conflictAnswer = (operation: string, count: number, taken: readonly number[]): EngineResponse =>
+  errorAnswer(400, conflictError(operation, count, taken))

@@ -1,0 +1,62 @@
+import { createServer, type ServerHttp2Session } from 'node:http2'
+import { createClient, type ServiceImpl } from '@connectrpc/connect'
+import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
+import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
+import { urlOf } from '../os/loopback.ts'
+
+/** Bytes of a question, unpacked: as much as the gateway behind takes. */
+const LARGEST_QUESTION = 2 ** 20
+
+/** A port that speaks gRPC. */
+export interface LinkPort {
+  url: string
+  close(): Promise<void>
+}
+
+/**
+ * The link over HTTP/2, as only a host can offer it: gRPC ends in trailers. Every call goes on to the gateway, and to
+ * the Lambda behind it, as one that came there would.
+ * @param gateway URL
+ * @param port 0: any free one
+ */
+export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort> {
+  const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
+  const server = createServer(
+    connectNodeAdapter({
+      readMaxBytes: LARGEST_QUESTION,
+      routes: router =>
+        // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
+        router.service(LinkService, {
+          activate: call => onward.activate(call),
+          echo: call => onward.echo(call),
+          cells: call => onward.cells(call),
+          items: call => onward.items(call),
+          scan: call => onward.scan(call),
+          tree: call => onward.tree(call),
+          keyring: call => onward.keyring(call),
+          handover: call => onward.handover(call),
+          fence: call => onward.fence(call),
+          notify: call => onward.notify(call),
+        } satisfies ServiceImpl<typeof LinkService>),
+    }),
+  )
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('session', session => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  // as for every server of the host: what cannot be accepted is lost to its client only
+  server.on('error', () => undefined)
+  return {
+    url: urlOf(server),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        for (const session of sessions) session.destroy()
+      }),
+  }
+}

@@ -1,0 +1,379 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { defined } from '../../../shared/values/defined.ts'
+import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
+import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
+import {
+  type EngineCredentials,
+  endStaleEngine,
+  externalEngine,
+  type LocalEngine,
+  startEngine,
+} from '../engine/engine.ts'
+import { startSweeper } from '../engine/sweeper.ts'
+import { startStorageTap } from '../faults/storage-tap-port.ts'
+import { type Gateway, startGateway } from '../gateway/gateway.ts'
+import { startLinkPort } from '../gateway/link-port.ts'
+import { unrouted } from '../gateway/unrouted.ts'
+import { type Lambdas, startLambdas } from '../lambda/lambdas.ts'
+import type { Capacity } from '../lambda/pool.ts'
+import { startLambdaService } from '../lambda/service.ts'
+import { variablesOf, withLate } from '../lambda/variables.ts'
+import { type Absence, startAbsence } from '../os/absence.ts'
+import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from '../os/cluster-file.ts'
+import { takeLock } from '../os/lock.ts'
+import { checkPorts } from '../os/loopback.ts'
+import { goesWithProcess } from '../os/temporary.ts'
+import type { Control } from '../provider/control.ts'
+import { EXECUTION_USER, HOME, WORKLOAD } from '../provider/home.ts'
+import { startProvider } from '../provider/provider.ts'
+import type { Home } from '../provider/state/imitated-aws.ts'
+import { startWorkflows } from '../states/workflows.ts'
+import { startStreams } from '../streams/poller.ts'
+import { type Model, readAssembly } from '../template/assembly.ts'
+import { synthesiseAndBundle } from '../template/synth.ts'
+import { byTick } from './by-tick.ts'
+import { initialised, keepKeys, type SetKeys } from './initialise.ts'
+
+export interface HostOptions {
+  /** name of the cluster, and of its folder under .local/ */
+  cluster: string
+  /** 0: any free port */
+  port: number
+  /** keep nothing */
+  memory: boolean
+  /** the tables outlive what a terminal sends to its programs: whoever started the host closes it */
+  apart?: boolean
+  /** port on which other clusters reach this one, by gRPC; 0: any */
+  linkPort?: number
+  /** port of the imitated AWS; 0: any */
+  providerPort?: number
+  /** port of the metadata service of the instance `WORKLOAD`; 0: any */
+  metadataPort?: number
+  legacySignatures?: boolean
+  /** folder with certificates of authorities, as the setting `caBundles` */
+  caBundles?: string
+  /** write down for nobody where it is: another cluster of its name may run beside it */
+  unlisted?: boolean
+  /** count calls to the tables, and let tests make them fail */
+  tap?: boolean
+  /** environments per function, and requests that each takes at once */
+  capacity?: Partial<Capacity>
+  /** seconds instead of the template's, by function */
+  timeouts?: Readonly<Record<string, number>>
+  /** an imitated AWS in a process of its own, or another cluster's; default: one in this process. `directory`: the cluster's */
+  provider?: (directory: string) => Promise<Aws>
+  /** addresses of this cluster and of the other one, and the policy, by which a drill switches between them */
+  drill?: { own: string; peer: string; policy: string }
+  /** where the cluster pretends to be; default: `HOME` */
+  region?: string
+  /** lines that functions print */
+  onLine?: (functionName: string, line: string) => void
+}
+
+/** An imitated AWS, as hosts use it; `close`: this one needs it no more. */
+export interface Aws {
+  url: string
+  control: Control
+  close(): Promise<void>
+}
+
+export interface Host extends ClusterFile {
+  control: Control
+  directory: string
+  /** the variables that a function sees, and where its bundle is */
+  runtimeOf(folder: string): { code: string; environment: Record<string, string> }
+  /** tells, and keeps, the root token and shares of its set from now on; what it had is put aside */
+  adoptKeys(keys: SetKeys): void
+  close(): Promise<void>
+}
+
+/** As functions on Lambda Managed Instances: a thread for each core, up to 64 requests in each. */
+const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 }
+
+type Closers = (() => Promise<void> | void)[]
+
+/** What is to be started, where, and what has been started so far. */
+interface Site {
+  options: HostOptions
+  directory: string
+  model: Model
+  home: Home
+  /** adds how a part ends */
+  started: <T extends { close(): Promise<void> | void }>(part: T) => T
+}
+
+/** Starts a whole cluster on this machine from the synthesised template. What a failed start has begun is ended. */
+export async function startHost(options: HostOptions): Promise<Host> {
+  if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
+    throw new Error('the name of a cluster has letters, digits, "_", "-" and ".", 64 at most')
+  const { directory, closers } = await hold(options)
+  const close = () => closeAll(closers.reverse())
+  try {
+    await endStaleEngine(directory)
+    const { legacySignatures = false } = options
+    const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures })
+    const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
+    const model = readAssembly(assembly, { ...home, bundles, tablePrefix: prefixOf(options) })
+    const started: Site['started'] = part => {
+      closers.push(() => part.close())
+      return part
+    }
+    const { file, ...rest } = await assemble({ options, directory, model, home, started })
+    const told = tell(options, file)
+    closers.push(told.end)
+    const host: Host = {
+      ...file,
+      ...rest,
+      directory,
+      close,
+      adoptKeys: ({ root_token, recovery_keys }) => {
+        keepKeys(directory, { root_token, recovery_keys })
+        Object.assign(host, { root_token, recovery_keys })
+        told.anew({ ...file, root_token, recovery_keys })
+      },
+    }
+    return host
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * Takes hold of the cluster's directory and makes sure of its ports, before anything is begun.
+ * @throws what is in the way, and nothing has been begun then
+ */
+async function hold(options: HostOptions): Promise<{ directory: string; closers: Closers }> {
+  const { cluster, memory, port, linkPort, provider } = options
+  const { providerPort, metadataPort } = provider ? {} : options
+  const { directory, isNew } = makeDirectory(options)
+  const closers: Closers = memory ? [goesWithProcess(directory)] : []
+  try {
+    if (!memory) {
+      const lock = await takeLock(directory, 'host', holder => runningAlready(cluster, directory, holder))
+      closers.push(lock.close)
+    }
+    await checkPorts({
+      port,
+      'link-port': linkPort,
+      'provider-port': providerPort,
+      'metadata-port': metadataPort,
+    })
+    return { directory, closers }
+  } catch (error) {
+    await closeAll(closers.reverse())
+    if (isNew) rmSync(directory, { recursive: true, force: true })
+    throw error
+  }
+}
+
+const runningAlready = (cluster: string, directory: string, holder: number): Error =>
+  new Error(
+    `the cluster in ${directory} runs already, in process ${holder || 'of another start'}: stop it, or name another than ${cluster} with --cluster`,
+  )
+
+/** Ends all parts, whatever becomes of one of them: an engine that is left behind would hold the data. @throws the first fault */
+async function closeAll(closers: Closers): Promise<void> {
+  const faults: unknown[] = []
+  for (const one of closers.splice(0)) {
+    try {
+      await one()
+    } catch (fault) {
+      faults.push(fault)
+    }
+  }
+  if (faults.length > 0) throw faults[0]
+}
+
+/** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
+async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
+  const { options, directory, model, home, started } = site
+  const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
+  const { control } = provider
+  const metadata = await metadataOf(control, options.metadataPort)
+  const credentials = await executionKey(site, control)
+  const { engine, tap } = await startTables(site, credentials)
+  const variables = variablesOf(options.cluster, directory, {
+    region: home.region,
+    credentials,
+    provider: provider.url,
+    tables: tap?.url ?? engine.url,
+    authorities: authoritiesFor(site),
+  })
+  const { lambdas, urls } = await startFunctions(site, variables)
+  started(startSweeper(engine.client, model.tables))
+  started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
+  started(startSchedules(model, lambdas))
+  const absence = started(
+    startAbsence(() => lambdas.invoke(namedOf(model, 'on-pull'), HOST_RETURNS), !options.memory),
+  )
+  const gateway = started(await gatewayOf(site, lambdas, absence))
+  const link = started(await startLinkPort(gateway.url, options.linkPort))
+  const file: ClusterFile = defined({
+    base_url: `${gateway.url}/v1`,
+    link_address: link.url,
+    provider_url: provider.url,
+    metadata_url: metadata.url,
+    ...urls,
+    tap_url: tap?.url,
+    ...(await initialised(gateway.url, directory)),
+    pid: process.pid,
+    cluster: options.cluster,
+    functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
+  })
+  return { file, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
+}
+
+/** The metadata service of the instance that logs in; one that is there already stays where it is. */
+async function metadataOf(control: Control, port = 0): Promise<{ url: string }> {
+  try {
+    return await control.metadataPort({ ...WORKLOAD, port })
+  } catch (error) {
+    await checkPorts({ 'metadata-port': port })
+    throw error
+  }
+}
+
+async function startTables(
+  { options, directory, model, home, started }: Site,
+  credentials: EngineCredentials,
+) {
+  const { memory, apart, tap } = options
+  const { tables } = model
+  const engine: LocalEngine = started(
+    await startEngine(defined({ directory, tables, region: home.region, credentials, memory, apart })),
+  )
+  return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }
+}
+
+/** What a deployment puts beside the code stands in the cluster's directory. @returns the file; empty: none */
+function authoritiesFor({ options: { caBundles }, directory }: Site): string {
+  if (caBundles === undefined) return ''
+  const file = `${directory}/${AUTHORITIES_FILE}`
+  shipAuthorities(caBundles, file)
+  return file
+}
+
+/** Functions call each other, and workflows, through services that can start only once they are there. */
+async function startFunctions(
+  { options, directory, model, started }: Site,
+  variables: Record<string, string>,
+): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
+  const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
+  const lambdas = started(
+    startLambdas(
+      defined({
+        functions: model.functions.map(one => rehearsing(one, options)),
+        environment: withLate(variables, late),
+        capacity: { ...CAPACITY, ...options.capacity },
+        timeouts: options.timeouts,
+        onLine: lineWriter(options, directory),
+      }),
+    ),
+  )
+  late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas)).url
+  late.AWS_ENDPOINT_URL_SFN = started(await startWorkflows(model, directory, lambdas)).url
+  const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
+  return { lambdas, urls }
+}
+
+/** As the setting `drill` has it, but for the schedule: a drill is started by hand. */
+function rehearsing(one: Model['functions'][number], { drill }: HostOptions): Model['functions'][number] {
+  if (one.folder !== 'on-drill' || !drill) return one
+  const { own, peer, policy } = drill
+  const environment = { API_ADDRESS: own, DRILL_PEER: peer, DRILL_POLICY: policy }
+  return { ...one, environment: { ...one.environment, ...environment } }
+}
+
+const gatewayOf = ({ options, model }: Site, lambdas: Lambdas, { over }: Absence): Promise<Gateway> =>
+  startGateway({
+    routes: model.routes,
+    port: options.port,
+    invoke: lambdas.invoke,
+    hold: over,
+    extra: loopbackOnly(model),
+  })
+
+function runtimeOf({ options, model }: Site, variables: Record<string, string>, folder: string) {
+  const found = model.functions.find(one => one.folder === folder)
+  return {
+    code: found?.code ?? '',
+    environment: { ...variables, ...found?.environment, CLUSTER_NAME: options.cluster },
+  }
+}
+
+/** An engine of its own holds one cluster; in another there may be several, and earlier runs of one that keeps nothing. */
+function prefixOf({ cluster, memory }: HostOptions): string {
+  if (externalEngine() === '') return ''
+  return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
+}
+
+const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, home }: Site) =>
+  startProvider(
+    defined({
+      port: providerPort,
+      home,
+      // a cluster that keeps nothing may be gone before its last event
+      onBusEvent: (event: object) => {
+        if (existsSync(directory)) appendFileSync(`${directory}/events.ndjson`, `${JSON.stringify(event)}\n`)
+      },
+      stateFile: memory ? undefined : `${directory}/provider.json`,
+    }),
+  )
+
+/** The key that stands for the functions' own roles; it is kept with the state of the imitated AWS. */
+async function executionKey(
+  { options, directory, home }: Site,
+  control: Control,
+): Promise<EngineCredentials> {
+  const { account } = home
+  const name = `${EXECUTION_USER}-${options.cluster}`
+  const file = `${directory}/execution-key.json`
+  const kept = textOf(file)
+  if (kept !== undefined) return JSON.parse(kept) as EngineCredentials
+  // an imitated AWS that outlives its clusters may know the user of an earlier one
+  await control.deleteUser({ account, name }).catch(() => undefined)
+  await control.putUser({ account, name })
+  const made = await control.createAccessKey({ account, user: name })
+  writeWhole(file, JSON.stringify(made))
+  return made
+}
+
+/** What has no route is reachable on loopback only. */
+const loopbackOnly = ({ functions }: Model): Record<string, string> =>
+  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, namedOf({ functions }, folder)]))
+
+/** The name of the function of a folder. */
+const namedOf = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
+  functions.find(one => one.folder === folder)?.name ?? ''
+
+/** Schedules of every minute begin at once: they make up for what the last start has missed. */
+function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
+  const timers = schedules.map(({ functionName, minutes }) => {
+    const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })
+    if (minutes === 1) run()
+    return setInterval(run, minutes * 60_000)
+  })
+  for (const timer of timers) timer.unref()
+  return {
+    close: () => {
+      for (const timer of timers) clearInterval(timer)
+    },
+  }
+}
+
+function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
+  const write = byTick<string>(lines => {
+    try {
+      appendFileSync(`${directory}/functions.log`, `${lines.join('\n')}\n`)
+    } catch {
+      // a cluster that keeps nothing may be gone before the last line, and a full disk must not end the host
+    }
+  })
+  return (folder, line) => {
+    write(line)
+    onLine?.(folder, line)
+  }
+}

@@ -1,0 +1,48 @@
+import { copyFileSync } from 'node:fs'
+import { externalEngine } from '../engine/engine.ts'
+import { type ClusterFile, textOf, writeWhole } from '../os/cluster-file.ts'
+
+/** Root token and recovery shares. */
+export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
+
+/**
+ * Initialises a new cluster; the keys of an old one have been kept, and are told whatever its role is now: those of a
+ * former primary are its set's, and there may be no others.
+ * @param url of its gateway
+ */
+export async function initialised(url: string, directory: string): Promise<SetKeys> {
+  const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
+  if (answer.ok) {
+    const { root_token, recovery_keys } = (await answer.json()) as SetKeys
+    keepKeys(directory, { root_token, recovery_keys })
+    return { root_token, recovery_keys }
+  }
+  const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
+  if (known) {
+    const { root_token, recovery_keys } = JSON.parse(known) as SetKeys
+    return { root_token, recovery_keys }
+  }
+  if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
+  const text = await answer.text()
+  if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
+  throw new Error(
+    `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start anew`,
+  )
+}
+
+/** Writes keys down. Others that stood there are put aside: nothing else may have them. */
+export function keepKeys(directory: string, keys: SetKeys): void {
+  const file = fileOf(directory)
+  const [before, now] = [textOf(file), JSON.stringify(keys)]
+  if (before === now) return
+  if (before !== undefined) copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
+  writeWhole(file, now)
+}
+
+const fileOf = (directory: string): string => `${directory}/keys.json`
+
+async function isSecondary(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/v1/sys/replication/dr/status`)
+  const { data } = (await answer.json()) as { data?: { mode?: string } }
+  return data?.mode === 'secondary'
+}

@@ -1,0 +1,125 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Activity, activityOf } from '../host/activity.ts'
+import type { FunctionModel } from '../template/assembly.ts'
+import { startEnvironment } from './environment.ts'
+import { type Capacity, type Pool, poolOf } from './pool.ts'
+
+/** Runs the functions of the template, each environment a thread with an environment of its own. */
+export interface Lambdas {
+  /** @throws InvocationFault */
+  invoke(functionName: string, event: unknown): Promise<unknown>
+  /** an invocation that nobody waits for, repeated twice when it fails, as AWS does */
+  start(functionName: string, event: unknown): void
+  has(functionName: string): boolean
+  /** of its invocations */
+  activity: Activity
+  /** writes what went wrong around a function to its log */
+  complain(functionName: string, text: string): void
+  /** waits a while for invocations under way, then ends all environments */
+  close(): Promise<void>
+}
+
+export interface LambdaOptions {
+  functions: readonly FunctionModel[]
+  /** variables that the host adds for every function: endpoints, credentials, region */
+  environment: Readonly<Record<string, string>>
+  capacity: Capacity
+  /** seconds instead of the template's, by folder */
+  timeouts?: Readonly<Record<string, number>>
+  /** lines that a function prints */
+  onLine: (folder: string, line: string) => void
+}
+
+const ASYNC_TRIES = 3
+const IDLE_MS = 60_000
+/** Longer than requests take; a worker that outlasts it is ended like a Lambda whose time is up. */
+const GRACE_MS = 3000
+
+export function startLambdas(options: LambdaOptions): Lambdas {
+  const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
+  const pending = new Set<Promise<unknown>>()
+  const activity = activityOf()
+  let closing = false
+  const trimming = setInterval(() => {
+    for (const { pool } of pools.values()) pool.trim()
+  }, IDLE_MS)
+  trimming.unref()
+
+  const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
+    const found = pools.get(functionName)
+    if (!found) throw new Error(`there is no function ${functionName}`)
+    return tracked(activity.during(found.pool.invoke(event)))
+  }
+
+  function tracked<T>(work: Promise<T>): Promise<T> {
+    const settled = work.then(
+      () => undefined,
+      () => undefined,
+    )
+    pending.add(settled)
+    void settled.then(() => pending.delete(settled))
+    return work
+  }
+
+  const complain = (functionName: string, text: string): void =>
+    options.onLine(pools.get(functionName)?.folder ?? functionName, text)
+
+  async function insist(functionName: string, event: unknown): Promise<void> {
+    for (let tries = 1; tries <= ASYNC_TRIES && !closing; tries++) {
+      try {
+        await invoke(functionName, event)
+        return
+      } catch (error) {
+        complain(functionName, `async invocation failed: ${(error as Error).message}`)
+      }
+    }
+  }
+
+  async function ended(): Promise<void> {
+    while (pending.size > 0) await Promise.all(pending)
+  }
+
+  return {
+    invoke,
+    start: (functionName, event) => {
+      void tracked(insist(functionName, event))
+    },
+    has: functionName => pools.has(functionName),
+    activity,
+    complain,
+    close: async () => {
+      clearInterval(trimming)
+      await Promise.race([ended(), setTimeout(GRACE_MS, undefined, { ref: false })])
+      closing = true
+      await Promise.all([...pools.values()].map(({ pool }) => pool.close()))
+    },
+  }
+}
+
+function poolFor(
+  model: FunctionModel,
+  { environment, capacity, timeouts = {}, onLine }: LambdaOptions,
+): { folder: string; pool: Pool } {
+  const { folder } = model
+  const pool = poolOf(
+    onChange =>
+      startEnvironment({
+        model,
+        variables: {
+          ...environment,
+          ...model.environment,
+          AWS_LAMBDA_FUNCTION_NAME: model.name,
+          ...overridden(environment),
+        },
+        timeout: timeouts[folder] ?? model.timeoutSeconds,
+        onLine: line => onLine(folder, line),
+        onChange,
+      }),
+    capacity,
+  )
+  return { folder, pool }
+}
+
+/** Variables of the host that win over the template's: only the cluster's name, which is chosen at the start. */
+const overridden = ({ CLUSTER_NAME }: Readonly<Record<string, string>>): Record<string, string> =>
+  CLUSTER_NAME === undefined ? {} : { CLUSTER_NAME }

@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Host } from '../host/host.ts'
+
+/** Asking clusters of a set, as an operator does. */
+
+const WAIT_MS = 120_000
+const PAUSE_MS = 250
+/** What changes roles answers within half a minute, be it that it takes longer. */
+const ANSWER_MS = 90_000
+
+/** Looks again and again. @throws Error that says what did not come about */
+export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + WAIT_MS
+  while (!(await probe())) {
+    if (Date.now() > end) throw new Error(`${otherwise}, even after ${WAIT_MS / 1000} s`)
+    await setTimeout(PAUSE_MS)
+  }
+}
+
+const DR = 'sys/replication/dr'
+
+export type DrStatus = Readonly<Record<string, unknown>>
+
+export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<DrStatus> {
+  const answer = await fetch(`${base_url}/${DR}/status`, { signal: AbortSignal.timeout(ANSWER_MS) })
+  return ((await answer.json()) as { data: DrStatus }).data
+}
+
+/** What an answer may hold of what is looked for. */
+export interface HostAnswer {
+  auth?: { client_token: string } | null
+  wrap_info?: { token?: string }
+  data?: Readonly<Record<string, unknown>> | null
+  warnings?: readonly string[] | null
+}
+
+type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
+
+/** One call below `sys/replication/dr`; see `askHost`. */
+export const askReplication = (
+  host: Asked,
+  path: string,
+  body: object | undefined,
+  token?: string,
+  say?: (text: string) => void,
+) => askHost(host, `${DR}/${path}`, body, token, say)
+
+/**
+ * One call of the API: a read without a body, else a write. As in the runbooks it is asked again when the answer says so.
+ * @param token default: the root token of that cluster
+ * @param say told what is asked again, and why
+ * @throws Error with the answer, where it is no success
+ */
+export async function askHost(
+  { base_url, root_token, cluster }: Asked,
+  path: string,
+  body: object | undefined,
+  token = root_token,
+  say: (text: string) => void = () => undefined,
+): Promise<HostAnswer> {
+  const end = Date.now() + WAIT_MS
+  for (;;) {
+    const answer = await fetch(`${base_url}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'x-vault-token': token },
+      signal: AbortSignal.timeout(ANSWER_MS),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (answer.ok) return (text === '' ? {} : JSON.parse(text)) as HostAnswer
+    const told = `${path} on ${cluster}: ${answer.status} ${text}`
+    const seconds = answer.headers.get('retry-after')
+    if (seconds === null || Date.now() > end) throw new Error(told)
+    say(`${told}; asking again in ${seconds} s`)
+    await setTimeout(Number(seconds) * 1000)
+  }
+}

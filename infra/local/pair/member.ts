@@ -1,0 +1,24 @@
+import type { SetKeys } from '../host/initialise.ts'
+import { type LastingOptions, startLasting } from '../host/lasting-host.ts'
+import type { ClusterFile } from '../os/cluster-file.ts'
+import { endingOnSignals } from '../os/ending.ts'
+
+// A cluster of a pair, as a process of its own: it takes its options as JSON, says where it is, and ends with whoever
+// started it.
+
+/** What is said between a pair and the processes of its clusters. */
+export type FromMember = { started: ClusterFile }
+export type ToMember = { adopt: SetKeys }
+
+const ending = endingOnSignals(end => process.on('disconnect', end))
+try {
+  const host = await startLasting(JSON.parse(process.argv[2] ?? '{}') as LastingOptions)
+  const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
+  ending.runs({ close })
+  process.on('message', ({ adopt }: ToMember) => adoptKeys(adopt))
+  process.send?.({ started } satisfies FromMember)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+  process.disconnect?.()
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { root } from '../../checkout.ts'
+import { awsProcess } from '../host/aws-process.ts'
+import type { Aws } from '../host/host.ts'
+import { type ClusterPlace, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
+import { keptAt } from '../os/cluster-file.ts'
+import { firstFree, steadyPort } from '../os/loopback.ts'
+import { goesWithProcess, temporaryDirectory } from '../os/temporary.ts'
+import { HOME } from '../provider/home.ts'
+import type { FromMember, ToMember } from './member.ts'
+import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
+
+type Name = 'east' | 'west'
+
+export type ProcessOptions = Omit<LastingOptions, 'cluster' | 'place' | 'onLine' | 'providerPort'> & {
+  port?: number
+}
+
+/** A pair whose clusters may be killed one by one. */
+export interface PairProcesses extends ClusterPair {
+  /** resolves once a process has ended that was not told to, with how */
+  ended(name: Name): Promise<string>
+  /** ends both at once, without waiting for what they do */
+  kill(): void
+}
+
+const FIRST_PORT = 8200
+
+/** Starts both clusters, each a process of its own, beside one imitated AWS, which is one too. @throws Error */
+export async function startPairProcesses(options: ProcessOptions): Promise<PairProcesses> {
+  const { port, ...rest } = options
+  const { memory } = rest
+  const name = awsName()
+  const directory = memory ? temporaryDirectory() : keptAt(name)
+  const forget = memory ? goesWithProcess(directory) : () => undefined
+  const aws = await awsProcess({ directory, region: HOME.region })
+  const ports = await portsOf(port, memory)
+  const began = (own: Name, peer: Name) =>
+    launch({
+      ...rest,
+      cluster: own,
+      place: {
+        ...{ port: ports[own], region: REGIONS[own], peer: `http://127.0.0.1:${ports[peer]}` },
+        ...(memory ? { provider: aws.url } : { aws: name }),
+      },
+    })
+  const children = { east: began('east', 'west'), west: began('west', 'east') }
+  const close = async () => {
+    await Promise.all(Object.values(children).map(end))
+    await aws.close()
+    forget()
+  }
+  try {
+    const [east, west] = await Promise.all([memberOf(children.east, aws), memberOf(children.west, aws)])
+    const kill = () => {
+      for (const child of Object.values(children)) child.kill('SIGTERM')
+    }
+    return { east, west, close, kill, ended: which => untold(children[which]) }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The imitated AWS of pairs; one that began with east alone stays in that one's. */
+const awsName = (): string =>
+  keptPlace('east').aws ?? (existsSync(`${keptAt('east')}/provider.json`) ? 'east' : 'aws')
+
+async function portsOf(port: number | undefined, memory: boolean): Promise<Record<Name, number>> {
+  const some = async (name: Name, wanted: number | undefined, otherwise: number): Promise<number> => {
+    const kept = memory ? undefined : keptPlace(name).port
+    return (wanted ?? kept ?? otherwise) || (await firstFree(kept ?? 0)) || steadyPort()
+  }
+  const east = await some('east', port, FIRST_PORT)
+  return { east, west: await some('west', port && port + 1, port === undefined ? east + 1 : 0) }
+}
+
+/** Starts a process that a terminal's signals do not reach: they are for the pair, which ends it. */
+function launch(options: LastingOptions & { place: Partial<ClusterPlace> }): ChildProcess {
+  const flags = process.execArgv.filter(one => one.startsWith('--'))
+  return spawn(process.execPath, [...flags, `${root}infra/local/pair/member.mjs`, JSON.stringify(options)], {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+/** The cluster of a process, once it has started. @throws Error when it ends instead: it has said why */
+async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
+  const said = once(child, 'message').then(([message]) => message as FromMember)
+  const ended = once(child, 'exit').then(() => undefined)
+  const message = await Promise.race([said, ended])
+  if (!message) throw new Error('the pair does not start')
+  const member: PairMember = {
+    ...message.started,
+    control,
+    adoptKeys: ({ root_token, recovery_keys }) => {
+      Object.assign(member, { root_token, recovery_keys })
+      child.send({ adopt: { root_token, recovery_keys } } satisfies ToMember, () => undefined)
+    },
+  }
+  return member
+}
+
+/** How a process ends that is not told to. */
+async function untold(child: ChildProcess): Promise<string> {
+  const [code, signal] =
+    child.exitCode === null && child.signalCode === null
+      ? await once(child, 'exit')
+      : [child.exitCode, child.signalCode]
+  return String(signal ?? `code ${code}`)
+}
+
+/** Ends a process that has not ended yet: it closes its cluster when it hears no more of this one. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  if (child.connected) child.disconnect()
+  await ended
+}

@@ -1,0 +1,39 @@
+import { InvocationFault } from '../lambda/environment.ts'
+import type { Lambdas } from '../lambda/lambdas.ts'
+import type { Model } from '../template/assembly.ts'
+import { systemTime } from './dependencies.ts'
+import { startMachines } from './machines.ts'
+import { startStatesService } from './service.ts'
+import { openStateStore } from './store.ts'
+import { FunctionFault } from './task.ts'
+
+/**
+ * The template's state machines, with their API. What runs is written down in the directory: a start goes on with
+ * what an earlier one has left unfinished.
+ */
+export async function startWorkflows(
+  { machines: models }: Pick<Model, 'machines'>,
+  directory: string,
+  lambdas: Lambdas,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const machines = startMachines({
+    store: openStateStore(`${directory}/states.sqlite`),
+    time: systemTime,
+    definitions: new Map(models.map(({ arn, definition }) => [arn, definition])),
+    invoke: (name, event) => lambdas.invoke(name.split(':').at(-1) ?? '', event).catch(told),
+  })
+  const service = await startStatesService(machines)
+  return {
+    url: service.url,
+    close: async () => {
+      await service.close()
+      await machines.close()
+    },
+  }
+}
+
+/** A failed invocation, as Lambda tells it to Step Functions. */
+function told(error: unknown): never {
+  if (!(error instanceof InvocationFault)) throw error
+  throw new FunctionFault(error.timedOut ? 'Sandbox.Timedout' : error.type, error.message)
+}

@@ -1,0 +1,293 @@
+import { readFileSync } from 'node:fs'
+import type { StreamViewType } from '@aws-sdk/client-dynamodb'
+import * as v from 'valibot'
+import { defined } from '../../../shared/values/defined.ts'
+import { routesIn } from './api-definition.ts'
+import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
+
+/** What the host runs, read from the synthesised templates. */
+export interface Model {
+  tables: TableModel[]
+  functions: FunctionModel[]
+  routes: { key: string; functionName: string }[]
+  schedules: { name: string; minutes: number; functionName: string }[]
+  streams: StreamModel[]
+  machines: { arn: string; definition: unknown }[]
+  /** KMS keys, by ARN */
+  keys: string[]
+}
+
+export interface TableModel {
+  name: string
+  keySchema: unknown
+  attributes: unknown
+  indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
+  /** attribute of native expiry */
+  ttl?: string
+  /** what its stream tells of each item, where somebody reads it */
+  stream?: StreamViewType
+}
+
+/** A function that is told what happens to a table. */
+export interface StreamModel {
+  table: string
+  functionName: string
+  batchSize: number
+  /** what it cannot take is halved */
+  bisect: boolean
+  retries: number
+  /** patterns, of which one has to fit */
+  filters: unknown[]
+}
+
+export interface FunctionModel {
+  name: string
+  /** folder in functions/ */
+  folder: string
+  /** directory of the bundle */
+  code: string
+  handler: string
+  timeoutSeconds: number
+  environment: Record<string, string>
+}
+
+/** Where the host pretends to be. */
+export interface HostPlace {
+  account: string
+  region: string
+  /** what names of tables begin with, where several clusters share an engine */
+  tablePrefix?: string
+  /** directory of bundles by folder, where the assembly has none */
+  bundles?: string
+}
+
+interface Found {
+  stack: string
+  id: string
+  properties: Record<string, unknown>
+}
+
+/**
+ * Resources that this host leaves out: only AWS enforces what they say, or they carry audit entries away from standard
+ * output, where this host never writes any.
+ */
+const IGNORED = [
+  'AWS::ApiGatewayV2::Stage',
+  'AWS::CloudWatch::Alarm',
+  'AWS::IAM::Policy',
+  'AWS::IAM::Role',
+  'AWS::Lambda::Permission',
+  'AWS::Logs::LogGroup',
+  'AWS::Logs::MetricFilter',
+  'AWS::Logs::SubscriptionFilter',
+  'AWS::SQS::Queue',
+]
+const HONOURED = [
+  'AWS::ApiGatewayV2::Api',
+  'AWS::DynamoDB::GlobalTable',
+  'AWS::Events::Rule',
+  'AWS::KMS::Key',
+  'AWS::Lambda::EventSourceMapping',
+  'AWS::Lambda::Function',
+  'AWS::StepFunctions::StateMachine',
+]
+
+/** The resources of a cloud assembly, with what stands for what in their properties. */
+export function resourcesIn(directory: string, place: HostPlace) {
+  const { stacks, assets } = readStacks(directory, place)
+  const names = namesOf(place, stacks)
+  const resolve = resolver(stacks, names)
+  const all = Object.entries(stacks).flatMap(([stack, template]) =>
+    Object.entries(template.Resources).map(([id, resource]) => ({ stack, id, resource })),
+  )
+  return {
+    all,
+    ofType: (type: string): Found[] =>
+      all
+        .filter(({ resource }) => resource.Type === type)
+        .map(({ stack, id, resource }) => ({
+          stack,
+          id,
+          properties: resolve(stack, resource.Properties ?? {}) as Record<string, unknown>,
+        })),
+    nameOf: names.ref,
+    arnOf: (stack: string, id: string): string => names.attribute(stack, id, 'Arn'),
+    /** where the code of a function is */
+    assetOf: ({ stack, id, properties: { Code } }: Found): Asset => {
+      const { S3Key } = Code as { S3Key: string }
+      const asset = assets.get(S3Key.replace(/\.zip$/, ''))
+      if (!asset) throw new Error(`the code of ${names.ref(stack, id)} is not in the assembly`)
+      return asset
+    },
+  }
+}
+
+/**
+ * Reads a cloud assembly. A resource that the host cannot honour is an error: it would look as if it worked.
+ * @param directory where `app.synth()` wrote
+ */
+export function readAssembly(directory: string, place: HostPlace): Model {
+  const { all, ofType, nameOf, arnOf, assetOf } = resourcesIn(directory, place)
+  const unknown = all.find(
+    ({ resource }) => !HONOURED.includes(resource.Type) && !IGNORED.includes(resource.Type),
+  )
+  if (unknown)
+    throw new Error(
+      `the embedded host cannot honour ${unknown.resource.Type} (${unknown.stack}/${unknown.id})`,
+    )
+  const streams = ofType('AWS::Lambda::EventSourceMapping').map(streamOf)
+  return {
+    tables: ofType('AWS::DynamoDB::GlobalTable').map(table =>
+      tableOf(table, nameOf(table.stack, table.id), streams),
+    ),
+    functions: ofType('AWS::Lambda::Function').map(one =>
+      functionOf(one, nameOf(one.stack, one.id), assetOf(one)),
+    ),
+    routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
+    schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
+    streams,
+    machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({
+      arn: arnOf(stack, id),
+      definition: properties['Definition'],
+    })),
+    keys: ofType('AWS::KMS::Key').map(({ stack, id }) => arnOf(stack, id)),
+  }
+}
+
+function readStacks(
+  directory: string,
+  { bundles }: Pick<HostPlace, 'bundles'>,
+): { stacks: Stacks; assets: ReadonlyMap<string, Asset> } {
+  const read = (file: string): unknown => JSON.parse(readFileSync(`${directory}/${file}`, 'utf8'))
+  const manifest = read('manifest.json') as {
+    artifacts: Record<string, { type: string; properties?: { templateFile?: string; file?: string } }>
+  }
+  const stacks: Record<string, Template> = {}
+  const assets = new Map<string, Asset>()
+  for (const [name, { type, properties }] of Object.entries(manifest.artifacts)) {
+    if (type === 'aws:cloudformation:stack' && properties?.templateFile)
+      stacks[name] = read(properties.templateFile) as Template
+    if (type !== 'cdk:asset-manifest' || !properties?.file) continue
+    const { files } = read(properties.file) as {
+      files: Record<string, { displayName: string; source: { path: string } }>
+    }
+    for (const [hash, file] of Object.entries(files)) {
+      const folder = file.displayName.split('/')[0] ?? ''
+      const path = bundles === undefined ? `${directory}/${file.source.path}` : `${bundles}/${folder}`
+      assets.set(hash, { path, folder })
+    }
+  }
+  return { stacks, assets }
+}
+
+interface Asset {
+  path: string
+  /** construct id of the function, which is its folder's name */
+  folder: string
+}
+
+function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stacks) {
+  const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
+  const ref = (stack: string, id: string): string => {
+    const { FunctionName, StateMachineName } = resource(stack, id)?.Properties ?? {}
+    const given = FunctionName ?? StateMachineName
+    const prefix = resource(stack, id)?.Type === 'AWS::DynamoDB::GlobalTable' ? tablePrefix : ''
+    return typeof given === 'string' ? given : `${prefix}${stack}-${id}`
+  }
+  const services: Record<string, (name: string) => string> = {
+    'AWS::DynamoDB::GlobalTable': name => `arn:aws:dynamodb:${region}:${account}:table/${name}`,
+    'AWS::Lambda::Function': name => `arn:aws:lambda:${region}:${account}:function:${name}`,
+    'AWS::KMS::Key': name => `arn:aws:kms:${region}:${account}:key/${name}`,
+    'AWS::StepFunctions::StateMachine': name => `arn:aws:states:${region}:${account}:stateMachine:${name}`,
+  }
+  const attribute = (stack: string, id: string, name: string): string => {
+    const type = resource(stack, id)?.Type ?? ''
+    if (name === 'StreamArn') return `${attribute(stack, id, 'Arn')}/stream/latest`
+    return name === 'Arn'
+      ? (services[type]?.(ref(stack, id)) ?? `arn:aws:none:${region}:${account}:${ref(stack, id)}`)
+      : ''
+  }
+  const pseudo = {
+    'AWS::AccountId': account,
+    'AWS::Region': region,
+    'AWS::Partition': 'aws',
+    'AWS::URLSuffix': 'amazonaws.com',
+  }
+  return { pseudo, ref, attribute }
+}
+
+const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?? ''
+
+function tableOf({ properties }: Found, name: string, streams: readonly StreamModel[]): TableModel {
+  const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
+  const stream = properties['StreamSpecification'] as { StreamViewType?: StreamViewType } | undefined
+  return defined({
+    name,
+    keySchema: properties['KeySchema'],
+    attributes: properties['AttributeDefinitions'],
+    indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
+    ttl: ttl?.AttributeName || undefined,
+    // one that nobody reads would only cost
+    stream: streams.some(({ table }) => table === name) ? stream?.StreamViewType : undefined,
+  })
+}
+
+function functionOf({ properties }: Found, name: string, asset: Asset): FunctionModel {
+  const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
+  return {
+    name,
+    folder: asset.folder,
+    code: asset.path,
+    handler: String(properties['Handler']),
+    timeoutSeconds: Number(properties['Timeout'] ?? 3),
+    environment: Variables,
+  }
+}
+
+const mapping = v.strictObject({
+  EventSourceArn: v.pipe(v.string(), v.regex(/:table\/[\w.-]+\/stream\//)),
+  FunctionName: v.string(),
+  StartingPosition: v.literal('LATEST'),
+  BatchSize: v.number(),
+  BisectBatchOnFunctionError: v.optional(v.boolean(), false),
+  MaximumRetryAttempts: v.number(),
+  // where AWS tells of what a function could not take: this host logs it
+  DestinationConfig: v.optional(v.unknown()),
+  FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
+})
+
+function streamOf({ properties }: Found): StreamModel {
+  const read = v.safeParse(mapping, properties)
+  if (!read.success) {
+    const [fault] = read.issues
+    throw new Error(
+      `the embedded host cannot honour an event source: ${v.getDotPath(fault)}: ${fault.message}`,
+    )
+  }
+  const { EventSourceArn, FunctionName, BatchSize, BisectBatchOnFunctionError, MaximumRetryAttempts } =
+    read.output
+  return {
+    table: /:table\/([\w.-]+)\/stream\//.exec(EventSourceArn)?.[1] ?? '',
+    functionName: functionNameIn(FunctionName),
+    batchSize: BatchSize,
+    bisect: BisectBatchOnFunctionError,
+    retries: MaximumRetryAttempts,
+    filters: (read.output.FilterCriteria?.Filters ?? []).map(({ Pattern }) => JSON.parse(Pattern) as unknown),
+  }
+}
+
+const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
+
+function scheduleOf({ id, properties }: Found): Model['schedules'] {
+  // of what happens to executions an alarm tells on AWS, and the minute's round looks after them here too
+  if (properties['EventPattern'] !== undefined) return []
+  const expression = String(properties['ScheduleExpression'])
+  const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
+  if (!rate) throw new Error(`the embedded host cannot honour the schedule ${expression}`)
+  const targets = (properties['Targets'] ?? []) as { Arn: string }[]
+  return targets.map(({ Arn }) => ({
+    name: id,
+    minutes: Number(rate[1]) * (MINUTES[rate[2] ?? ''] ?? 1),
+    functionName: functionNameIn(Arn),
+  }))
+}

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { root } from '../../checkout.ts'
+import { upToDate } from './up-to-date.ts'
+
+/** What differs from a deployment: names, and what protects data against mistakes. */
+export interface LocalSettings {
+  legacySignatures: boolean
+}
+
+const settingsOf = ({ legacySignatures }: LocalSettings) => ({
+  stage: 'local',
+  deletionProtection: false,
+  // a laptop has no IAM to authorise an invocation by, and whoever reaches it is its owner
+  strictCeremony: false,
+  legacySignatures,
+  assumableRoleArns: ['arn:*:iam::*:role/*'],
+})
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Fingerprint of all that the functions and the templates are made from, but for settings: every file is read once. */
+function sources(): { code: string; templates: string } {
+  const code = fingerprint([
+    ...filesIn('shared'),
+    ...filesIn('functions'),
+    ...filesIn('infra/build'),
+    'package-lock.json',
+    'package.json',
+  ])
+  const rest = filesIn('infra').filter(file => !/^infra\/(build|local)\//.test(file))
+  return { code, templates: digest(code + fingerprint([...rest, 'cdk.json'])) }
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(`${root}${folder}`, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => `${entry.parentPath}/${entry.name}`.slice(root.length))
+
+function fingerprint(files: readonly string[]): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const file of [...files].sort()) hash.update(file).update(readFileSync(root + file))
+  return hash.digest('hex')
+}
+
+const make = async (...order: string[]): Promise<void> => {
+  await promisify(execFile)(process.execPath, [`${root}infra/local/template/make.ts`, ...order])
+}
+
+/**
+ * The bundles of all functions, which depend on the sources only; `metafiles.json` beside them says what is in each.
+ * @returns the directory of their folders
+ */
+export const bundlesOfSources = (wanted = sources().code): Promise<string> =>
+  upToDate(`${root}.build/local-functions`, wanted, directory => make('functions', directory))
+
+/** Makes folders without code in the place of bundles: a template does not depend on what is in them. */
+export function makeNoBundles(directory: string): void {
+  for (const name of readdirSync(`${root}functions`)) {
+    mkdirSync(`${directory}/${name}`, { recursive: true })
+    writeFileSync(`${directory}/${name}/index.mjs`, `// ${name}\n`)
+  }
+}
+
+const noBundles = (wanted: string): Promise<string> =>
+  upToDate(`${root}.build/no-functions`, wanted, async directory => makeNoBundles(directory))
+
+/**
+ * Synthesises the stacks, unless that was done already from the same sources, with folders without code in the place of bundles.
+ * @returns the directory of the assembly
+ */
+export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {
+  const settings = JSON.stringify(settingsOf(local))
+  const place = `${root}.build/local-${digest(settings).slice(0, 8)}`
+  return upToDate(place, from.templates, async directory =>
+    make('templates', directory, await noBundles(from.code), settings),
+  )
+}
+
+/** Both, made beside each other: directories of the assembly and of the bundles. */
+export async function synthesiseAndBundle(
+  local: LocalSettings,
+): Promise<{ assembly: string; bundles: string }> {
+  const from = sources()
+  const [assembly, bundles] = await Promise.all([synthesise(local, from), bundlesOfSources(from.code)])
+  return { assembly, bundles }
+}

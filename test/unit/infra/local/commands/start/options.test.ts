@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { askedIn, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
+import { blocksOf } from '../../../../../support/pages.ts'
+
+const read = (line: string, environment: Record<string, string> = {}) =>
+  askedIn(line === '' ? [] : line.split(' '), environment)
+
+/** The line that a command line is refused with. */
+function refusal(line: string, environment: Record<string, string> = {}): string {
+  try {
+    read(line, environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError)
+    return (error as Error).message
+  }
+  throw new Error(`accepted: ${line}`)
+}
+
+describe('a command line', () => {
+  test('is read; what is not asked for is absent', () => {
+    expect(read('')).toEqual({})
+    expect(read('--cluster west --port 0 --link-port 9000 --aws east --region us-gov-west-1 --once')).toEqual(
+      {
+        ...{ cluster: 'west', port: 0, 'link-port': 9000, aws: 'east', region: 'us-gov-west-1', once: true },
+      },
+    )
+    expect(read('--pair --port 9000 --memory')).toEqual({ pair: true, port: 9000, memory: true })
+    expect(read('--provider http://127.0.0.1:4566/')).toEqual({ provider: 'http://127.0.0.1:4566' })
+  })
+
+  test.each([
+    ['forgotten', "the word 'forgotten' is no option: npm start -- --help tells the options"],
+    ['--memory --', 'a second -- says nothing: leave it out (npm start -- --help tells the options)'],
+    ['--nonsense', "Unknown option '--nonsense': npm start -- --help tells the options"],
+    ['--port', "Option '--port <value>' argument missing: npm start -- --help tells the options"],
+    ['--pair --cluster x', '--pair and --cluster do not go together: a pair has names, places and'],
+    ['--pair --region us-east-1', '--pair and --region do not go together'],
+    ['--pair --provider http://x', '--pair and --provider do not go together'],
+    ['--pair --link-port 1', '--pair and --link-port do not go together'],
+    ['--provider http://x --provider-port 1', '--provider and --provider-port do not go together'],
+    ['--port eight', '--port must be a number from 0 (any free port) to 65535'],
+    ['--link-port 65536', '--link-port must be a number'],
+    ['--metadata-port=', '--metadata-port must be a number'],
+    ['--provider nonsense', '--provider must be a URL like http://127.0.0.1:4566'],
+    ['--region here', '--region must be one like us-east-1'],
+    ['--cluster ../elsewhere', '--cluster: the name of a cluster has'],
+    ['--ca-bundles ./none', '--ca-bundles: there is no directory ./none'],
+  ])('%s is refused in one line that names the option', (line, expected) => {
+    expect(refusal(line)).toContain(expected)
+    expect(refusal(line)).not.toContain('\n')
+  })
+
+  test('certificates that are none are told by the option that names them', () => {
+    const folder = mkdtempSync(`${tmpdir()}/options-`)
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(`${folder}/notes.txt`, 'no certificate')
+    expect(refusal(`--ca-bundles ${folder}`)).toMatch(/^--ca-bundles: .*notes\.txt must hold certificates/)
+  })
+
+  test('options that npm took for itself, because -- was forgotten, are told as they should be written', () => {
+    expect(refusal('', { npm_config_pair: 'true' })).toBe(
+      'npm took --pair for itself: write npm start -- --pair',
+    )
+    expect(refusal('9000', { npm_config_link_port: 'true', npm_config_memory: 'true' })).toBe(
+      'npm took --link-port --memory for itself: write npm start -- --link-port --memory 9000',
+    )
+    expect(read('--once', { npm_config_loglevel: 'silent' })).toEqual({ once: true })
+  })
+
+  test('of the page that sets up a set is one: its first blocks start two hosts in one imitated AWS', () => {
+    const asked = blocksOf('set-up', 'On a laptop').map(block => read(block.replace('npm start -- ', '')))
+    expect(asked).toEqual([
+      { cluster: 'east', port: 8200 },
+      { cluster: 'west', port: 8201, region: 'us-west-2', aws: 'east' },
+    ])
+  })
+})

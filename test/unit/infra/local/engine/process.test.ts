@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { stopStaleEngine, worksOn } from '../../../../../infra/local/engine/process.ts'
+
+const WAITS = `console.log('here'); setInterval(() => undefined, 60_000)`
+
+/** A process whose command line names a database, as an engine's does. */
+async function engineOn(database: string) {
+  const child = spawn(process.execPath, ['-e', WAITS, '--', '--db-path', database], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return { child, pid: child.pid ?? 0 }
+}
+
+function directoryOfTest(): string {
+  const directory = mkdtempSync(`${tmpdir()}/engine-process-`)
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+describe('the process of an engine', () => {
+  test('is known by the database that it works on', async () => {
+    const database = `${directoryOfTest()}/dynamodb.sqlite`
+    const { pid, child } = await engineOn(database)
+    expect(worksOn(pid, database)).toBe(true)
+    expect(worksOn(pid, `${database}.other`)).toBe(false)
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    expect(worksOn(pid, database)).toBe(false)
+  })
+
+  test('is ended when its host left it behind; what a note names besides is left alone', async () => {
+    const directory = directoryOfTest()
+    const [stale, other] = await Promise.all([engineOn(`${directory}/one`), engineOn(`${directory}/other`)])
+    const ended = once(stale.child, 'exit')
+    writeFileSync(`${directory}/engine.json`, JSON.stringify({ pid: other.pid, host: 1 }))
+    await stopStaleEngine(directory, `${directory}/one`)
+    expect(await ended).toEqual([null, 'SIGKILL'])
+    expect(worksOn(other.pid, `${directory}/other`)).toBe(true)
+    expect(existsSync(`${directory}/engine.json`)).toBe(false)
+  })
+})

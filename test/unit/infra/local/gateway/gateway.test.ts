@@ -1,0 +1,96 @@
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { routeFinder, startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import { linkPath } from '../../../../../shared/link/routes.ts'
+
+const routes = [
+  'ANY /v1/auth/{mount}/role/{proxy+}',
+  'ANY /v1/auth/{mount}/role/{role}/explain',
+  'ANY /v1/auth/{mount}/login',
+  'ANY /v1/auth/{mount}/login/{proxy+}',
+  'ANY /v1/auth/token/{proxy+}',
+  'ANY /v1/{proxy+}',
+  'GET /v1/sys/health',
+]
+const find = (method: string, rawPath: string, keys = [...routes, '$default']) =>
+  routeFinder(keys.map(key => ({ key, functionName: key })))({
+    requestContext: { http: { method } },
+    rawPath,
+  })
+
+describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () => {
+  test.each([
+    ['GET', '/v1/auth/cloud/role/dev', 'ANY /v1/auth/{mount}/role/{proxy+}'],
+    ['GET', '/v1/auth/cloud/role/dev/tag', 'ANY /v1/auth/{mount}/role/{proxy+}'],
+    ['POST', '/v1/auth/cloud/role/dev/explain', 'ANY /v1/auth/{mount}/role/{role}/explain'],
+    ['POST', '/v1/auth/cloud/login', 'ANY /v1/auth/{mount}/login'],
+    ['POST', '/v1/auth/token/login', 'ANY /v1/auth/{mount}/login'],
+    ['POST', '/v1/auth/token/lookup', 'ANY /v1/auth/token/{proxy+}'],
+    ['GET', '/v1/auth/cloud/role', 'ANY /v1/{proxy+}'],
+    ['GET', '/v1/auth//role/x', 'ANY /v1/{proxy+}'],
+    ['GET', '/v1/sys/health', 'GET /v1/sys/health'],
+    ['HEAD', '/v1/sys/health', 'ANY /v1/{proxy+}'],
+    ['GET', '/other', '$default'],
+  ])('%s %s: %s', (method, path, wanted) => {
+    expect(find(method, path)).toBe(wanted)
+    expect(find(method, path, ['$default', ...routes.toReversed()])).toBe(wanted)
+  })
+
+  test('without a route and without a default there is none', () => {
+    expect(find('GET', '/other', routes)).toBeUndefined()
+  })
+})
+
+test('requests wait as long as the cluster asks others whether it is the primary still, but for those of the link', async () => {
+  const served: string[] = []
+  let go: () => void = () => undefined
+  const asked = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const gateway = await startGateway({
+    ...{ routes: [{ key: '$default', functionName: 'f' }], port: 0 },
+    hold: () => asked,
+    invoke: async (_, event) => {
+      served.push((event as { rawPath: string }).rawPath)
+      return { statusCode: 204 }
+    },
+  })
+  try {
+    const write = fetch(`${gateway.url}/v1/sys/policies/acl/a`, { method: 'POST' })
+    await fetch(`${gateway.url}${linkPath}Fence`, { method: 'POST' })
+    expect(served).toEqual([`${linkPath}Fence`])
+    go()
+    expect((await write).status).toBe(204)
+  } finally {
+    await gateway.close()
+  }
+})
+
+const MUCH = 'a'.repeat(5_000_000)
+
+test.each([
+  ['a head without end', `POST / HTTP/1.1\r\nHost: x\r\nX-A: ${MUCH}`, 431],
+  [
+    'a chunk of no length',
+    `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${MUCH}`,
+    400,
+  ],
+  ['no HTTP', `one two three${MUCH}`, 400],
+])('who sends %s is told so though it goes on sending', async (_, sent, status) => {
+  const gateway = await startGateway({ routes: [], port: 0, invoke: async () => ({ statusCode: 204 }) })
+  try {
+    const told = await new Promise((resolve, reject) => {
+      const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+      let answer = ''
+      client.on('data', chunk => {
+        answer += chunk.toString()
+      })
+      client.on('end', () => resolve(answer))
+      client.on('error', reject)
+      client.write(sent)
+    })
+    expect(told).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  } finally {
+    await gateway.close()
+  }
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { byTick } from '../../../../../infra/local/host/by-tick.ts'
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+test('what comes in one turn is handed on together at its end, in its order', async () => {
+  const taken: number[][] = []
+  const take = byTick<number>(all => void taken.push(all))
+  take(1)
+  take(2)
+  await undefined
+  take(3)
+  expect(taken).toEqual([])
+  await turn()
+  expect(taken).toEqual([[1, 2, 3]])
+  take(4)
+  await turn()
+  expect(taken).toEqual([[1, 2, 3], [4]])
+})

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Absence, startAbsence } from '../../../../../infra/local/os/absence.ts'
+
+let asked: number
+let answer: () => void
+let absence: Absence
+
+const ask = () =>
+  new Promise<void>(resolve => {
+    asked += 1
+    answer = resolve
+  })
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  asked = 0
+})
+afterEach(() => {
+  absence.close()
+  vi.useRealTimers()
+})
+
+/** Whether a request that comes now is served at once. */
+const serves = (): boolean => absence.over() === undefined
+
+test('a host that begins on what was there before serves when the others have been asked', async () => {
+  absence = startAbsence(ask, true)
+  expect([asked, serves()]).toEqual([1, false])
+  const held = absence.over()
+  answer()
+  await held
+  expect([asked, serves()]).toEqual([1, true])
+})
+
+test('one that keeps nothing serves at once, and as long as it is awake', async () => {
+  absence = startAbsence(ask, false)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect([asked, serves()]).toEqual([0, true])
+})
+
+test('one that has slept asks before the first request, whoever is first: the request or the timer', async () => {
+  absence = startAbsence(ask, false)
+  await vi.advanceTimersByTimeAsync(3000)
+  vi.setSystemTime(Date.now() + 60_000)
+  expect([serves(), asked]).toEqual([false, 1])
+  expect([serves(), asked]).toEqual([false, 1])
+  answer()
+  await absence.over()
+  expect(serves()).toBe(true)
+  vi.setSystemTime(Date.now() + 60_000)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([serves(), asked]).toEqual([false, 2])
+})
+
+test('the others may be gone for good, and whoever asks may fail', async () => {
+  absence = startAbsence(() => Promise.reject(new Error('there is no such function')), true)
+  await absence.over()
+  expect(serves()).toBe(true)
+  absence.close()
+  absence = startAbsence(() => new Promise(() => undefined), true)
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(serves()).toBe(true)
+})

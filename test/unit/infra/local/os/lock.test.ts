@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { root } from '../../../../../infra/checkout.ts'
+import { takeLock } from '../../../../../infra/local/os/lock.ts'
+
+const TAKES = `
+const { takeLock } = await import('${root}infra/local/os/lock.ts')
+await takeLock(process.argv[1], 'host', holder => new Error('taken by ' + holder)).then(
+  lock => { globalThis.kept = lock; console.log('has it') },
+  error => { console.log(error.message); process.exit(3) },
+)
+setInterval(() => undefined, 60_000)`
+
+/** Processes that want a directory at the same time, with what each says of it. */
+const all = (directory: string, count: number) =>
+  Promise.all(
+    Array.from({ length: count }, async () => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', TAKES, '--', directory], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const [said] = await once(child.stdout, 'data')
+      return { child, said: String(said).trim() }
+    }),
+  )
+
+function directoryOfTest(): string {
+  const directory = mkdtempSync(`${tmpdir()}/lock-`)
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+const take = (directory: string) => takeLock(directory, 'host', holder => new Error(`taken by ${holder}`))
+
+describe('the lock of a directory', () => {
+  test('is had by one of those who want it at once, and the others are told by whom; killed, it has it no more', async () => {
+    const directory = directoryOfTest()
+    const tries = await all(directory, 3)
+    const holders = tries.filter(({ said }) => said === 'has it')
+    expect(holders).toHaveLength(1)
+    const [{ child } = { child: undefined }] = holders
+    for (const { said } of tries.filter(one => one.child !== child))
+      expect(said).toBe(`taken by ${child?.pid}`)
+    await expect(take(directory)).rejects.toThrow(`taken by ${child?.pid}`)
+
+    const ended = once(child as NonNullable<typeof child>, 'exit')
+    child?.kill('SIGKILL')
+    await ended
+    const lock = await take(directory)
+    await expect(take(directory)).rejects.toThrow(`taken by ${process.pid}`)
+    lock.close()
+    ;(await take(directory)).close()
+  })
+})

@@ -1,0 +1,67 @@
+import { createServer as createHttpServer } from 'node:http'
+import { connect, createServer } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkPorts, endServer, freePort, listen, urlOf } from '../../../../../infra/local/os/loopback.ts'
+
+const portOf = (url: string) => Number(new URL(url).port)
+
+/** A port that somebody else listens on while the test runs. */
+async function takenPort(): Promise<number> {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  return portOf(await listen(server))
+}
+
+describe('a server on loopback', () => {
+  test('tells its address, and listens where it is told', async () => {
+    const port = await freePort()
+    const server = createHttpServer((_, response) => response.end('here'))
+    const url = await listen(server, port)
+    expect(url).toBe(`http://127.0.0.1:${port}`)
+    expect(urlOf(server)).toBe(url)
+    expect(await (await fetch(url)).text()).toBe('here')
+    await endServer(server)
+  })
+
+  test('does not start on a port in use', async () => {
+    await expect(listen(createServer(), await takenPort())).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+
+  test('outlives a connection that could not be accepted', async () => {
+    const server = createServer()
+    onTestFinished(() => void server.close())
+    await listen(server)
+    expect(server.emit('error', new Error('accept EMFILE'))).toBe(true)
+  })
+
+  test('ends though somebody stays connected', async () => {
+    const server = createHttpServer()
+    const socket = connect(portOf(await listen(server)), '127.0.0.1')
+    const cut = new Promise(resolve => socket.once('close', resolve))
+    await new Promise(resolve => socket.once('connect', resolve))
+    await endServer(server)
+    await cut
+  })
+})
+
+describe('ports that somebody asks for', () => {
+  test('are free afterwards, and any of them may be left open', async () => {
+    const port = await freePort()
+    await checkPorts({ port, 'provider-port': 0, 'metadata-port': undefined })
+    await checkPorts({ port })
+  })
+
+  test('that are in use are named, with what to do', async () => {
+    const [free, taken] = [await freePort(), await takenPort()]
+    await expect(checkPorts({ port: free, 'provider-port': taken })).rejects.toThrow(
+      `port ${taken} is in use, perhaps by a cluster that still runs: stop it, or choose another port with --provider-port (0: any free one)`,
+    )
+    await checkPorts({ port: free })
+  })
+
+  test.each([65_536, -1, 1.5, Number.NaN])('that are no ports are refused: %s', async port => {
+    await expect(checkPorts({ port })).rejects.toThrow(
+      '--port must be a number from 0 (any free port) to 65535',
+    )
+  })
+})

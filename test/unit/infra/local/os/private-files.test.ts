@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, onTestFinished, test } from 'vitest'
+import { root } from '../../../../../infra/checkout.ts'
+
+/** What a process with an open mask makes, after it has made the directory of a cluster. */
+function modesAfter(directory: string): Record<string, string> {
+  const code = `
+    const { makeDirectory, keptAt, writeWhole } = await import('${root}infra/local/os/cluster-file.ts')
+    const { takeLock } = await import('${root}infra/local/os/lock.ts')
+    const { appendFileSync } = await import('node:fs')
+    const { spawnSync } = await import('node:child_process')
+    const { directory } = makeDirectory({ cluster: 'east', memory: false })
+    await takeLock(directory, 'cluster', () => new Error('taken'))
+    appendFileSync(directory + '/engine.log', '')
+    spawnSync('touch', [directory + '/by-a-child.db'])
+    writeWhole(directory + '/cluster.json', '{}')
+  `
+  execFileSync('bash', ['-c', 'umask 000; exec "$0" --input-type=module -e "$1"', process.execPath, code], {
+    env: { ...process.env, CLOUD_AUTH_STATE: directory },
+  })
+  const names = ['', '/cluster.lock', '/cluster.holder', '/engine.log', '/by-a-child.db', '/cluster.json']
+  return Object.fromEntries(
+    names.map(name => [name, (statSync(`${directory}/east${name}`).mode & 0o777).toString(8)]),
+  )
+}
+
+function stateDirectory(): string {
+  const directory = mkdtempSync(`${tmpdir()}/state-`)
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+const CLOSED = {
+  '': '700',
+  ...{ '/cluster.lock': '600', '/cluster.holder': '600', '/engine.log': '600' },
+  ...{ '/by-a-child.db': '600', '/cluster.json': '600' },
+}
+
+test('a host and its children make files that their owner alone reads, whatever the mask of the shell', () => {
+  expect(modesAfter(stateDirectory())).toEqual(CLOSED)
+})
+
+test('a state directory that an earlier version left open is closed, with its files', () => {
+  const state = stateDirectory()
+  mkdirSync(`${state}/east`)
+  chmodSync(`${state}/east`, 0o755)
+  writeFileSync(`${state}/east/engine.log`, '')
+  chmodSync(`${state}/east/engine.log`, 0o644)
+  expect(modesAfter(state)).toEqual(CLOSED)
+})

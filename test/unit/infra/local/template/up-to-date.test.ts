@@ -1,0 +1,55 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { upToDate } from '../../../../../infra/local/template/up-to-date.ts'
+
+const folder = mkdtempSync(`${tmpdir()}/cloud-auth-up-to-date-`)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const place = `${folder}/made`
+beforeEach(() => {
+  for (const name of readdirSync(folder)) rmSync(`${folder}/${name}`, { recursive: true })
+})
+
+const content = () => readFileSync(`${place}/content`, 'utf8')
+const writing = (text: string) => async (directory: string) => writeFileSync(`${directory}/content`, text)
+
+test('what was made from the same is not made again; from anything else it is, without what was there', async () => {
+  expect(await upToDate(place, 'first', writing('one'))).toBe(place)
+  writeFileSync(`${place}/stale`, '')
+  await upToDate(place, 'first', writing('never'))
+  expect(content()).toBe('one')
+  await upToDate(place, 'second', writing('two'))
+  expect(content()).toBe('two')
+  expect(existsSync(`${place}/stale`)).toBe(false)
+})
+
+test('what fails halfway leaves what was there, and the next one makes it', async () => {
+  await upToDate(place, 'first', writing('one'))
+  const broken = upToDate(place, 'second', async directory => {
+    await writing('half')(directory)
+    throw new Error('stopped')
+  })
+  await expect(broken).rejects.toThrow('stopped')
+  expect(content()).toBe('one')
+  expect(readdirSync(folder)).toEqual(['made'])
+  await upToDate(place, 'second', writing('two'))
+  expect(content()).toBe('two')
+})
+
+test('what somebody else has made from the same meanwhile stays', async () => {
+  await upToDate(place, 'second', async directory => {
+    await writing('mine')(directory)
+    await upToDate(place, 'second', writing('theirs'))
+  })
+  expect(content()).toBe('theirs')
+  expect(readdirSync(folder)).toEqual(['made'])
+})
+
+test('what somebody else has made from something else meanwhile does not', async () => {
+  await upToDate(place, 'second', async directory => {
+    await writing('mine')(directory)
+    await upToDate(place, 'first', writing('theirs'))
+  })
+  expect(content()).toBe('mine')
+})
