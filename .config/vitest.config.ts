@@ -22,7 +22,7 @@ export default defineConfig({
         test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, ...computing },
       },
       {
-        // The whole service in the test's own process: files of a worker share one, but for those called `alone`.
+        // The whole service in the test's own process: files of a worker share one, but for those in `alone/`.
         extends: true,
         test: {
           name: 'integration',

@@ -13,7 +13,7 @@ export const runnerState = (): RunnerState =>
 
 /**
  * Whether a test file has what it starts to itself, and its services a tap: those that count calls, make tables fail, or
- * turn a setting of the whole say so by their names.
+ * turn a setting of the whole stand in a folder for it.
  */
 export const isAlone = (path = runnerState().filepath): boolean =>
-  /\.alone\.test\.ts$|\/test\/long\//.test(path)
+  /\/test\/(integration\/alone|long)\//.test(path)

@@ -6,7 +6,7 @@ import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../share
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
 import { followBack, lostSince, switchTo } from '../../../../shared/replication/drill/switch-over.ts'
 
-// What a drill decides at each step, by what it is answered. Whole drills are played in `drill.alone.test.ts`.
+// What a drill decides at each step, by what it is answered. Whole drills are played in `alone/replication/drill.test.ts`.
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000

@@ -14,7 +14,7 @@ import {
 } from '../../../../shared/replication/primary/maintain.ts'
 import { movedBy } from '../../../support/heads.ts'
 
-// On which cluster its journal and its hashes are maintained, and how often. What is done then: `tree.alone.test.ts`.
+// On which cluster its journal and its hashes are maintained, and how often. What is done then: `alone/replication/tree.test.ts`.
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const START = 1_800_000_000_000

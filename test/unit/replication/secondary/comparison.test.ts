@@ -6,7 +6,7 @@ import { compareOn } from '../../../../shared/replication/secondary/comparison.t
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 
 // When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
-// `comparison.alone.test.ts`.
+// `alone/replication/comparison.test.ts`.
 
 const TREE_ID = 'a life'
 const START = 1_800_000_000_000

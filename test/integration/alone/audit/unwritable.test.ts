@@ -1,0 +1,48 @@
+import { rmSync, symlinkSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { ownHost } from '../../../support/own-host.ts'
+import { tableStore } from '../../../support/store.ts'
+import { iamRole } from '../../../support/things.ts'
+
+let host: Awaited<ReturnType<typeof ownHost>>
+let mount = ''
+beforeAll(async () => {
+  host = await ownHost()
+  mount = (await host.api('GET', '/sys/auth')).body.data['cloud/'].accessor
+  // functions that have not run yet find a disk without room
+  rmSync(`${host.directory}/audit.log`)
+  symlinkSync('/dev/full', `${host.directory}/audit.log`)
+})
+
+const INTERNAL = { errors: ['internal error'] }
+
+describe('what cannot be audited is not done', () => {
+  test('a write is refused, and nothing is written', async () => {
+    const { status, body } = await host.api('POST', '/auth/cloud/role/x', iamRole.body)
+    expect([status, body]).toEqual([500, INTERNAL])
+    const [role] = await tableStore(host).store.read([key('role', mount, 'x')])
+    expect(role).toBeUndefined()
+  })
+
+  test('a token is not made', async () => {
+    const { status, body } = await host.api('POST', '/auth/token/create', {
+      id: 'chosen',
+      policies: 'default',
+    })
+    expect([status, body]).toEqual([500, INTERNAL])
+    const tokens: unknown[] = []
+    for await (const page of tableStore(host).store.scan('token', { index: 0, of: 1 }))
+      tokens.push(...page.items)
+    expect(tokens, 'the root token alone').toHaveLength(1)
+  })
+
+  test('a refusal tells no more than usual', async () => {
+    const { status, body } = await host.api('GET', '/auth/cloud/role/x', undefined, { token: '' })
+    expect([status, body]).toEqual([500, INTERNAL])
+  })
+
+  test('probes by machines go on', async () => {
+    expect((await host.api('GET', '/sys/health')).status).toBe(200)
+  })
+})

@@ -1,0 +1,201 @@
+import '../../../support/over-connections.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { iamAccessKeys } from '../../../../shared/adapters/aws/access-keys.ts'
+import { stsCallerIdentity } from '../../../../shared/adapters/aws/caller-identity.ts'
+import type { Environment } from '../../../../shared/adapters/aws/environment.ts'
+import { ec2Instances } from '../../../../shared/adapters/aws/instances.ts'
+import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
+import { iamPrincipals } from '../../../../shared/adapters/aws/principals.ts'
+import { provider } from '../../../../shared/adapters/aws/provider.ts'
+import { callMeter } from '../../../../shared/adapters/aws/system.ts'
+import type { AwsTarget, StsRequest } from '../../../../shared/ports.ts'
+import { create, remove } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { Secret } from '../../../../shared/values/secret.ts'
+import {
+  aws,
+  cluster,
+  done,
+  fresh,
+  freshAccount,
+  freshMount,
+  localCertificate,
+  storage,
+} from '../../../support/cluster.ts'
+import { callWatch, launch, loginAs, loginWith, signCallerIdentity } from '../../../support/logins.ts'
+import { isServed, rotate, rotating } from '../../../support/rotation.ts'
+import { tableStore } from '../../../support/store.ts'
+
+const REGION = 'us-east-1'
+
+/** What happens to a frozen environment: of none of its connections it is known that they are gone. */
+async function freeze(): Promise<void> {
+  await aws.dropConnections()
+  await storage.dropConnections()
+}
+
+beforeEach(() => storage.reset())
+
+describe('between two invocations all connections die', () => {
+  const meter = callMeter()
+  const clock = { now: () => Date.now(), sleep: async () => undefined }
+  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
+  const calls = provider({ environment, clock, meter })
+  const { store, commit } = tableStore(cluster)
+  const deadline = () => Date.now() + 5000
+  let access: AwsTarget
+  let satellite: AwsTarget
+  let instanceId = ''
+  let keyArn = ''
+  let asked: StsRequest
+
+  beforeAll(async () => {
+    const account = freshAccount()
+    await aws.putUser({ account, name: 'server' })
+    const pair = await aws.createAccessKey({ account, user: 'server' })
+    const url = cluster.provider_url
+    const client = {
+      version: fresh('v'),
+      maxRetries: 0,
+      endpoint: url,
+      iamEndpoint: url,
+      stsEndpoint: url,
+      stsRegion: '',
+      credentials: { accessKey: pair.accessKeyId, secretKey: new Secret(pair.secretAccessKey) },
+    }
+    access = { account, region: REGION, client }
+    const other = freshAccount()
+    const { arn } = await aws.putRole({ account: other, name: 'cloud-auth-reader' })
+    satellite = { account: other, region: REGION, client, assume: { role: arn, externalId: '' } }
+    ;({ instanceId } = await launch({ account }))
+    keyArn = (await aws.putKey({})).arn
+    process.env['AWS_ENDPOINT_URL_KMS'] = url
+    const { headers, body } = signCallerIdentity(pair)
+    const sent = headers.filter(([name]) => name.toLowerCase() !== 'host')
+    const host = 'sts.amazonaws.com'
+    asked = { method: 'POST', endpoint: url, host, target: '/', headers: sent, body, maxRetries: 0 }
+  })
+
+  let version = 0
+  const newlyConfigured = (one: AwsTarget): AwsTarget => {
+    version += 1
+    return { ...one, client: { ...one.client, version: `${one.client.version}.${version}` } }
+  }
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['STS, as the caller', () => stsCallerIdentity({ clock, meter, redirect: '' }).ask(asked, deadline())],
+    [
+      'STS, for the own account',
+      () => iamPrincipals(calls).profile(newlyConfigured(access), 'none', deadline()),
+    ],
+    [
+      'STS, for a role to assume',
+      () => iamPrincipals(calls).profile(newlyConfigured(satellite), 'none', deadline()),
+    ],
+    ['EC2', () => ec2Instances(calls, { clock, meter }).describe(access, instanceId, deadline())],
+    ['IAM', () => iamPrincipals(calls).find(access, { type: 'user', name: 'server' }, deadline())],
+    [
+      'IAM, for keys',
+      () => iamAccessKeys({ provider: calls, region: REGION, clock, meter }).owner(access.client, deadline()),
+    ],
+  ])('%s answers although nothing may be tried again', async (_name, call) => {
+    const watch = callWatch()
+    await call() // what is remembered from here on is no difference
+    const { calls: cost } = await meter.measured(call)
+    await watch()
+    await freeze()
+    expect((await meter.measured(call)).calls).toEqual(cost)
+    expect((await watch()).every(({ status }) => status < 500)).toBe(true)
+  })
+
+  test('KMS: all attempts are left for its own faults', async () => {
+    const kms = lazyKms(meter)
+    const { wrapped, dataKey } = await kms.newDataKey('ring', keyArn)
+    await freeze()
+    await aws.fault({ service: 'kms', action: 'Decrypt', kind: 'error', times: 2 })
+    expect(await kms.unwrap({ id: 'ring', wrapped })).toEqual(dataKey)
+  })
+
+  test('DynamoDB: all attempts are left for its own faults', async () => {
+    await store.read([key('cluster')])
+    await freeze()
+    await storage.reset()
+    await storage.fault({ kind: 'error', when: 'before', skip: 0, times: 2, operation: 'BatchGetItem' })
+    expect(await store.read([key('cluster')])).toEqual([expect.objectContaining({ kind: 'cluster' })])
+    expect((await storage.calls()).length).toBe(3)
+  })
+
+  test('DynamoDB: a write that took effect before its connection died is not made twice', async () => {
+    const place = key('sts-role', fresh('m'), 'a')
+    const data = { roleArn: 'arn', externalId: '' } as never
+    await store.read([place])
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
+    expect(await commit(create(place, data))).toBe('done')
+    expect((await storage.calls()).filter(one => one.operation === 'PutItem')).toHaveLength(2)
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
+    expect(await commit(create(key('sts-role', fresh('m'), 'a'), data), remove(place))).toBe('done')
+    expect(await store.read([place])).toEqual([undefined])
+  })
+})
+
+describe('a cluster that was frozen between two requests', () => {
+  test('logs workloads in, where a mount forbids further tries', async () => {
+    const account = freshAccount()
+    await aws.putUser({ account, name: 'server' })
+    const server = await aws.createAccessKey({ account, user: 'server' })
+    const { path: mount } = await freshMount()
+    await done('POST', `${mount}/config/client`, {
+      access_key: server.accessKeyId,
+      secret_key: server.secretAccessKey,
+      max_retries: 0,
+    })
+    await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+    const { arn } = await aws.putUser({ account, name: 'bob' })
+    const bob = await aws.createAccessKey({ account, user: 'bob' })
+    await aws.putRole({ account, name: 'app' })
+    const profile = await aws.putInstanceProfile({ account, name: 'app', roles: ['app'] })
+    await done('POST', `${mount}/role/bob`, { bound_iam_principal_arn: arn })
+    await done('POST', `${mount}/role/web`, {
+      auth_type: 'ec2',
+      bound_iam_role_arn: `arn:aws:iam::${account}:role/app`,
+    })
+    const instance = await launch({ account, instanceProfileArn: profile.arn })
+    const logins = async () => [
+      (await loginAs(mount, instance, { role: 'web', nonce: 'n' })).status,
+      (await loginWith(mount, bob, { role: 'bob' })).status,
+    ]
+    expect(await logins()).toEqual([200, 200])
+    const watch = callWatch()
+    await watch()
+    await freeze()
+    expect(await logins()).toEqual([200, 200])
+    expect((await watch()).map(({ action }) => action)).toEqual([
+      'DescribeInstances',
+      'GetInstanceProfile',
+      'GetCallerIdentity',
+    ])
+  })
+
+  test('makes one access key when it rotates, not two', async () => {
+    const one = await rotating()
+    await isServed(one)
+    const watch = callWatch()
+    await watch()
+    await freeze()
+    expect((await rotate(one)).status).toBe(200)
+    const created = (await watch()).filter(({ action }) => action === 'CreateAccessKey')
+    expect(created).toHaveLength(1)
+    await isServed(one)
+  })
+
+  test('never asks twice for an access key: the answer to the first may be lost', async () => {
+    const one = await rotating()
+    await isServed(one)
+    const watch = callWatch()
+    await watch()
+    await aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'reset', when: 'after' })
+    expect((await rotate(one)).status).toBe(502)
+    const created = (await watch()).filter(({ action }) => action === 'CreateAccessKey')
+    expect(created).toHaveLength(1)
+  })
+})

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest'
+import { done, freshMount, storage } from '../../../support/cluster.ts'
+import { type Worker, workerOn } from '../../../support/workers.ts'
+
+async function operationsOf(worker: Worker): Promise<string[]> {
+  await storage.reset()
+  await worker.login()
+  return (await storage.calls()).map(call => call.operation).filter(one => one !== 'BatchGetItem')
+}
+
+describe('an alias is written when it changes, and only then', () => {
+  test.each([
+    ['service', 'TransactWriteItems', ['PutItem']],
+    ['batch', 'TransactWriteItems', []],
+  ])('%s tokens', async (type, first, later) => {
+    const { path } = await freshMount()
+    const worker = await workerOn(path, { token_type: type })
+    expect(await operationsOf(worker)).toEqual([first])
+    expect(await operationsOf(worker)).toEqual(later)
+    await done('POST', `${path}/config/identity`, { iam_metadata: ['canonical_arn'] })
+    // the token does not wait for what many logins share
+    expect(await operationsOf(worker)).toEqual([...later, 'PutItem'])
+    expect(await operationsOf(worker)).toEqual(later)
+  })
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Auth } from '../../../../shared/api/call.ts'
+import { create, put } from '../../../../shared/storage/changes.ts'
+import { type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
+import { clock } from '../../../support/clock.ts'
+import {
+  cluster,
+  done,
+  fresh,
+  freshMount,
+  invoke,
+  localCertificate,
+  settled,
+} from '../../../support/cluster.ts'
+import { HOME, launch, loginAs } from '../../../support/logins.ts'
+import { everything, snapshot, tableStore } from '../../../support/store.ts'
+import { make } from '../../../support/tokens.ts'
+import { workerOn } from '../../../support/workers.ts'
+
+/** Kinds of which something may have come with a mount. */
+const taken = (Object.keys(kinds) as Kind[]).filter(kind => specOf(kind).goesWith !== undefined).sort()
+
+/** What is there of those kinds, by place. */
+async function places(): Promise<Map<string, string>> {
+  const found = [...(await snapshot(cluster))].filter(([, { kind }]) => taken.includes(kind as Kind))
+  return new Map(found.map(([place, { kind }]) => [place, kind]))
+}
+
+/** A policy that lets logins make tokens. */
+const maker = fresh('maker')
+
+/** Uses a mount until there is one of each kind. */
+async function fill(path: string, accessor: string): Promise<Auth[]> {
+  await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
+  await done('POST', `${path}/config/identity`, { iam_alias: 'unique_id' })
+  await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
+  await done('POST', `${path}/config/sts/222222222222`, { sts_role: 'arn:aws:iam::222222222222:role/x' })
+  const role = { auth_type: 'ec2', bound_region: HOME.region, role_tag: 'Tag' }
+  await done('POST', `${path}/role/fleet`, role)
+  const { body } = await done('POST', `${path}/role/fleet/tag`, {})
+  await done('POST', `${path}/roletag-denylist/${encodeURIComponent(body.data.tag_value)}`)
+  for (const list of ['identity-accesslist', 'roletag-denylist']) {
+    await done('POST', `${path}/config/tidy/${list}`, { safety_buffer: '1h' })
+    await done('POST', `${path}/tidy/${list}`)
+  }
+  await invoke('on-tidy-schedule')
+  await done('POST', `${path}/role/open`, { auth_type: 'ec2', bound_region: HOME.region, policies: maker })
+  const ec2 = (await loginAs(path, await launch(), { role: 'open' })).body.auth as Auth
+  const worker = await workerOn(path, { token_policies: maker })
+  const iam = await worker.login()
+  await done('POST', `${path}/login`, worker.signed(), { token: '', headers: { 'x-vault-wrap-ttl': '1h' } })
+  await done('GET', `${path}/role/open`, undefined, { headers: { 'x-vault-wrap-ttl': '1h' } })
+  const child = await make({}, { token: iam.client_token })
+  await make({}, { token: child.client_token })
+  // a guard stays behind when a rotation is cut off
+  const guard = { leaseUntil: 0, makingSince: 0, owner: 'somebody' }
+  await tableStore(cluster).commit(create(key('rotation', accessor), guard))
+  return [ec2, iam]
+}
+
+describe('what a mount leaves when it is removed', () => {
+  beforeAll(async () => {
+    const policy = 'path "auth/token/create" { capabilities = ["update"] }'
+    await done('POST', `/sys/policies/acl/${maker}`, { policy })
+    await invoke('on-tidy-schedule') // what it writes for other mounts is there before
+    await settled()
+  })
+  afterAll(() => done('DELETE', `/sys/policies/acl/${maker}`))
+
+  test('nothing, of all kinds that the table of kinds says go with it', async () => {
+    const before = await places()
+    const { path, accessor } = await freshMount()
+    const logins = await fill(path, accessor)
+    const other = await freshMount()
+    const stays = key('sts-role', other.accessor, '222222222222')
+    await tableStore(cluster).commit(put(stays, { roleArn: 'arn:x', externalId: '' } as never))
+    const filled = [...(await places())].filter(([place]) => !before.has(place))
+    expect([...new Set(filled.map(([, kind]) => kind))].sort()).toEqual(taken)
+
+    await done('DELETE', `/sys${path}`)
+    await settled()
+    // nobody writes any more who has read the mount before
+    clock.advance(30)
+    await invoke('on-job', { job: 'remove-mount', mount: accessor })
+    await settled()
+    clock.reset()
+    expect((await everything(cluster)).filter(text => text.includes(accessor))).toEqual([])
+    const after = [...(await places())].filter(([place]) => !before.has(place))
+    expect(after.map(([, kind]) => kind)).toEqual(['sts-role'])
+    const text = (await everything(cluster)).join()
+    for (const { accessor: token, entity_id } of logins) {
+      expect(text).not.toContain(token)
+      expect(text).not.toContain(entity_id)
+    }
+    await done('DELETE', `/sys${other.path}`)
+  })
+})

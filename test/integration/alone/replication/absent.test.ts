@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { clusterSet } from '../../../support/set.ts'
+
+// A secondary that comes back after the journal has been trimmed.
+
+const DAY = 24 * 3_600_000
+
+test('a secondary that was away for 31 days fetches everything, without being emptied', async () => {
+  const before = await clusterSet(['east', 'west'], { memory: true })
+  await before.enable('east')
+  await before.join('west', 'east')
+  const write = (set: typeof before, name: string, text: string) =>
+    set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: `path "${text}" {}` })
+  for (const name of ['stays', 'changes', 'goes']) await write(before, name, 'first')
+  await before.converge()
+  const { treeId } = await before.at('west').record()
+  // nothing of west runs from now on
+  await write(before, 'changes', 'later')
+  await write(before, 'comes', 'later')
+  await before.at('east').ok('DELETE', '/sys/policies/acl/goes')
+  before.pass(31 * DAY)
+  await before.at('east').minute()
+  await write(before, 'comes', 'last')
+  const { at, members } = await before.snapshot()
+  // the engine has deleted what it may delete by now, on both
+  const isLeft = ({ ttl }: { ttl?: { N?: string } }) => ttl?.N === undefined || Number(ttl.N) * 1000 > at
+  const kept = members.map(one => {
+    const { data, cluster, ceremony } = one.items
+    const left = { data: data.filter(isLeft), cluster: cluster.filter(isLeft), ceremony }
+    expect(left.cluster.length).toBeLessThan(cluster.length)
+    return { ...one, items: left }
+  })
+  const set = await clusterSet(['east', 'west'], { memory: true, from: { at, members: kept } })
+  expect((await set.at('east').head()).retainedFrom).toBeGreaterThan((await set.at('west').head()).applied)
+  const policy = async (name: string) => (await set.at('west').ports.journal.raw([key('policy', name)]))[0]
+  const stood = await policy('stays')
+  await set.converge()
+  const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+  expect(west?.items).toEqual(east?.items)
+  expect(west?.kept).toEqual(west?.right)
+  expect([(await policy('goes'))?.rev, (await policy('stays'))?.rev]).toEqual([undefined, stood?.rev])
+  expect((await set.at('west').record()).treeId).toBe(treeId)
+  expect(set.at('west').audited).not.toContainEqual(expect.objectContaining({ event: 'wiped' }))
+  const { body } = await set.at('west').ok('GET', '/sys/replication/dr/status')
+  expect(body.data).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
+})

@@ -1,0 +1,283 @@
+import { createServer } from 'node:http'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { startLinkTap } from '../../../../infra/local/faults/link-tap.ts'
+import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
+import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
+import { linkHandler } from '../../../../shared/http/link.ts'
+import type { OperationState } from '../../../../shared/model/operation.ts'
+import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
+import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
+import { type Connect, connectBy } from '../../../../shared/replication/secondary/connect.ts'
+import { put, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { policyAt } from '../../../builders/journal.ts'
+import { Crash, crashes } from '../../../support/crash.ts'
+import { linkGateway } from '../../../support/link.ts'
+import {
+  admitting,
+  asAlone,
+  asPrimary,
+  commit,
+  everythingOf,
+  type Member,
+  member,
+  memberAs,
+  newSet,
+} from '../../../support/pair.ts'
+import { primaryWorld } from '../../../unit/link/serve/world.ts'
+
+const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
+const STEPS = ['handshake', 'close', 'wipe', 'sync', 'serve']
+/** Of a policy that west has before, with something that its own keyring encrypted. */
+const OLD = key('client-config', 'old')
+
+let east: Member
+let west: Member
+let connect: Connect
+let secret: Encrypted
+let token: string
+
+beforeEach(async () => {
+  const clock = { ms: Date.now() }
+  ;[east, west] = await Promise.all([member(clock), member(clock)])
+  const set = newSet()
+  connect = admitting(east, set)
+  await asAlone(east)
+  await asPrimary(east)
+  await asAlone(west)
+  secret = await east.cipher.encrypt(key('client-config', 'm'), 'secretKey', 'of the set')
+  for (let n = 0; n < 20; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
+  token = set.token('west', clock.ms)
+  await begun(token)
+})
+
+/** What an administrator's call leaves: an operation with a token, and plain items that were there before. */
+async function begun(given: string, { address = 'http://east.inside', ca = 'PEM' } = {}): Promise<void> {
+  const [record] = await west.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const at = { record: record.data, readAt: west.turn.ms }
+  const place = key('operation', OPERATION)
+  const state: OperationState = {
+    ...{ name: 'activation', status: 'running', step: 'handshake' },
+    ...{ startedAt: west.turn.ms, changedAt: west.turn.ms },
+    activation: {
+      token: await west.cipher.encrypt(place, 'token', given),
+      primaryApiAddr: address,
+      ca,
+      address: 'https://west.example',
+    },
+  }
+  const secretKey = await west.cipher.encrypt(OLD, 'secretKey', 'of west alone')
+  await west.store.commit(
+    [
+      put(place, state),
+      replace(record, record, { ...record.data, operation: OPERATION }),
+      put(OLD, { secretKey } as never),
+      ...Array.from({ length: 30 }, (_, n) => put(key('policy', `old${n}`), { text: 'old' } as never)),
+    ],
+    at,
+  )
+}
+
+const audited: Record<string, unknown>[] = []
+let woken = 0
+
+function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(west, 'on-operation')
+  return {
+    ports: {
+      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
+      audit: { write: async entry => void audited.push(entry) },
+      deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
+      background: { start: async () => undefined },
+      puller: { wake: async () => void woken++ },
+    },
+    connect,
+    deadline: Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Takes all steps, as the workflow does. */
+async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
+  for (const name of names)
+    for (let tries = 0; (await activationSteps[name]?.(run, OPERATION))?.next === 'again'; tries++)
+      if (tries > 50) throw new Error(`${name} never ends`)
+}
+
+const recordOf = async () => {
+  const [record, operation] = await west.store.read([key('cluster'), key('operation', OPERATION)])
+  if (!record || !operation) throw new Error('no record')
+  west.cipher.expect(record.data)
+  return { record: record.data, operation: operation.data }
+}
+
+/** Everything that stood in west before stands there still, and can be read. */
+async function isOld(): Promise<void> {
+  const { record } = await recordOf()
+  expect(record).toMatchObject({ mode: 'disabled' })
+  expect(record).not.toHaveProperty('link')
+  expect((await everythingOf(west)).items.length).toBe(31)
+  const [config] = await west.store.read([OLD])
+  const opened = await west.cipher.decrypt(OLD, 'secretKey', config?.data.secretKey as Encrypted)
+  expect(opened.reveal()).toBe('of west alone')
+}
+
+/** West has what east has, nothing else, and opens what the set's keyring encrypted. */
+async function isNew(): Promise<void> {
+  const { record } = await recordOf()
+  const mine = await everythingOf({ ...west, treeId: record.treeId ?? '' })
+  const theirs = await everythingOf(east)
+  expect(mine.items).toEqual(theirs.items)
+  expect(mine.kept).toEqual(mine.right)
+  expect(mine.kept).toEqual(theirs.kept)
+  const opened = await west.cipher.decrypt(key('client-config', 'm'), 'secretKey', secret)
+  expect(opened.reveal()).toBe('of the set')
+}
+
+describe('an activation', () => {
+  test('makes a secondary of a cluster: new keys, new items, and nothing of before', async () => {
+    await takeSteps(runOf())
+    await isNew()
+    const { record, operation } = await recordOf()
+    expect(record).toMatchObject({ mode: 'secondary', treeId: OPERATION, reachedAt: 'https://west.example' })
+    const addrs = ['http://east.inside', 'http://east']
+    expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
+    expect(record).not.toHaveProperty('operation')
+    expect(operation).toMatchObject({ status: 'done' })
+    expect(woken, 'and goes on to follow at once').toBe(1)
+    expect(JSON.stringify(operation)).not.toContain('token')
+    expect(await west.store.read([key('pending-link'), key('pending-key')])).toEqual([undefined, undefined])
+    expect(audited.map(({ event }) => event)).toEqual(['activated', 'wiped', 'following'])
+  })
+
+  test('that the primary refuses leaves everything as it was', async () => {
+    connect = () => ({
+      ...admitting(east, newSet())({} as never),
+      activate: async () => {
+        throw new Error('nobody answers')
+      },
+    })
+    await expect(takeSteps(runOf())).rejects.toThrow('nobody answers')
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'nobody answers' })
+    await isOld()
+    expect((await recordOf()).operation).toMatchObject({
+      status: 'failed',
+      fault: { text: 'nobody answers' },
+    })
+  })
+
+  test('can be given up until the wipe, and serves again as before', async () => {
+    await takeSteps(runOf(), ['handshake', 'close'])
+    expect((await recordOf()).record.mode).toBe('bootstrapping')
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    await isOld()
+  })
+})
+
+/** Takes the steps by processes that die one after the other, each a call later than the one before. */
+async function killedAtEveryCall(
+  names: readonly string[],
+  afterEachDeath: () => Promise<void>,
+): Promise<number> {
+  for (let at = 1; ; at++)
+    for (const when of ['before', 'after'] as const) {
+      const { watched } = crashes(at, when)
+      const died = await takeSteps(runOf(watched), names).then(
+        () => false,
+        error => {
+          if (!(error instanceof Crash)) throw error
+          return true
+        },
+      )
+      if (!died) return at
+      await afterEachDeath()
+    }
+}
+
+describe('an activation that is killed', () => {
+  test('at any call has old data whole until the keys are changed, and ends in new data whole', async () => {
+    const deaths = await killedAtEveryCall(STEPS, async () => {
+      if ((await recordOf()).record.treeId !== OPERATION)
+        expect((await everythingOf(west)).items.filter(item => item.includes('old')).length).toBe(31)
+    })
+    expect(deaths).toBeGreaterThan(10)
+    await isNew()
+    expect((await recordOf()).record).toMatchObject({ mode: 'secondary', treeId: OPERATION })
+  })
+
+  test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
+    await takeSteps(runOf(), ['handshake', 'close'])
+    await activationSteps['wipe']?.(runOf(), OPERATION)
+    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    const { record, operation } = await recordOf()
+    expect(record).toMatchObject({ mode: 'bootstrapping', treeId: OPERATION, operation: OPERATION })
+    expect(operation).toMatchObject({ status: 'running', fault: { text: 'given up' } })
+    await takeSteps(runOf())
+    await isNew()
+    expect((await recordOf()).record).not.toHaveProperty('operation')
+  })
+
+  test('and given up before the wipe, ends in old data whole', async () => {
+    for (let at = 1; at < 40; at++) {
+      const { watched } = crashes(at, at % 2 ? 'before' : 'after')
+      const died = await takeSteps(runOf(watched), ['handshake', 'close']).then(
+        () => false,
+        () => true,
+      )
+      await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+      await isOld()
+      if (!died) return
+      await begun(token)
+    }
+    expect.unreachable()
+  })
+})
+
+describe('over TLS, which a balancer before the primary ends', () => {
+  const authority = newAuthority('an organisation')
+  const onHost = { plainEndpoints: true }
+
+  /** The handshake with a primary behind such a balancer, by what is trusted. @returns why it failed */
+  async function handshakeBy(ca: string, names?: readonly string[]): Promise<string | undefined> {
+    const primary = await primaryWorld()
+    primary.clock.ms = west.turn.ms
+    Object.assign(primary.ports.deployment, onHost)
+    Object.assign(primary.ports.cipher, { exportTo: east.cipher.exportTo })
+    const server = createServer(linkGateway(linkHandler(primary.ports)))
+    const tap = await startLinkTap(await listen(server), authority.issue('a balancer', names))
+    onTestFinished(async () => {
+      await tap.close()
+      await endServer(server)
+    })
+    await begun(await primary.token('west'), { address: tap.url, ca })
+    connect = connectBy(linkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
+    return takeSteps(runOf(), ['handshake']).then(
+      () => undefined,
+      async ({ message }: Error) => {
+        expect((await primary.secondary('west'))?.activatedAt, 'its token counts still').toBeUndefined()
+        await activationFailed(runOf(), OPERATION, { code: 'internal', text: message })
+        return message
+      },
+    )
+  }
+
+  test('the authority that vouches for the balancer is enough', async () => {
+    expect(await handshakeBy(authority.cert)).toBeUndefined()
+    const [pending] = await west.store.read([key('pending-link')])
+    expect(pending?.data).toMatchObject({ operation: OPERATION, id: 'west' })
+  })
+
+  test.each<[name: string, ca: () => string, names: string[] | undefined, text: RegExp]>([
+    ['no authority', () => '', undefined, /unable to (verify|get)/],
+    ['another authority', () => newAuthority('another').cert, undefined, /unable to (verify|get)/],
+    ['a certificate for another host', () => authority.cert, ['elsewhere.example'], /is not in the cert/],
+  ])('%s is refused with its reason, and nothing is lost', async (_, ca, names, text) => {
+    const why = await handshakeBy(ca(), names)
+    expect(why).toMatch(/^error unwrapping the secondary token: no answer to Activate: https:/)
+    expect(why).toMatch(text)
+    await isOld()
+  })
+})

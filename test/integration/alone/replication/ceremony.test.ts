@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { logAlarms } from '../../../../infra/constructs/log-alarms.ts'
+import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { groups } from '../../../../shared/endpoints/all.ts'
+import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
+import { serve } from '../../../../shared/http/dispatch.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { fits } from '../../../support/filter-pattern.ts'
+import { asFunction } from '../../../support/iam/judge.ts'
+import { having } from '../../../support/set/member-ports.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const R = '/sys/replication/dr/secondary'
+const GENERATE = `${R}/generate-operation-token`
+const DELETE = `${R}/operation-token/delete`
+const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"] }`
+
+let set: ClusterSet
+/** made on the primary before anything happened */
+let prepared = ''
+/** likewise, without the policy */
+let narrow = ''
+/** what must stand nowhere */
+const canaries: string[] = []
+
+const anonymous = { token: '' }
+const west = (method: string, path: string, body?: unknown, options: object = anonymous) =>
+  set.at('west').request(method, path, body, options)
+
+/** A ceremony on the secondary, with the primary's shares. */
+async function generated(): Promise<string> {
+  // ten starts a minute are enough for people
+  set.pass(60_000)
+  const { body: started } = await west('PUT', `${GENERATE}/attempt`, {})
+  expect(started).toMatchObject({ started: true, required: 3, progress: 0 })
+  const { nonce, otp } = started
+  let encoded = ''
+  for (const share of set.at('east').shares.slice(0, 3)) {
+    const { body } = await west('PUT', `${GENERATE}/update`, { nonce, key: share })
+    encoded = body.encoded_token
+    canaries.push(share, Buffer.from(share, 'hex').toString('base64'))
+  }
+  const text = unmasked(encoded, otp) ?? ''
+  canaries.push(otp, encoded, text)
+  return text
+}
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'])
+  const east = set.at('east')
+  await set.enable('east')
+  await east.ok('POST', '/sys/policies/acl/operators', { policy: POLICY })
+  const role = { allowed_policies: 'operators', orphan: true, renewable: false, token_type: 'batch' }
+  await east.ok('POST', '/auth/token/roles/failover', role)
+  const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h', policies: 'operators' })
+  prepared = body.auth.client_token
+  const other = { type: 'batch', policies: ['default'], no_parent: true }
+  narrow = (await east.ok('POST', '/auth/token/create', other)).body.auth.client_token
+  canaries.push(prepared, narrow)
+  await set.join('west', 'east')
+  await set.converge()
+  // from here on the primary is dead
+  set.cut('east', 'west')
+  set.kill('east')
+})
+
+/** Every operation that takes an operation token, with the parameters that it requires besides. */
+const operations = groups
+  .flatMap(({ endpoints }) => endpoints)
+  .filter(({ access }) => access.by === 'operation-token')
+  .map(({ path }) => path)
+
+describe('with the primary dead, on a secondary', () => {
+  test('its root token begins and ends an attempt, which strangers do not end; another token is a stranger’s', async () => {
+    const attempt = `${GENERATE}/attempt`
+    const root = { token: set.at('east').token() }
+    expect((await west('PUT', attempt, {}, root)).status).toBe(200)
+    for (const stranger of [anonymous, { token: prepared }])
+      expect((await west('DELETE', attempt, undefined, stranger)).status).toBe(403)
+    expect((await west('DELETE', attempt, undefined, root)).status).toBe(204)
+    expect((await west('PUT', attempt, {})).status).toBe(200)
+    expect((await west('DELETE', attempt)).status).toBe(204)
+  })
+
+  test('with ceremonies closed a root token of the primary begins one, and a stranger does not', async () => {
+    const ports = set.at('west').as('ceremony')
+    const served = serve(
+      ceremonyGroup,
+      having(ports, { deployment: { ...ports.deployment, strictCeremony: true } }),
+    )
+    const ask = async (method: string, token: string) => {
+      const request = { method, path: `/v1${GENERATE}/attempt`, query: [], body: '', bodyLength: 0 }
+      const from = { source: '192.0.2.1', domain: '', gatewayId: 'g', deadline: ports.clock.now() + 10_000 }
+      const headers = token ? { 'x-vault-token': token } : {}
+      const { response } = await asFunction('ceremony', () => served({ ...request, ...from, headers }))
+      return response.status
+    }
+    const root = set.at('east').token()
+    expect([await ask('PUT', ''), await ask('PUT', root), await ask('DELETE', '')]).toEqual([403, 200, 403])
+    expect(await ask('DELETE', root)).toBe(204)
+  })
+
+  test('holders of its shares make a token, which is taken, and is void when it was deleted', async () => {
+    const text = await generated()
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({
+      started: false,
+      otp_length: text.length,
+    })
+    expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(204)
+    expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(403)
+  })
+
+  test('shares from the initialisation of the secondary do not count', async () => {
+    const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
+    const replies = []
+    for (const share of set.at('west').shares.slice(0, 3))
+      replies.push(await west('PUT', `${GENERATE}/update`, { nonce, key: share }))
+    expect(replies.map(({ status }) => status)).toEqual([400, 400, 400])
+    expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({ started: true, progress: 0 })
+    expect((await west('DELETE', `${GENERATE}/attempt`)).status).toBe(204)
+  })
+
+  test.each(operations)('%s is refused without an operation token, and with any other token', async path => {
+    const text = await generated()
+    const bare = await west('POST', path, {}, { token: set.at('east').token() })
+    expect([bare.status, bare.body.errors[0]]).toEqual([
+      400,
+      expect.stringMatching(/^dr_operation_token is required/),
+    ])
+    for (const dr_operation_token of [set.at('east').token(), 'hvs.unknown', `${text}x`, 'hvb.x'])
+      expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
+  })
+
+  test('the token that was generated does not count in the header', async () => {
+    const token = await generated()
+    expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
+    const root = { token: set.at('east').token() }
+    expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
+  })
+
+  test('keys of the next link are made for it in the body, for prepared ones, and for no other token there', async () => {
+    const path = `${R}/generate-public-key`
+    for (const dr_operation_token of [await generated(), prepared]) {
+      const { status, body } = await west('POST', path, { dr_operation_token })
+      expect([status, typeof body.data?.secondary_public_key]).toEqual([200, 'string'])
+    }
+    for (const dr_operation_token of [set.at('east').token(), narrow, 'hvs.unknown', 'hvb.x'])
+      expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
+    // the body's token is the one that is judged, whatever the header has
+    const root = { token: set.at('east').token() }
+    expect((await west('POST', path, { dr_operation_token: 'hvs.unknown' }, root)).status).toBe(403)
+    expect((await west('POST', path, {})).status).toBe(403)
+  })
+
+  test('a batch token that was prepared is taken where its policies allow it, by nobody’s leave', async () => {
+    const reply = await west('POST', DELETE, { dr_operation_token: prepared })
+    expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringContaining('cannot be revoked')])
+  })
+})
+
+test('the alarm for tokens counts those that were made, and nothing that strangers do', async () => {
+  const { audited } = set.at('west')
+  const { pattern } = logAlarms['OperationToken'] ?? { pattern: '' }
+  const counted = () =>
+    audited.filter(entry => fits(pattern, JSON.stringify({ level: 'INFO', message: entry }))).length
+  const before = counted()
+  set.pass(60_000)
+  const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
+  await west('GET', `${GENERATE}/attempt`)
+  for (const share of set.at('west').shares.slice(0, 3))
+    await west('PUT', `${GENERATE}/update`, { nonce, key: share })
+  await west('DELETE', `${GENERATE}/attempt`)
+  expect(counted()).toBe(before)
+  await generated()
+  expect(counted()).toBe(before + 1)
+})
+
+test('secrets stand in no log, no audit log and no table, and only HMACs of them', async () => {
+  expect(canaries.length).toBeGreaterThan(30)
+  const { told, audited, ports } = set.at('west')
+  const slot = await ports.store.read([key('ceremony'), key('operation-token'), key('watcher', 'watch')])
+  const everywhere = JSON.stringify([told, audited, slot])
+  for (const canary of canaries) expect(everywhere).not.toContain(canary)
+  const entries = audited.filter(entry => JSON.stringify(entry).includes('generate-operation-token/update'))
+  expect(entries.length).toBeGreaterThan(10)
+})
+
+test('promoted by the token, the cluster knows it no more', async () => {
+  const dr_operation_token = await generated()
+  const reply = await west('POST', `${R}/promote`, { dr_operation_token, force: true })
+  expect(reply.status, reply.text).toBe(200)
+  await set.settled()
+  expect((await set.at('west').record()).mode).toBe('primary')
+  expect(await set.at('west').ports.store.read([key('operation-token')])).toEqual([undefined])
+  const again = await west('POST', DELETE, { dr_operation_token })
+  expect([again.status, again.body.errors[0]]).toEqual([400, expect.stringContaining('not a DR secondary')])
+  expect(
+    (await west('GET', '/auth/token/lookup-self', undefined, { token: dr_operation_token })).status,
+  ).toBe(403)
+})

@@ -1,0 +1,114 @@
+import { beforeAll, expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { deltasOf, leafIn, leafOf, placeInTree } from '../../../../shared/journal/tree.ts'
+import type { SourceLink } from '../../../../shared/link/source-link.ts'
+import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
+import { pull } from '../../../../shared/replication/secondary/pull.ts'
+import { readSegments } from '../../../../shared/replication/sync/segments.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// What a full sync has brought is compared with what the primary has, once the tree of the secondary was made.
+
+let set: ClusterSet
+
+const policy = (name: string) => key('policy', name)
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.enable('east')
+  await set.join('west', 'east')
+  for (const name of ['a', 'b', 'c'])
+    await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: `path "${name}" {}` })
+  await set.converge()
+})
+
+/** Changes an item of west and its tree, as a sync that has gone wrong would. */
+async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
+  const { journal } = set.at('west').ports
+  const { treeId = '' } = await set.at('west').record()
+  const [like] = await journal.raw([policy('c')])
+  const [own] = await journal.raw([policy(name)])
+  if (!like) throw new Error('there is no such item')
+  const wanted = change(own ?? like)
+  const put = wanted && placeInTree({ ...wanted, leaf: leafOf(wanted) }, treeId)
+  const next = put && leafIn(put)
+  const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
+  if (!delta) throw new Error('nothing has changed')
+  const found = own ? { rev: own.rev } : ('absent' as const)
+  expect(await journal.transact([{ item: policy(name), put, if: found }, delta])).toBe('done')
+}
+
+const isDue = async () =>
+  (await readSegments(set.at('west').ports)).some(({ data }) => data?.compare === true)
+
+const toldOf = (beginning: string) =>
+  set
+    .at('west')
+    .told.filter(({ message }) => message.startsWith(beginning))
+    .map(({ fields }) => fields)
+
+const AFTER_SYNC = 'items are not as the primary has them after a sync'
+
+test('items that a full sync has not brought as they are, or has left over, are named and fetched', async () => {
+  await missynced('a', item => ({ ...item, data: { text: 'other' } }))
+  await missynced('b', () => null)
+  await missynced('only-here', item => ({ ...item, ...policy('only-here') }))
+  expect(await isDue()).toBe(true)
+  // nothing is compared before the hashes of both are there
+  await set.at('west').pull()
+  expect(toldOf(AFTER_SYNC)).toEqual([])
+  for (const name of ['east', 'west']) await set.at(name).minute({ hashes: true })
+  await set.converge()
+  const items = ['a', 'b', 'only-here'].map(name => `policy policy/${name}`)
+  expect(toldOf(AFTER_SYNC)).toEqual([{ count: 3, items: expect.arrayContaining(items) }])
+  const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+  expect(west?.items).toEqual(east?.items)
+  expect(west?.kept).toEqual(east?.kept)
+  // what was fetched is compared again, and then it is over
+  expect(await isDue()).toBe(true)
+  await set.at('west').minute({ hashes: true })
+  await set.at('west').pull()
+  expect(await isDue()).toBe(false)
+  expect(toldOf(AFTER_SYNC)).toHaveLength(1)
+})
+
+test('an item that the primary gives otherwise each time is given up after three syncs', async () => {
+  let asked = 0
+  const lying: Connect = peer => {
+    const link: SourceLink = set.at('west').connect(peer)
+    return {
+      ...link,
+      items: async request => {
+        const given = await link.items(request)
+        const items = given.items.map(item => {
+          if (item?.sk !== 'a') return item
+          asked += 1
+          const other = { ...item, data: { text: `${asked}` } }
+          return { ...other, leaf: leafOf(other) }
+        })
+        return { ...given, items }
+      },
+    }
+  }
+  // a sync of everything, as after a long absence
+  const { journal } = set.at('west').ports
+  await journal.moveHead(moves.requestSync(await set.at('west').head(), 'all'))
+  await set.at('west').pull()
+  await missynced('a', item => ({ ...item, data: { text: 'other' } }))
+  for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {
+    await set.at('west').minute({ hashes: true })
+    set.pass(30_000)
+    await pull(set.at('west').as('on-pull'), lying, { deadline: set.clock.now() + 9000 })
+  }
+  expect(await isDue()).toBe(false)
+  expect(toldOf('items do not stay in line')).toEqual([
+    expect.objectContaining({ count: 1, items: ['policy policy/a'] }),
+  ])
+  const { body } = await set.at('west').ok('GET', '/sys/replication/dr/status')
+  expect(body.data).toMatchObject({ corrupted_merkle_tree: true, diverging_items: [expect.any(String)] })
+  await set.at('east').ok('POST', '/sys/policies/acl/b', { policy: 'path "later" {}' })
+  await set.converge()
+  expect((await journal.raw([policy('b')]))[0]?.data).toEqual({ text: 'path "later" {}' })
+})

@@ -1,0 +1,270 @@
+import { beforeAll, expect, test } from 'vitest'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { deathsAtEachCall, type Scene } from '../../../support/set/scenes.ts'
+import type { ClusterSet } from '../../../support/set.ts'
+import { sized } from '../../../support/size.ts'
+
+// Processes that die in the middle of a change of roles, at each of their calls: it comes about once, or not at all.
+
+const R = '/sys/replication/dr'
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+/** Calls from one death to the next: all of them take minutes. */
+const EVERY = sized(32, 1)
+
+let from: Warm
+
+beforeAll(async () => {
+  from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+})
+
+const health = async (set: ClusterSet) =>
+  Promise.all(['east', 'west'].map(async name => (await set.at(name).request('GET', '/sys/health')).status))
+const write = (set: ClusterSet, name: string, policy: string) =>
+  set.at(name).ok('POST', `/sys/policies/acl/${policy}`, POLICY)
+const operate = (set: ClusterSet, name: string, path: string, body: object = {}) =>
+  set.at(name).request('POST', `${R}/secondary/${path}`, { dr_operation_token: from.operator, ...body })
+const policies = async (set: ClusterSet, name: string): Promise<string[]> =>
+  (await set.at(name).ok('LIST', '/sys/policies/acl')).body.data.keys
+
+const activation = async (set: ClusterSet): Promise<string> => {
+  const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'again' })
+  return body.wrap_info.token
+}
+
+async function isSound(set: ClusterSet, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const { kept, right } = await set.everything(name)
+    expect(kept).toEqual(right)
+    expect(await set.at(name).record()).not.toHaveProperty('operation')
+  }
+}
+
+/** West is the primary, with all that was acknowledged; east has ended its epoch, and takes nothing any more. */
+async function tookOver(set: ClusterSet): Promise<void> {
+  expect(await health(set)).toEqual([472, 200])
+  const { id } = await set.at('west').record()
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: id })
+  expect((await set.at('west').record()).generation).toBe(1)
+  await write(set, 'west', 'after')
+  await isSound(set, 'east', 'west')
+}
+
+/** East has ended by a fence of west, and west knows. */
+async function fenced(set: ClusterSet): Promise<void> {
+  await tookOver(set)
+  const { fences } = (await set.at('west').ok('GET', `${R}/status`)).body.data
+  expect(fences).toMatchObject([{ cluster_address: 'https://east.test', result: 'acknowledged' }])
+}
+
+/** West is promoted by force while east is cut off and goes on; then they hear each other again. */
+async function forcedApart(set: ClusterSet): Promise<void> {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  await write(set, 'east', 'lost')
+  expect((await operate(set, 'west', 'promote', { force: true })).status).toBe(200)
+  set.heal('east', 'west')
+  set.pass(60_000)
+  await set.tick()
+}
+
+/** A switch with a write right before it. */
+async function switched(set: ClusterSet): Promise<void> {
+  await write(set, 'east', 'last')
+  expect((await operate(set, 'west', 'promote')).status).toBe(200)
+}
+
+async function withLast(set: ClusterSet): Promise<void> {
+  await tookOver(set)
+  expect(await policies(set, 'west')).toContain('last')
+}
+
+/** East has ended its epoch, and west has all of it. */
+async function demoted(set: ClusterSet): Promise<void> {
+  expect(await health(set)).toEqual([472, 472])
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: '' })
+  await isSound(set, 'east', 'west')
+  expect((await operate(set, 'west', 'promote')).status).toBe(200)
+  await tookOver(set)
+}
+
+/** Of a request that may have come to nothing: nothing has happened, or all of it. */
+async function settledEither(set: ClusterSet): Promise<void> {
+  const [east] = await health(set)
+  await (east === 200 ? follows(set) : demoted(set))
+}
+
+/** West follows east, and has everything. */
+async function follows(set: ClusterSet): Promise<void> {
+  await write(set, 'east', 'after')
+  await set.converge()
+  expect(await health(set)).toEqual([200, 472])
+  expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+  await isSound(set, 'east', 'west')
+}
+
+/** West knows no primary, and takes one when it is told. */
+async function followsNobody(set: ClusterSet): Promise<void> {
+  expect((await set.at('west').record()).link).toMatchObject({ id: '', addrs: [] })
+  expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
+  expect((await operate(set, 'west', 'update-primary', { token: await activation(set) })).status).toBe(200)
+  await follows(set)
+}
+
+/** West has left the set, with all that it had, and serves. */
+async function hasLeft(set: ClusterSet): Promise<void> {
+  expect(await health(set)).toEqual([200, 200])
+  const record = await set.at('west').record()
+  expect(record).toMatchObject({ mode: 'disabled', term: 2 })
+  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation']) expect(record).not.toHaveProperty(gone)
+  const { items } = await set.at('west').ports.journal.scan({ index: 0, of: 1 })
+  expect(items.filter(({ pos, leaf, bucket }) => pos ?? leaf ?? bucket)).toEqual([])
+  expect(await policies(set, 'west')).toEqual(await policies(set, 'east'))
+  await write(set, 'west', 'own')
+}
+
+const updated = (given: (set: ClusterSet) => object | Promise<object>) => async (set: ClusterSet) =>
+  void (await operate(set, 'west', 'update-primary', await given(set)))
+
+/**
+ * West is told to take over by force, while east is cut off and goes on; whatever becomes of it, both hear each other
+ * again.
+ */
+async function forcedSomehow(set: ClusterSet): Promise<void> {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  await write(set, 'east', 'lost')
+  try {
+    await operate(set, 'west', 'promote', { force: true })
+  } finally {
+    set.heal('east', 'west')
+  }
+}
+
+/** Whoever was told to take over has, and the other one has ended; or nothing has come of it. */
+async function fencedOrNot(set: ClusterSet): Promise<void> {
+  const [east] = await health(set)
+  await (east === 200 ? follows(set) : fenced(set))
+}
+
+/** The cluster that was handed over to is gone, and back once somebody has promoted the old primary again. */
+const heirIsGone = (set: ClusterSet): void => {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  set.kill('west')
+}
+async function passedOver(set: ClusterSet): Promise<void> {
+  await write(set, 'east', 'last')
+  await operate(set, 'west', 'promote').catch(() => undefined)
+  if (set.net.isCut('east', 'west')) {
+    await set.clock.sleep(10_000)
+    if ((await set.at('east').head()).mode === 'closed')
+      expect((await operate(set, 'east', 'promote', { force: true })).status).toBe(200)
+    set.heal('east', 'west')
+  }
+}
+
+/** One of them serves, with everything; the other one takes its token and follows it. */
+async function oneServes(set: ClusterSet): Promise<void> {
+  const [east, west] = await health(set)
+  expect([east, west].sort()).toEqual([200, 472])
+  const [primary, other] = east === 200 ? (['east', 'west'] as const) : (['west', 'east'] as const)
+  await rejoins(set, other, primary)
+  expect(await policies(set, primary)).toContain('last')
+}
+
+async function rejoins(set: ClusterSet, other: string, primary: string): Promise<void> {
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: 'again' })
+  const reply = await operate(set, other, 'update-primary', { token: body.wrap_info.token })
+  expect(reply.status, reply.text).toBe(200)
+  await comesToTheSame(set, primary)
+}
+
+async function comesToTheSame(set: ClusterSet, primary: string): Promise<void> {
+  await write(set, primary, 'after')
+  await set.converge()
+  expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+  await isSound(set, 'east', 'west')
+}
+
+/** East, which was passed over, follows west: it takes back what it alone had. */
+const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
+  before: async set => {
+    await forcedApart(set)
+    await set.tick()
+  },
+  act: async set => {
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
+    await operate(set, 'east', 'update-primary', { token: body.wrap_info.token })
+    await set.at('east').pull()
+  },
+  holds: async set => {
+    // a request that died may have come to nothing
+    const { link } = await set.at('east').record()
+    await (link?.primaryKey ? comesToTheSame(set, 'west') : rejoins(set, 'east', 'west'))
+    const { lost } = (await set.at('east').ok('GET', `${R}/divergence`)).body.data
+    const names = lost.flatMap(({ changes }: { changes: { key: string[] }[] }) =>
+      changes.map(({ key }) => key[1]),
+    )
+    expect(names).toEqual(['lost'])
+    expect(await policies(set, 'west')).not.toContain('lost')
+  },
+}
+
+/** The tree of west is made anew and compared, and it follows as before. */
+const reindexed: Pick<Scene, 'act' | 'holds'> & { every: number } = {
+  // it goes through thousands of pages
+  every: sized(5000, 101),
+  act: set => operate(set, 'west', 'reindex', { diff: true }),
+  holds: async set => {
+    const { data } = (await set.at('west').ok('GET', `${R}/status`)).body
+    expect(data).not.toHaveProperty('reindex_in_progress')
+    await follows(set)
+  },
+}
+
+const onEast = (path: string) => (set: ClusterSet) => set.at('east').request('POST', `${R}/${path}`)
+
+test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & { every?: number }]>([
+  ['the request that demotes', 'east', 'api', { act: onEast('primary/demote'), holds: settledEither }],
+  ['a demotion', 'east', 'on-operation', { act: onEast('primary/demote'), holds: demoted }],
+  ['a promotion', 'west', 'on-operation', { act: switched, holds: withLast }],
+  ['the primary that hands over', 'east', 'link/Handover', { act: switched, holds: withLast }],
+  ['the primary that is fenced', 'east', 'link/Fence', { act: forcedApart, holds: fenced }],
+  ['the worker that fences', 'west', 'on-journal', { act: forcedApart, holds: fenced }],
+  [
+    'a change of the primary, by token',
+    ...(['west', 'on-operation'] as const),
+    { act: updated(async set => ({ token: await activation(set) })), holds: follows },
+  ],
+  [
+    'a change of the primary, to none',
+    ...(['west', 'on-operation'] as const),
+    { act: updated(() => ({ token: '' })), holds: followsNobody },
+  ],
+  [
+    'a change of the primary, by address',
+    ...(['west', 'on-operation'] as const),
+    { act: updated(set => ({ update_primary_addrs: [set.at('east').address] })), holds: follows },
+  ],
+  [
+    'a secondary that leaves',
+    ...(['west', 'on-operation'] as const),
+    { act: set => operate(set, 'west', 'disable'), holds: hasLeft },
+  ],
+  ['the winner of a forced change', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
+  ['the request that takes over by force', 'west', 'api', { act: forcedSomehow, holds: fencedOrNot }],
+  [
+    'the successor, all of it',
+    'west',
+    'on-operation',
+    { act: passedOver, struck: heirIsGone, holds: oneServes },
+  ],
+  ['a former primary that rejoins', 'east', 'on-operation', rejoining],
+  ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
+  ['the new primary that admits the former one', 'west', 'link', rejoining],
+  ['a tree that is made anew', 'west', 'on-operation', reindexed],
+])('at whichever call it dies, there is one outcome: %s', async (_, cluster, process, given) => {
+  const { every = EVERY, ...scene } = given
+  const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)
+  expect(deaths).toBeGreaterThan(0)
+})

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { epochName } from '../../../../shared/journal/position.ts'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { newOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
+import type { OperationState } from '../../../../shared/model/operation.ts'
+import { demotionSteps } from '../../../../shared/replication/demotion/steps.ts'
+import { giveUp, type OperationRun } from '../../../../shared/replication/operation/run.ts'
+import { put, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { policyAt } from '../../../builders/journal.ts'
+import { Crash, crashes } from '../../../support/crash.ts'
+import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../../support/pair.ts'
+
+const OPERATION = '0c0ffee0-0000-4000-8000-000000000002'
+let east: Member
+const audited: Record<string, unknown>[] = []
+
+beforeEach(async () => {
+  east = await member()
+  audited.length = 0
+  await asAlone(east)
+  await asPrimary(east)
+  const [record] = await east.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const primary: ClusterRecord = {
+    ...record.data,
+    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), treeId: east.treeId },
+    ...{ link: emptyLink(await newOwnKey(east)), operation: OPERATION },
+  }
+  const now = east.turn.ms
+  const state: OperationState = {
+    ...{ name: 'demotion', status: 'running', step: 'close', startedAt: now, changedAt: now },
+  }
+  await east.store.commit([replace(record, record, primary), put(key('operation', OPERATION), state)], {
+    record: record.data,
+    readAt: now,
+  })
+  for (let n = 0; n < 3; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
+  // somebody has taken a position, and dies
+  await east.journal.allocate(epochName(1, east.id))
+})
+
+function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(east, 'on-operation')
+  return {
+    ports: {
+      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
+      audit: { write: async entry => void audited.push(entry) },
+      deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
+      background: { start: async () => undefined },
+      puller: { wake: async () => undefined },
+    },
+    connect: () => {
+      throw new Error('nobody is asked')
+    },
+    deadline: Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Takes all steps, as the workflow does. */
+async function takeSteps(run: OperationRun): Promise<void> {
+  for (const step of Object.values(demotionSteps))
+    for (let tries = 0; (await step(run, OPERATION)).next === 'again'; tries++)
+      if (tries > 20) throw new Error('a step never ends')
+}
+
+const stand = async () => {
+  const [record, operation] = await east.store.read([key('cluster'), key('operation', OPERATION)])
+  return { record: record?.data, operation: operation?.data, head: await east.journal.head() }
+}
+
+/** East is a secondary of nobody, and its journal has an end without a hole before it. */
+async function isDemoted(): Promise<void> {
+  const { record, operation, head } = await stand()
+  expect(record).toMatchObject({
+    ...{ mode: 'secondary', set: 'set-1', epoch: epochName(1, east.id) },
+    link: { id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+  })
+  expect(record).not.toHaveProperty('operation')
+  expect(operation).toMatchObject({ status: 'done' })
+  expect(head).toMatchObject({ mode: 'closed', last: 4, applied: 4 })
+  expect((await east.journal.entries(head?.lineage ?? [], 0, 4)).every(entry => entry !== undefined)).toBe(
+    true,
+  )
+  expect(await commit(east, [policyAt('late'), 'v'])).toBeUndefined()
+}
+
+describe('a demotion', () => {
+  test('ends the journal exactly, whatever was under way, and frees the cluster for the next change', async () => {
+    await takeSteps(runOf())
+    await isDemoted()
+    expect(audited).toEqual([
+      expect.objectContaining({ event: 'primary-closed', operation: OPERATION, reason: 'demote', seq: 4 }),
+    ])
+  })
+
+  test('may be taken again from its first step: nothing changes', async () => {
+    await takeSteps(runOf())
+    const before = await stand()
+    await takeSteps(runOf())
+    expect(await stand()).toEqual(before)
+  })
+
+  test('that is killed at any call is gone on with, and ends in the same way', async () => {
+    let deaths = 0
+    for (let [at, alive] = [1, false]; !alive; at++)
+      for (const when of ['before', 'after'] as const) {
+        const { watched } = crashes(at, when)
+        alive = await takeSteps(runOf(watched)).then(
+          () => true,
+          error => {
+            if (!(error instanceof Crash)) throw error
+            return false
+          },
+        )
+        deaths += alive ? 0 : 1
+      }
+    expect(deaths).toBeGreaterThan(10)
+    await isDemoted()
+  })
+
+  test('that is given up leaves the cluster free, as far as it came', async () => {
+    const text = 'the step close failed'
+    await giveUp(runOf(), OPERATION, { code: 'internal', text })
+    const { record, operation } = await stand()
+    expect(record).toMatchObject({ mode: 'primary' })
+    expect(record).not.toHaveProperty('operation')
+    expect(operation).toMatchObject({ status: 'failed', fault: { text } })
+    // one that another change took over meanwhile stays its own
+    await giveUp(runOf(), OPERATION, { code: 'internal', text: 'again' })
+    expect((await stand()).operation).toMatchObject({ fault: { text } })
+  })
+
+  test('of a cluster whose journal is nobody’s to close is refused', async () => {
+    const open = (await east.journal.head()) ?? expect.unreachable()
+    const head = await east.journal.moveHead(moves.close(open, '', 0))
+    if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
+    await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
+  })
+})

@@ -1,0 +1,241 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { accessorOf, hashOf } from '../../../../shared/model/token.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import type { Reply } from '../../../support/api.ts'
+import type { SetSnapshot } from '../../../support/set/snapshot.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { sized } from '../../../support/size.ts'
+import type { WireItem } from '../../../support/wire-values.ts'
+
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+const DISABLE = '/sys/replication/dr/secondary/disable'
+const TOKEN = 'hvs.operation-token-of-the-test'
+
+let set: ClusterSet
+
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.at('east').ok('POST', '/sys/policies/acl/shared', POLICY)
+  await set.converge()
+  await giveToken()
+})
+
+/** What the ceremony of the recovery shares leaves. */
+async function giveToken(): Promise<void> {
+  const { ports, record } = set.at('west')
+  const now = await record()
+  const made = { hash: hashOf(TOKEN), set: now.set ?? '', epoch: now.epoch ?? '', madeAt: ports.clock.now() }
+  await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
+}
+
+const disable = (): Promise<Reply> =>
+  set.at('west').request('POST', DISABLE, { dr_operation_token: TOKEN }, { token: '' })
+
+const batchToken = async (cluster: string): Promise<string> => {
+  const { body } = await set
+    .at(cluster)
+    .ok('POST', '/auth/token/create', { type: 'batch', policies: ['default'], ttl: '1h' })
+  return body.auth.client_token
+}
+const isGoodAt = async (cluster: string, token: string): Promise<boolean> =>
+  (await set.at(cluster).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
+
+/** West is a cluster of its own: it serves, and nothing of the set is left. */
+async function isAlone(): Promise<void> {
+  const { ports, record, request, ok } = set.at('west')
+  const now = await record()
+  expect(now).toMatchObject({ mode: 'disabled', term: 2 })
+  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation', 'built'])
+    expect(now).not.toHaveProperty(gone)
+  expect((await request('GET', '/sys/health')).status).toBe(200)
+  expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')
+  await ok('POST', '/sys/policies/acl/shared', POLICY)
+  await ok('POST', '/sys/policies/acl/own', POLICY)
+  const lists = [partitions('member'), partitions('secondary'), partitions('revoked')] as const
+  for (const where of lists)
+    expect(await ports.store.list<'member' | 'secondary' | 'revoked'>(where)).toEqual([])
+  const left = [key('contact'), key('puller'), key('pending-key'), key('token-key'), key('operation-token')]
+  expect(await ports.store.read(left)).toEqual(left.map(() => undefined))
+  await set.settled()
+  const { items } = await ports.journal.scan({ index: 0, of: 1 })
+  expect(items.filter(({ pos, leaf, bucket }) => pos ?? leaf ?? bucket)).toEqual([])
+}
+
+describe('a secondary that leaves its set', () => {
+  test('serves clients with all that it had, and forgets the rest; its new batch tokens are its own', async () => {
+    const before = await batchToken('east')
+    const reply = await disable()
+    expect([reply.status, reply.body.data]).toEqual([200, null])
+    expect(reply.body.warnings).toEqual([
+      expect.stringContaining('forgotten its set'),
+      expect.stringContaining('both hold the same tokens'),
+    ])
+    await isAlone()
+    const [east, west] = [await batchToken('east'), await batchToken('west')]
+    expect([await isGoodAt('west', before), await isGoodAt('west', west)]).toEqual([true, true])
+    expect(await isGoodAt('east', west), 'the twin does not open it').toBe(false)
+    expect(await isGoodAt('east', east)).toBe(true)
+    expect((await disable()).status, 'void, and no secondary any more').toBe(400)
+    expect(set.at('west').audited).toContainEqual(expect.objectContaining({ event: 'secondary-disabled' }))
+  })
+
+  test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
+    const { ports, head } = set.at('west')
+    await ports.journal.moveHead(moves.beginSync(await head(), 'all'))
+    await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
+    const { reached, thaw } = set.freezeAt({
+      ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },
+    })
+    set.pass(30_000)
+    const pulled = set.tick()
+    await reached
+    const reply = await disable()
+    expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('not complete')])
+    await set.at('west').ok('DELETE', '/sys/policies/acl/shared')
+    await set.at('west').ok('POST', '/sys/policies/acl/shared', POLICY)
+    // another segment of the sync may have brought it before
+    const late = async () => (await set.at('west').request('GET', '/sys/policies/acl/late')).status
+    const before = await late()
+    thaw()
+    await pulled
+    await isAlone()
+    expect(await late()).toBe(before)
+  })
+
+  test('can make a set of its own, or join one again once it is emptied', async () => {
+    const { set: before } = await set.at('east').record()
+    expect((await disable()).status).toBe(200)
+    await set.settled()
+    await set.enable('west')
+    expect((await set.at('west').record()).set).not.toBe(before)
+    const { kept, right } = await set.everything('west')
+    expect(kept).toEqual(right)
+    await set.at('west').ok('POST', '/sys/replication/dr/primary/disable')
+    await set.settled()
+    // its keys are gone, and another cluster could say the same of itself: whoever is in charge says that it left
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
+    await set.join('west', 'east', 'again')
+    await set.converge()
+    expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+  })
+})
+
+test('what fails once the cluster has left is told in a line, and gone on with until it is done', async () => {
+  const { ports, told } = set.at('west')
+  const { background } = ports
+  const start = () =>
+    Promise.reject(Object.assign(new Error('not for you'), { name: 'AccessDeniedException' }))
+  ports.background = { start }
+  const reply = await disable()
+  // it has left, and serves: what is left to forget is no matter of whoever asked
+  expect(reply.status, reply.text).toBe(200)
+  await set.settled()
+  const { mode, operation = '' } = await set.at('west').record()
+  expect(mode).toBe('disabled')
+  const [item] = await ports.store.read([key('operation', operation)])
+  expect(item?.data).toMatchObject({
+    status: 'running',
+    fault: {
+      text: expect.stringMatching(
+        /^the step forget failed in each of its tries: the role of the function may not do/,
+      ),
+    },
+  })
+  expect(told.filter(({ level }) => level === 'error')).toContainEqual({
+    level: 'error',
+    message: 'step failed',
+    fields: {
+      ...{ workflow: 'disable', operation, step: 'forget' },
+      ...{ error: 'AccessDeniedException', reason: ['not for you'] },
+    },
+  })
+  ports.background = background
+  set.pass(60_000)
+  await set.tick()
+  await set.settled()
+  await isAlone()
+})
+
+/** Tokens that end at once. `TOKENS=1000 npm run test:long -- disable` takes fewer. */
+const TOKENS = Number(process.env['TOKENS'] ?? sized(60, 100_000))
+
+/** All clusters have the item of a token that many times: only one of them is anybody's. */
+function crowded(snapshot: SetSnapshot, token: string): SetSnapshot {
+  const accessor = accessorOf(hashOf(token))
+  const copies = (items: readonly WireItem[]): WireItem[] => {
+    const one = items.find(item => JSON.stringify([item['pk'], item['sk']]).includes(accessor))
+    if (!one) throw new Error('the token is not there')
+    const text = JSON.stringify(one)
+    return Array.from({ length: TOKENS - 1 }, (_, index) =>
+      JSON.parse(text.replaceAll(accessor, accessorOf(`copy ${index}`))),
+    )
+  }
+  return {
+    ...snapshot,
+    members: snapshot.members.map(one => ({
+      ...one,
+      items: { ...one.items, data: [...one.items.data, ...copies(one.items.data)] },
+    })),
+  }
+}
+
+/** Milliseconds that a piece of work takes, the middle of many. */
+async function timeOf(work: () => Promise<unknown>, times = sized(1, 400)): Promise<number> {
+  const took: number[] = []
+  while (took.length < times) {
+    const began = performance.now()
+    await work()
+    took.push(performance.now() - began)
+  }
+  return took.sort((a, b) => a - b)[Math.floor(times / 2)] ?? 0
+}
+
+test.each<[how: string, path: string]>([
+  ['left its set', 'disable'],
+  ['taken over', 'promote'],
+])(
+  'when tokens of before end at once, one that has %s writes nothing for it, and a login costs what it cost',
+  async (_, path) => {
+    const make = (cluster: string, ttl: string) =>
+      set.at(cluster).ok('POST', '/auth/token/create', { policies: ['default'], ttl })
+    const first: string = (await make('east', '10m')).body.auth.client_token
+    await set.converge()
+    set = await clusterSet(['east', 'west'], { from: crowded(await set.snapshot(), first), memory: true })
+    const body = { dr_operation_token: TOKEN }
+    const reply = await set
+      .at('west')
+      .request('POST', `/sys/replication/dr/secondary/${path}`, body, { token: '' })
+    expect(reply.status, reply.text).toBe(200)
+    await set.settled()
+    const { history } = set.recording
+    const writes = () =>
+      history.filter(({ cluster, what }) => cluster === 'west' && what === 'written').length
+    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = writes()
+      await work()
+      return writes() - before
+    }
+    const login = () => make('west', '1h')
+    expect(await isGoodAt('west', first)).toBe(true)
+    // what the change itself has left to do is over: who has left encrypts everything anew half a minute later
+    await set.tick()
+    set.pass(40_000)
+    await set.tick()
+    await set.settled()
+    const [before, idle] = [await costOf(login), await costOf(set.tick)]
+    const took = await timeOf(login)
+    set.pass(600_000)
+    expect(await isGoodAt('west', first)).toBe(false)
+    expect([await costOf(login), await costOf(set.tick)]).toEqual([before, idle])
+    if (sized(true, false)) return
+    const takes = await timeOf(login)
+    process.stdout.write(
+      `${TOKENS} tokens due: ${took.toFixed(2)} ms a login before, ${takes.toFixed(2)} ms then\n`,
+    )
+    expect(takes / took).toBeLessThan(1.2)
+  },
+)

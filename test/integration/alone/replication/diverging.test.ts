@@ -1,0 +1,108 @@
+import { beforeAll, expect, test } from 'vitest'
+import { leafOf } from '../../../../shared/journal/tree.ts'
+import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// A primary whose items are changed behind its journal's back, again and again: the one that is stays named, the others
+// are followed, and once the primary is put right the secondary begins anew.
+
+const X = key('policy', 'x')
+let set: ClusterSet
+let operator = ''
+
+const write = (name: string, text: string) =>
+  set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: `path "${text}" {}` })
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.enable('east')
+  await set.join('west', 'east')
+  const paths = ['promote', 'recover'].map(
+    name => `path "sys/replication/dr/secondary/${name}" { capabilities = ["update"] }`,
+  )
+  await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: paths.join('\n') })
+  const asked = { type: 'batch', policies: ['operator'], no_parent: true }
+  operator = (await set.at('east').ok('POST', '/auth/token/create', asked)).body.auth.client_token
+  await write('x', 'first')
+  await set.converge()
+})
+
+const operate = (path: string, more = {}) =>
+  set
+    .at('west')
+    .request(
+      'POST',
+      `/sys/replication/dr/secondary/${path}`,
+      { dr_operation_token: operator, ...more },
+      { token: '' },
+    )
+
+const status = async () => (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
+
+/** What no journal tells of, then a commit that begins with it. */
+async function divergeOnce(text: string): Promise<void> {
+  const { journal } = set.at('east').ports
+  const [item] = await journal.raw([X])
+  if (!item) throw new Error('there is no such item')
+  const flipped = { ...item, rev: `flipped ${text}`, data: { text: 'flipped' } }
+  const put = { ...flipped, leaf: leafOf(flipped) }
+  expect(await journal.transact([{ item: X, put, if: { rev: item.rev } }])).toBe('done')
+  await write('x', text)
+  await set.converge()
+}
+
+const syncsOf = () =>
+  set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
+
+test('what a primary keeps changing behind its journal is given up after three syncs, and the rest is followed', async () => {
+  for (const text of ['one', 'two', 'three']) await divergeOnce(text)
+  expect(syncsOf()).toBe(3)
+  expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
+  await divergeOnce('four')
+  // it is not fetched any more, and journal entries are applied all the same
+  for (const text of ['five', 'six']) {
+    await divergeOnce(text)
+    await write('other', text)
+  }
+  await set.converge()
+  expect(syncsOf()).toBe(4)
+  expect(await status()).toMatchObject({
+    ...{ corrupted_merkle_tree: true, state: 'stream-wals', connection_state: 'ready' },
+    diverging_items: [tagOf(X)],
+  })
+  const { data } = (await set.at('west').ports.journal.raw([key('policy', 'other')]))[0] ?? {}
+  expect(data).toEqual({ text: 'path "six" {}' })
+})
+
+test('it is named to operators: in the audit log, and in the report', async () => {
+  const entries = set.at('west').audited.filter(entry => (entry as { event?: string }).event === 'divergence')
+  expect(entries).toEqual([expect.objectContaining({ count: 1, items: ['policy policy/x'] })])
+  const { body } = await set.at('west').ok('GET', '/sys/replication/dr/divergence')
+  expect(body.data).toMatchObject({
+    diverging: [{ kind: 'policy', key: ['policy', 'x'], given_up: true, name: tagOf(X) }],
+  })
+})
+
+test('a promotion is refused meanwhile, but by force', async () => {
+  const { status: code, text } = await operate('promote')
+  expect([code, text]).toEqual([503, expect.stringContaining('items do not stay as the primary has them')])
+})
+
+test('once the primary is put right, and the secondary told to begin anew, all is as it should be', async () => {
+  await set.at('east').ok('POST', '/sys/replication/reindex', {})
+  await set.settled()
+  expect((await operate('recover')).status).toBe(200)
+  await set.settled()
+  await set.converge()
+  const now = await status()
+  expect(now).toMatchObject({ corrupted_merkle_tree: false })
+  expect(now).not.toHaveProperty('diverging_items')
+  const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+  expect(west?.items).toEqual(east?.items)
+  expect(west?.kept).toEqual(west?.right)
+  expect(west?.kept).toEqual(east?.kept)
+  await divergeOnce('again')
+  expect(syncsOf()).toBe(5)
+  expect(await status()).toMatchObject({ corrupted_merkle_tree: false })
+})

@@ -1,0 +1,196 @@
+import type { Context } from 'aws-lambda'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Drill } from '../../../../shared/model/drill.ts'
+import type { AskCluster } from '../../../../shared/replication/drill/run.ts'
+import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { drillHandler } from '../../../../shared/workers/drills.ts'
+import { asFunction, checkAllowed } from '../../../support/iam/judge.ts'
+import { workflowRequest } from '../../../support/iam/requests.ts'
+import { blocksOf } from '../../../support/pages.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { having } from '../../../support/set/member-ports.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const DR = 'sys/replication/dr'
+/** What the runbook has an administrator write. */
+const [block = ''] = blocksOf('drill')
+const POLICY = /<< 'END'\n([\s\S]*?)END\n/.exec(block)?.[1] ?? ''
+
+let set: ClusterSet
+let write: ReturnType<typeof promotions>['write']
+let policies: ReturnType<typeof promotions>['policies']
+
+async function pair(): Promise<void> {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  ;({ write, policies } = promotions(set))
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.at('east').ok('POST', '/sys/policies/acl/drill', { policy: POLICY })
+  await set.converge()
+  await promotions(set).giveToken('west')
+}
+
+/** What east's Lambda asks its own API, and west's. @param lost whether an answer is lost on its way */
+const asking =
+  (lost: (path: string) => boolean = () => false): AskCluster =>
+  async (to, method, path, { body, token = '' } = {}) => {
+    const reply = await set.at(to === 'own' ? 'east' : 'west').request(method, `/${path}`, body, { token })
+    if (method === 'POST' && lost(path)) throw new Error('the answer was lost')
+    return { status: reply.status, data: reply.body?.data ?? {}, text: reply.text }
+  }
+
+const context = { getRemainingTimeInMillis: () => 900_000 } as Context
+const DRILL_TRIES = 4
+
+/** Does what the state machine does: each step until it is done, failures a few times; at the end the last word. */
+async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
+  const { ports } = set.at('east')
+  const handler = drillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
+  const operation = ports.entropy.uuid()
+  const take = async (step: string): Promise<void> => {
+    for (let tries = 1; ; )
+      try {
+        const { next } = await handler({ workflow: 'drill', operation, step }, context)
+        // whoever takes it once more changes nothing
+        if (next === 'done') return void (await handler({ workflow: 'drill', operation, step }, context))
+        await set.tick()
+      } catch (error) {
+        if ((error as Error).name === 'DrillStopped' || tries++ === DRILL_TRIES) throw error
+        await ports.clock.sleep(2000)
+      }
+  }
+  try {
+    for (const { name } of [...drillSteps, { name: 'report' }]) {
+      await at(name)
+      await take(name)
+    }
+  } catch (error) {
+    await handler({ workflow: 'drill', operation, step: 'stopped', error: (error as Error).name }, context)
+  }
+  await set.settled()
+  return told()
+}
+
+async function told(): Promise<{ event: Record<string, unknown> | undefined; drill: Drill | undefined }> {
+  const { ports, events } = set.at('east')
+  const [item] = await ports.store.read([key('drill')])
+  return { event: events.findLast(({ type }) => type === 'DR drill')?.detail, drill: item?.data }
+}
+
+const modes = () => Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).mode))
+
+describe('a drill', () => {
+  beforeEach(pair)
+
+  test('switches there and back though answers are lost, loses nothing that was acknowledged, and tells what it measured', async () => {
+    const acknowledged: string[] = []
+    let over = false
+    const writer = async (who: string) => {
+      for (let n = 0; !over; n++) {
+        const reply = await write(who, `of-${who}-${n}`).catch(() => undefined)
+        if (reply?.status === 204) acknowledged.push(`of-${who}-${n}`)
+        await set.clock.sleep(2000)
+      }
+    }
+    const writers = ['east', 'west'].map(writer)
+    const seen = new Set<string>()
+    const delicate = /promote$|secondary-token$|update-primary$/
+    const { event, drill } = await drilled(
+      asking(path => delicate.test(path) && !seen.has(path) && Boolean(seen.add(path))),
+    )
+    over = true
+    expect(seen.size).toBe(3)
+    await Promise.all(writers)
+    expect(event).toMatchObject({ result: 'done', text: '', next: '', lost: [0, 0], name: 'east' })
+    expect(event?.['unserved']).toEqual([expect.any(Number), expect.any(Number)])
+    expect(drill).toMatchObject({ status: 'done', peer: 'west' })
+    expect(await modes()).toEqual(['primary', 'secondary'])
+    await set.converge()
+    expect(acknowledged.some(name => name.startsWith('of-west'))).toBe(true)
+    expect(await policies('east')).toEqual(expect.arrayContaining(acknowledged))
+    const line = set.at('east').told.findLast(({ message }) => message === 'drill')
+    expect(line).toMatchObject({
+      level: 'info',
+      fields: {
+        ...{ DrillSucceeded: 1, DrillLost: 0, Cluster: 'east' },
+        _aws: { CloudWatchMetrics: [{ Namespace: 'cloud-auth', Dimensions: [['Cluster']] }] },
+      },
+    })
+    const texts = JSON.stringify([set.at('east').told, set.at('east').events, drill])
+    expect(texts).not.toMatch(/hvb\./)
+  })
+
+  test('that fails half way stops there: one primary, and an event that says what an operator does', async () => {
+    const { event, drill } = await drilled(asking(), async step => {
+      if (step === 'follow') await set.at('west').ok('DELETE', '/sys/policies/acl/drill')
+    })
+    expect(drill).toMatchObject({ status: 'stopped', step: 'follow' })
+    expect(event).toMatchObject({
+      ...{ result: 'stopped', step: 'follow', text: expect.stringContaining('403') },
+      next: expect.stringMatching(/the peer is primary and serves.*update-primary/),
+    })
+    expect(await modes()).toEqual(['secondary', 'primary'])
+    expect(set.at('east').told.findLast(({ message }) => message === 'drill')?.level).toBe('error')
+  })
+})
+
+describe('a drill does not begin', () => {
+  beforeAll(pair)
+
+  test.each<[what: string, first: () => unknown, text: RegExp, undo?: () => unknown]>([
+    [
+      'without the policy that an administrator writes for it',
+      () => set.at('east').ok('DELETE', '/sys/policies/acl/drill'),
+      /403|does not do/,
+      () => set.at('east').ok('POST', '/sys/policies/acl/drill', { policy: POLICY }),
+    ],
+    [
+      'where the secondary does not reach this cluster',
+      () => set.cut('west', 'east'),
+      /does not|last heartbeat/,
+      () => set.heal('east', 'west'),
+    ],
+    [
+      'where the other cluster is none of this set',
+      () => set.at('west').ok('POST', `/${DR}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN }),
+      /no secondary of this set, but disabled/,
+    ],
+  ])('%s', async (_, first, text, undo) => {
+    await first()
+    const before = await modes()
+    const { event } = await drilled()
+    expect(event).toMatchObject({ result: 'refused', text: expect.stringMatching(text) })
+    expect(await modes()).toEqual(before)
+    await undo?.()
+    // what was undone on the primary has to be here as well
+    if (undo) await set.converge()
+  })
+
+  test('twice at once, nor on a secondary, nor without the setting', async () => {
+    const { ports } = set.at('east')
+    const started: string[] = []
+    const workflows = {
+      ...ports.workflows,
+      start: async (name: string) => {
+        checkAllowed(workflowRequest('StartExecution', name))
+        started.push(name)
+        return 'runs' as const
+      },
+    }
+    const schedule = (at: string) =>
+      asFunction('on-drill', () =>
+        drillHandler(having(set.at(at).as('on-drill'), { workflows }), { policy: 'drill', ask: asking() })(
+          {},
+          context,
+        ),
+      )
+    await schedule('west')
+    expect(started).toEqual([])
+    await schedule('east')
+    await schedule('east')
+    expect(started).toEqual(['drill'])
+    await drillHandler(having(set.at('east').as('on-drill'), { workflows }), undefined)({}, context)
+    expect(started).toEqual(['drill'])
+  })
+})

@@ -1,0 +1,351 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { jobRun } from '../../../../shared/jobs/job.ts'
+import { denseUpTo, endEpoch, fill } from '../../../../shared/journal/density.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { rootsPk } from '../../../../shared/journal/refresh.ts'
+import { bucketIn, leafInTree } from '../../../../shared/journal/tree.ts'
+import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import type { Ports } from '../../../../shared/ports.ts'
+import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
+import { detachAll } from '../../../../shared/replication/primary/detach.ts'
+import {
+  backfillJob,
+  beginJournal,
+  detachJob,
+  endJournal,
+} from '../../../../shared/replication/primary/enable.ts'
+import { create, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { bounds } from '../../../../shared/values/bounds.ts'
+import { cluster, fresh, storage } from '../../../support/cluster.ts'
+import { differences, replayed, standing, wrongSums } from '../../../support/journal.ts'
+import { sized } from '../../../support/size.ts'
+import { tableStore } from '../../../support/store.ts'
+
+// A journal is begun over a table that is in use, and ended again: nothing is lost, nothing is left out, and late
+// writers do no harm. The service itself stands still; its tables are used directly.
+
+/** Items that a journal is begun over. */
+const SIZE = sized(1000, 10_000)
+
+const pass = (ms: number): void => {
+  clock.ms += ms
+}
+const { store, journal, clock } = tableStore(cluster, { sleep: pass })
+const ports = {
+  store,
+  journal,
+  clock: { now: () => clock.ms, sleep: async (ms: number) => pass(ms) },
+  entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
+  cipher: { expect: () => undefined },
+} as unknown as Ports
+const run = () => jobRun(ports, clock.ms + 3_600_000)
+
+async function recordNow(): Promise<ClusterRecord> {
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('no record')
+  return item.data
+}
+
+async function become(change: (record: ClusterRecord) => ClusterRecord): Promise<void> {
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('no record')
+  expect(
+    await store.commit([replace(item, item, change(item.data))], { record: item.data, readAt: clock.ms }),
+  ).toBe('done')
+}
+
+/** What primary/enable does to the record. */
+async function enabled(): Promise<string> {
+  const { head, ...begun } = await beginJournal(ports, await recordNow())
+  expect(await ports.journal.transact([head])).toBe('done')
+  await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
+  return begun.treeId
+}
+
+/** What primary/disable does. */
+async function disabled(): Promise<string> {
+  const { since } = await endJournal(ports, await recordNow())
+  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...record }) => ({
+    ...record,
+    mode: 'disabled',
+    since,
+  }))
+  return since
+}
+
+/** A job to its end. */
+async function finished<T extends { notBefore: number }>(
+  work: (payload: T) => Promise<unknown>,
+  first: T,
+): Promise<void> {
+  for (let payload = first; ; ) {
+    const result = (await work(payload)) as 'done' | { again: T }
+    if (result === 'done') return
+    payload = result.again
+  }
+}
+const backfillSome = (treeId: string) =>
+  finished(job => backfillAll(run(), job), backfillJob(treeId, clock.ms))
+const detachOne = (since: string, treeId?: string) =>
+  finished(job => detachAll(run(), job), detachJob(since, treeId, clock.ms))
+
+let owner = ''
+const place = (name: string) => key('sts-role', owner, name)
+const own = ({ pk }: { pk: string }) => pk.startsWith(owner)
+const role = (text: string) => ({ role: text, externalId: '' })
+const write = async (...changes: Parameters<typeof store.commit>[0]) =>
+  store.commit(changes, { record: await recordNow(), readAt: clock.ms })
+const items = async () => (await standing(journal)).filter(own)
+
+async function seeded(count: number): Promise<void> {
+  for (let at = 0; at < count; at += 50)
+    await write(
+      ...Array.from({ length: Math.min(50, count - at) }, (_, index) =>
+        create(place(`n${at + index}`), role('old')),
+      ),
+    )
+}
+
+async function sound(treeId: string): Promise<void> {
+  const { holes, torn } = await replayed(journal)
+  expect({ holes, torn }).toEqual({ holes: [], torn: [] })
+  expect(await differences(journal)).toEqual([])
+  expect(await wrongSums(journal, treeId)).toEqual([])
+}
+
+beforeEach(async () => {
+  if ((await recordNow()).mode === 'primary') await disabled()
+  await journal.wipe(await standing(journal), 'none')
+  owner = fresh('owner')
+  clock.ms = Date.now()
+  await storage.reset()
+})
+
+describe('a journal is begun', () => {
+  test(`over ${SIZE} items in use, with writers that come 30 s late: every item is in it, the sums are right`, async () => {
+    await seeded(SIZE)
+    const before = { record: await recordNow(), readAt: clock.ms }
+    const treeId = await enabled()
+    let writes = 0
+    const scan = journal.scan
+    // while the pass goes on, clients write, and so does who read the record before all this
+    const busy = {
+      ...journal,
+      scan: async (segment: Parameters<typeof scan>[0]) => {
+        const page = await scan(segment)
+        for (let index = 0; index < 20; index++) {
+          const name = `n${(writes * 37) % SIZE}`
+          writes += 1
+          const [item] = await store.read([place(name)])
+          if (writes % 3 === 0) await write(remove(place(name)))
+          else if (item) await write(replace(item, item, role(`new ${writes}`)))
+          else await write(create(place(name), role(`again ${writes}`)))
+          const late = { ...before, readAt: clock.ms }
+          await store.commit([put(place(`late${writes % 9}`), role(`late ${writes}`))], late)
+          await store.commit([remove(place(`n${(writes * 11) % SIZE}`))], late)
+        }
+        return page
+      },
+    }
+    let passes = 0
+    await finished(
+      job => {
+        passes += 1
+        return backfillAll(
+          jobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
+          job,
+        )
+      },
+      backfillJob(treeId, clock.ms),
+    )
+    expect((await recordNow()).built).toBe(true)
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    expect(writes).toBeGreaterThan(10)
+    await sound(treeId)
+    const [reindex] = await store.read([key('reindex')])
+    expect(reindex?.data).toMatchObject({ treeId, stage: 'done', late: 0 })
+  })
+
+  test('not before nobody can be writing without it any more', async () => {
+    await seeded(3)
+    const treeId = await enabled()
+    const start = clock.ms
+    await backfillSome(treeId)
+    expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
+  })
+
+  test('and what came later still is found by a later pass', async () => {
+    await seeded(3)
+    const before = { record: await recordNow(), readAt: clock.ms }
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    await store.commit([put(place('straggler'), role('late'))], { ...before, readAt: clock.ms })
+    expect(await differences(journal)).not.toEqual([])
+    await backfillSome(treeId)
+    await sound(treeId)
+    expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
+  })
+
+  test('over items that are as large as they can be', async () => {
+    const large = 'x'.repeat(350_000)
+    for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    await sound(treeId)
+  })
+
+  test('over items that are of no kind, too: they stay what they are', async () => {
+    await seeded(3)
+    const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
+    await journal.transact([{ item: place('foreign'), put: foreign, if: 'absent' }])
+    await backfillSome(await enabled())
+    expect((await recordNow()).built).toBe(true)
+    expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
+  })
+
+  test('in runs that end in the middle, too', async () => {
+    await seeded(60)
+    const treeId = await enabled()
+    await finished(job => backfillAll(jobRun(ports, clock.ms + 1), job), {
+      ...backfillJob(treeId, clock.ms),
+      notBefore: 0,
+    })
+    expect((await recordNow()).built).toBe(true)
+    await sound(treeId)
+  })
+
+  test('and given up when it is ended meanwhile', async () => {
+    await seeded(3)
+    const treeId = await enabled()
+    const since = await disabled()
+    await backfillSome(treeId)
+    expect((await recordNow()).built).toBeUndefined()
+    expect((await items()).filter(item => item.leaf)).toEqual([])
+    await detachOne(since)
+  })
+})
+
+describe('a journal is ended', () => {
+  const plain = ({ pos, leaf, bucket }: StoredItem) => [pos, leaf, bucket].every(value => value === undefined)
+
+  test('plain items are given back, with what was written meanwhile, and another one can be begun', async () => {
+    await seeded(120)
+    await backfillSome(await enabled())
+    const since = await disabled()
+    const [item] = await store.read([place('n5')])
+    if (!item) throw new Error('n5')
+    expect(
+      await write(
+        replace(item, item, role('after')),
+        remove(place('n6')),
+        create(place('more'), role('more')),
+      ),
+    ).toBe('done')
+    await detachOne(since)
+    expect((await standing(journal)).every(plain)).toBe(true)
+    expect((await store.read([place('n5'), place('n6'), place('more')])).map(one => one?.data.role)).toEqual([
+      'after',
+      undefined,
+      'more',
+    ])
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    await sound(treeId)
+  })
+
+  test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
+    await seeded(40)
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
+    await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
+    if (at === undefined) throw new Error('nothing was stamped')
+    expect((await journal.page(at)).size).toBeGreaterThan(0)
+    await detachOne(await disabled(), treeId)
+    expect((await journal.page(at)).size).toBe(0)
+    expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
+  })
+
+  test('another one is begun before the marks of the first are gone: no item is missing', async () => {
+    await seeded(30)
+    await backfillSome(await enabled())
+    await disabled()
+    await write(put(place('n3'), role('between')))
+    const treeId = await enabled()
+    await backfillSome(treeId)
+    await sound(treeId)
+    expect((await items()).every(item => leafInTree(item, treeId))).toBe(true)
+  })
+
+  test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {
+    await seeded(1)
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
+    const end = await endEpoch(ports, { epoch })
+    expect(end).toEqual({ epoch, seq: 2 })
+    expect(await endEpoch(ports, { epoch })).toEqual(end)
+    expect(await journal.allocate(epoch)).toBe('refused')
+    if (held === 'refused') throw new Error('held')
+    const entry = { ...noopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
+    expect(await journal.transact([{ entry }])).toEqual({ condition: [0] })
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('although writes to its last positions conflict for a while', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await journal.allocate(epoch)
+    await storage.fault({ kind: 'conflict', when: 'before', skip: 0, times: 3, operation: 'PutItem' })
+    expect(await endEpoch(ports, { epoch })).toEqual({ epoch, seq: 1 })
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('of the one epoch that is meant: one that was begun since stays open, however late the call', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await disabled()
+    const later = await enabled().then(() => journal.head())
+    expect(await endEpoch(ports, { epoch })).toBeUndefined()
+    expect(await journal.head()).toEqual(later)
+  })
+
+  test('not below an epoch that is no higher than its own', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
+    expect((await journal.head())?.mode).toBe('writing')
+    expect(await endEpoch(ports, { below: '000900.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
+    expect((await journal.head())?.maxEpoch).toBe(900)
+  })
+})
+
+describe('the journal is dense', () => {
+  test('up to the first position without a journal entry; a hole that others have overtaken is closed', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await write(create(place('a'), role('a')))
+    await journal.allocate(epoch)
+    await write(create(place('b'), role('b')))
+    await journal.allocate(epoch)
+    const now = async () => denseUpTo(journal, (await journal.head()) as never)
+    expect(await now()).toBe(1)
+    expect(await fill(ports, 'below')).toBe(3)
+    expect([await now(), (await journal.head())?.applied]).toEqual([3, 3])
+    expect(await fill(ports, 'all')).toBe(4)
+    expect((await replayed(journal)).holes).toEqual([])
+  })
+
+  test('a hole is left for a while to whoever is writing there', async () => {
+    await enabled()
+    const { epoch } = (await journal.head()) ?? { epoch: '' }
+    await journal.allocate(epoch)
+    await write(create(place('a'), role('a')))
+    const start = clock.ms
+    await fill(ports, 'below')
+    expect(clock.ms - start).toBeGreaterThanOrEqual(300)
+  })
+})

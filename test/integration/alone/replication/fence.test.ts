@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest'
+import { claimantRevoked } from '../../../../shared/link/refusals.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const R = '/sys/replication/dr'
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+
+async function status(set: ClusterSet, name: string) {
+  const { body } = await set.at(name).request('GET', '/sys/replication/dr/status')
+  return body.data
+}
+const health = async (set: ClusterSet, name: string) =>
+  (await set.at(name).request('GET', '/sys/health')).status
+const write = async (set: ClusterSet, name: string) =>
+  (await set.at(name).request('POST', `/sys/policies/acl/of-${name}`, POLICY)).status
+const fences = (set: ClusterSet, from: string, to: string) =>
+  set.net.calls.filter(call => call.method === 'Fence' && call.from === from && call.to === to).length
+
+/** Promotes a cluster by force. @returns its epoch */
+async function forced(set: ClusterSet, name: string): Promise<string> {
+  const { giveToken, promote } = promotions(set)
+  await giveToken(name)
+  const { status: code, body } = await promote(name, { force: true })
+  expect(code, JSON.stringify(body)).toBe(200)
+  await set.settled()
+  return (await set.at(name).record()).epoch ?? ''
+}
+
+/** Has a cluster follow another one, until it has something that only that one wrote. */
+async function following(set: ClusterSet, name: string, primary: string): Promise<void> {
+  await promotions(set).giveToken(name)
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
+  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+  await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
+  await set.settled()
+  expect(await write(set, primary)).toBe(204)
+  const { epoch } = await set.at(primary).record()
+  for (let rounds = 0; (await set.at(name).head()).epoch !== epoch; rounds++) {
+    if (rounds === 20) throw new Error(`${name} never follows ${primary}`)
+    await set.tick()
+  }
+}
+
+test('a revoked cluster that is promoted by force, as a drill, closes nobody; it says so, and takes no secondary along', async () => {
+  const set = await clusterSet(['east', 'west', 'north'])
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.join('north', 'east')
+  await set.converge()
+  await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
+  await forced(set, 'west')
+  await set.tick()
+  expect(await write(set, 'east')).toBe(204)
+  expect([await health(set, 'east'), (await set.at('east').head()).mode]).toEqual([200, 'writing'])
+  const counted = expect.objectContaining({ audit: 'refusals', counts: { 'Fence permission_denied': 1 } })
+  expect(set.at('east').audited).toContainEqual(counted)
+  const { id } = await set.at('west').record()
+  const denied = { cluster_address: 'https://east.test', result: 'denied', text: claimantRevoked(id).message }
+  expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))
+  // the denial stands as long as there is nothing more to show: nobody is asked again
+  const asked = fences(set, 'west', 'east')
+  await set.tick()
+  expect(fences(set, 'west', 'east')).toBe(asked)
+  // whoever follows the drill is known to the old primary, and still does not close it by way of the drill
+  set.cut('north', 'east')
+  await following(set, 'north', 'west')
+  set.cut('west', 'north')
+  await forced(set, 'north')
+  set.heal('north', 'east')
+  await set.tick()
+  expect(await write(set, 'east')).toBe(204)
+  expect((await status(set, 'north')).fences).toContainEqual(
+    expect.objectContaining({ cluster_address: 'https://east.test', result: 'denied' }),
+  )
+})
+
+test('a cluster that came to be primary by way of another closes the first one, when that comes back', async () => {
+  const set = await clusterSet(['east', 'west', 'north'])
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.join('north', 'east')
+  await set.converge()
+  const { epoch, id } = await set.at('east').record()
+  set.cut('east', 'west')
+  set.cut('east', 'north')
+  const second = await forced(set, 'west')
+  await following(set, 'north', 'west')
+  expect(await health(set, 'east'), 'east knows nothing of it').toBe(200)
+  set.cut('west', 'north')
+  const third = await forced(set, 'north')
+  expect(third > second).toBe(true)
+  await set.tick()
+  expect((await status(set, 'north')).fences).toContainEqual(
+    expect.objectContaining({ cluster_address: 'https://east.test', result: 'silent' }),
+  )
+  set.heal('east', 'north')
+  await set.tick()
+  expect(await set.at('east').head()).toMatchObject({
+    mode: 'closed',
+    epoch,
+    maxEpoch: Number(third.slice(0, 6)),
+  })
+  expect([await health(set, 'east'), await write(set, 'east')]).toEqual([472, 400])
+  expect((await status(set, 'north')).fences).toContainEqual(
+    expect.objectContaining({
+      cluster_address: 'https://east.test',
+      result: 'acknowledged',
+      text: expect.stringMatching(`^${id} has ended ${epoch} at \\d+$`),
+    }),
+  )
+  // west, which was fenced by nobody yet, is next; east is not asked any more
+  const asked = fences(set, 'north', 'east')
+  set.heal('west', 'north')
+  await set.tick()
+  expect(fences(set, 'north', 'east')).toBe(asked)
+  expect(await health(set, 'west')).toBe(472)
+  expect(await write(set, 'north')).toBe(204)
+})

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { headKey } from '../../../../shared/adapters/aws/storage/head.ts'
+import { alarming } from '../../../../shared/api/alarming.ts'
+import type { Head, HeadMode } from '../../../../shared/journal/head.ts'
+import { moves, type TransitionName } from '../../../../shared/journal/transitions.ts'
+import { byStoredNames } from '../../../../shared/storage/stored-names.ts'
+import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
+import { cluster, storage } from '../../../support/cluster.ts'
+import { movedBy } from '../../../support/heads.ts'
+import { sendAt, tableStore } from '../../../support/store.ts'
+
+// The head at the engine: its condition and the sentences of docs/spec/journal-head.md come to the same, in one round trip.
+
+let told: { message: string; rules: unknown; move: unknown }[] = []
+const { journal } = tableStore(cluster, {
+  log: (message, fields) => void told.push({ message, ...(fields as { rules: unknown; move: unknown }) }),
+})
+
+/** Puts a head as it stands, whatever moves there are. */
+async function putHead(head: Partial<Head>): Promise<void> {
+  const Item = { ...headKey, kind: 'head', ...byStoredNames('head', head) }
+  await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
+}
+
+beforeEach(async () => {
+  told = []
+  await storage.reset()
+})
+
+const operations = async () => (await storage.calls()).map(call => call.operation)
+
+describe('each move at the engine', () => {
+  test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
+    const [mode] = (Object.keys(modes) as (HeadMode | 'none')[]).filter(one => one !== 'none') as [HeadMode]
+    const head = { ...headIn[mode], ...(name === 'takeOver' ? { unfinishedSync: null } : {}) }
+    await putHead(head)
+    await storage.reset()
+    expect(await journal.moveHead(make(head))).toEqual({ ...head, ...becomes, mode: modes[mode] })
+    expect(await operations()).toEqual(['UpdateItem'])
+    expect(told).toEqual([])
+  })
+
+  test('a position, in one round trip', async () => {
+    await putHead(headIn.writing)
+    await storage.reset()
+    expect(await journal.allocate(SECOND)).toEqual({ seq: 10, incarnation: 5 })
+    expect(await operations()).toEqual(['UpdateItem'])
+  })
+})
+
+/** Values of fields that break rules, and some that do not. */
+const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
+  {
+    mode: fc.constantFrom<HeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
+    epoch: fc.constantFrom(SECOND, THIRD),
+    own: fc.constantFrom('', FIRST, SECOND),
+    last: fc.constantFrom(6, 7, 9, 12),
+    applied: fc.constantFrom(1, 7, 9),
+    incarnation: fc.constantFrom(5, 7),
+    retainedFrom: fc.constantFrom(2, 7, 8),
+    replayUntil: fc.constantFrom(0, 7, 8, 12),
+    unfinishedSync: fc.constantFrom(null, 'all', 'a report'),
+    unfinishedSyncEpoch: fc.constantFrom('', SECOND),
+    maxEpoch: fc.constantFrom(1, 2, 3, 9),
+    link: fc.constantFrom('a link', 'another'),
+  },
+  { requiredKeys: [] },
+)
+const names = Object.keys(moveCases) as TransitionName[]
+
+const allModes = Object.keys(headIn) as HeadMode[]
+
+/** Mostly a mode from which a row leads, so that both answers are frequent. */
+const modeFor = (name: TransitionName): fc.Arbitrary<HeadMode> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...allModes.filter(mode => moveCases[name].modes[mode])) },
+    { weight: 1, arbitrary: fc.constantFrom(...allModes) },
+  )
+
+test('whatever stands, and whoever has seen what, the engine makes the moves that the page allows, and no other', async () => {
+  const counts = { made: 0, refused: 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...names).chain(name => fc.tuple(fc.constant(name), modeFor(name))),
+      fc.oneof(fc.constant({}), anyHead),
+      async ([name, mode], change) => {
+        const seen = headIn[mode]
+        const stands = { ...seen, ...change }
+        await putHead(stands)
+        const move = moveCases[name].make(seen)
+        const wanted = movedBy(stands, move)
+        const made = await journal.moveHead(move)
+        // what the engine cannot judge of a head that was broken before is told when it comes back
+        if (wanted === 'refused' && made !== 'refused') expect(told.at(-1)?.message).toBe(alarming.head)
+        else expect(made).toEqual(wanted)
+        counts[made === 'refused' ? 'refused' : 'made'] += 1
+      },
+    ),
+    { numRuns: 250 },
+  )
+  expect(counts.made).toBeGreaterThan(50)
+  expect(counts.refused).toBeGreaterThan(50)
+})
+
+describe('a head that breaks a rule', () => {
+  const broken = { ...headIn.writing, applied: 12 }
+
+  test('does not move, and is told whenever it is read', async () => {
+    await putHead(broken)
+    expect(await journal.allocate(SECOND)).toBe('refused')
+    expect(await journal.moveHead(moves.close(headIn.writing, '', 0))).toBe('refused')
+    expect(told).toEqual([])
+    expect(await journal.head()).toEqual(broken)
+    expect(told).toMatchObject([{ message: alarming.head, rules: ['applied'], move: '' }])
+  })
+
+  test('is not made: the engine is not asked, and it is told which move would', async () => {
+    await putHead(headIn.writing)
+    await storage.reset()
+    expect(await journal.moveHead(moves.noteDense(headIn.writing, 12))).toBe('refused')
+    const head = moves.takeOver({ ...headIn.closed, lineage: [[THIRD, 1]] }, SECOND)
+    expect(await journal.transact([{ head }])).toEqual({ condition: [0] })
+    expect(await operations()).toEqual([])
+    expect(told).toMatchObject([
+      { message: alarming.head, rules: ['applied'], move: 'noteDense' },
+      { message: alarming.head, rules: ['lineage'], move: 'takeOver' },
+    ])
+  })
+
+  test('is told when a move gives it back', async () => {
+    await putHead({ ...headIn.writing, lineage: [[THIRD, 1]] })
+    expect(await journal.allocate(SECOND)).toMatchObject({ seq: 10 })
+    expect(told).toMatchObject([{ message: alarming.head, rules: ['lineage'], move: 'allocate' }])
+  })
+})
+
+describe('a head that an earlier version has stored', () => {
+  test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
+    const [mode] = (Object.keys(modes) as (HeadMode | 'none')[]).filter(one => one !== 'none') as [HeadMode]
+    const { successor: _, link: _link, stagedAt: _stagedAt, ...old } = headIn[mode]
+    const stands = { ...old, ...(name === 'takeOver' ? { unfinishedSync: null } : {}) }
+    await putHead(stands)
+    const head = await journal.head()
+    if (!head) throw new Error('there is no head')
+    expect(head).toEqual({ ...stands, successor: '', link: '' })
+    expect(await journal.moveHead(make(head))).toEqual({ ...head, ...becomes, mode: modes[mode] })
+    expect(told).toEqual([])
+  })
+})

@@ -1,0 +1,221 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// Who was given a term of the keyring, who was revoked, and who has heard of it: every cluster that serves can say it.
+
+const R = '/sys/replication/dr'
+const NAMES = ['east', 'west', 'north']
+
+let from: Warm | undefined
+let set: ClusterSet
+let doing: ReturnType<typeof promotions>
+let ids: Record<string, string>
+
+beforeEach(async () => {
+  from ??= await warmSnapshot({ memory: true, names: NAMES })
+  set = await clusterSet(NAMES, { from, memory: true })
+  doing = promotions(set)
+  ids = Object.fromEntries(
+    await Promise.all(NAMES.map(async name => [name, (await set.at(name).record()).id] as const)),
+  )
+  await set.converge()
+})
+
+const revoke = (name: string, more: object = {}) =>
+  set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: name, ...more })
+const rotate = (name: string, more: object = {}) => set.at(name).ok('POST', '/sys/rotate', more)
+
+interface Shown {
+  id: string
+  number: number
+  tokens_until?: string
+  given_to: { cluster_id: string; name: string; revoked: boolean }[]
+  acknowledged_by: string[]
+  unacknowledged_by: string[]
+}
+/** Terms as status shows them, oldest first. */
+async function termsAt(name: string): Promise<Shown[]> {
+  const { body } = await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })
+  return body.data.terms
+}
+/** Whom status says that each term was given to: `north!` is revoked. */
+const givenAt = async (name: string): Promise<string[][]> =>
+  (await termsAt(name)).map(({ given_to }) =>
+    given_to
+      .map(({ cluster_id, revoked }) => {
+        const known = NAMES.find(one => ids[one] === cluster_id) ?? cluster_id
+        return revoked ? `${known}!` : known
+      })
+      .toSorted(),
+  )
+
+async function promoted(name: string, more: object = {}) {
+  await doing.giveToken(name)
+  const reply = await doing.promote(name, more)
+  expect(reply.status, reply.text).toBe(200)
+  await set.settled()
+  return reply
+}
+async function follow(name: string, primary: string): Promise<void> {
+  await doing.giveToken(name)
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
+  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+  await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
+  await set.converge(name)
+}
+/** While a request waits for secondaries, one of them tells how far it is. */
+async function whilePulling<T>(name: string, request: Promise<T>): Promise<T> {
+  for (let rounds = 0; rounds < 3; rounds++) {
+    await set.clock.sleep(1000)
+    await set.at(name).pull()
+  }
+  return request
+}
+
+describe('a revocation', () => {
+  test('is known to whoever is promoted later, and ends with an admission on that one', async () => {
+    await revoke('north')
+    await set.converge('west')
+    await promoted('west')
+    expect((await givenAt('west')).at(-1)).toContain('north!')
+    // whom west has never admitted itself it knows to be revoked, and admits by a token of its own
+    await follow('north', 'west')
+    expect((await givenAt('west')).at(-1)).toContain('north')
+    const [holder] = await set.at('north').ports.store.read([key('holder', ids['north'] ?? '')])
+    expect(holder?.data).not.toHaveProperty('revoked')
+  })
+
+  test('is refused by a journal that has ended', async () => {
+    await set.at('east').ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
+    const reply = await set.at('east').request('POST', `${R}/primary/revoke-secondary`, { id: 'north' })
+    expect(reply.status).toBe(503)
+    const [holder] = await set.at('east').ports.store.read([key('holder', ids['north'] ?? '')])
+    expect(holder?.data).not.toHaveProperty('revoked')
+  })
+
+  test('that a forced promotion has lost is named, like a retirement, and the promotion says what may be', async () => {
+    set.cut('east', 'west')
+    await revoke('north', { retire: true })
+    set.pass(90_000)
+    const { body } = await promoted('west', { force: true })
+    expect(String(body.warnings)).toMatch(/revocations and retirements .* repeat them here/)
+    expect((await givenAt('west'))[0]).toContain('north')
+    set.heal('east', 'west')
+    for (let minutes = 0; minutes < 3; minutes++) {
+      set.pass(60_000)
+      await set.tick()
+      await set.settled()
+    }
+    await follow('east', 'west')
+    const { body: report } = await set.at('east').ok('GET', `${R}/divergence`)
+    const lost = report.data.lost.flatMap((one: { changes: { what: string }[] }) =>
+      one.changes.map(({ what }) => what),
+    )
+    expect(lost).toEqual(
+      expect.arrayContaining([
+        `revocation of the cluster north (${ids['north']})`,
+        'retirement of the term 1 of the keyring',
+      ]),
+    )
+  })
+})
+
+describe('a term', () => {
+  test('is listed with everybody who was given it: a revoked cluster has those of before, and no later one', async () => {
+    expect(await givenAt('east')).toEqual([['north', 'west']])
+    await revoke('north')
+    await rotate('east')
+    expect(await givenAt('east')).toEqual([['north!', 'west'], ['west']])
+    await doing.giveToken('north')
+    const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'north-2' })
+    await set.at('north').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    expect(await givenAt('east')).toEqual([
+      ['north', 'west'],
+      ['north', 'west'],
+    ])
+  })
+
+  test('goes with a cluster that leaves: the primary lists it, and that cluster lists the others, but not for its own', async () => {
+    await doing.giveToken('north')
+    await set.at('north').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
+    await set.settled()
+    expect(await givenAt('east')).toEqual([['north', 'west']])
+    await set.enable('north')
+    expect(await givenAt('north')).toEqual([['east', 'west'], []])
+  })
+
+  test('of a former primary that was passed over and never came back was given to that one, and later terms were not', async () => {
+    set.cut('east', 'west')
+    set.pass(90_000)
+    await promoted('west', { force: true })
+    await rotate('west')
+    const [first, second] = await givenAt('west')
+    expect([first, second]).toEqual([['east', 'north'], []])
+  })
+})
+
+describe('a retirement', () => {
+  test('tells who has acknowledged it, who has not, and who holds the terms; status shows it until all have', async () => {
+    set.cut('east', 'north')
+    const { body } = await whilePulling('west', rotate('east', { retire: true }))
+    const warnings = body.warnings.join('\n')
+    expect(warnings).toMatch(/^acknowledged by west$/m)
+    expect(warnings).toMatch(/^not yet acknowledged by north, which honours tokens of older terms/m)
+    expect(warnings).toMatch(new RegExp(`older terms were given to .*west \\(${ids['west']}\\)`))
+    const [old, fresh] = await termsAt('east')
+    expect(old).toMatchObject({
+      ...{ number: 1, tokens_until: expect.any(String) },
+      ...{ acknowledged_by: ['west'], unacknowledged_by: ['north'] },
+    })
+    expect(fresh).not.toHaveProperty('tokens_until')
+    set.heal('east', 'north')
+    await set.converge()
+    // what a secondary has it tells with its next heartbeat
+    for (const name of ['west', 'north']) await set.at(name).pull()
+    expect((await termsAt('east'))[0]).toMatchObject({
+      acknowledged_by: expect.arrayContaining(['west', 'north']),
+      unacknowledged_by: [],
+    })
+  })
+
+  test('with a revocation names the revoked cluster among those that have the terms, and waits for the others', async () => {
+    const { body } = await whilePulling('west', revoke('north', { retire: true }))
+    const warnings = body.warnings.join('\n')
+    expect(warnings).toContain(`north (${ids['north']}), which is revoked`)
+    expect(warnings).toMatch(/^acknowledged by west$/m)
+    expect(warnings).not.toMatch(/acknowledged by north/)
+    expect((await givenAt('east')).map(given => given.includes('north!'))).toEqual([true, false])
+  })
+})
+
+describe('a cluster that has left the set', () => {
+  test('is refused as long as it is not revoked there, with the command that does it', async () => {
+    await doing.giveToken('west')
+    await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
+    await set.settled()
+    set.pass(60_000)
+    const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
+    const refused = await set
+      .at('west')
+      .request('POST', `${R}/secondary/enable`, { token: body.wrap_info.token })
+    expect([refused.status, refused.text]).toEqual([
+      500,
+      expect.stringContaining('revoke it by POST sys/replication/dr/primary/revoke-secondary'),
+    ])
+    expect(refused.text).toContain('west')
+    await revoke('west')
+    await set.join('west', 'east', 'west-2')
+    await set.converge()
+    const holders = async (name: string) =>
+      (await set.at(name).ports.store.list(partitions('holder'))).map(({ sk, data }) => [sk, data])
+    expect(await holders('west')).toEqual(await holders('east'))
+    expect(await givenAt('east')).toEqual([['north', 'west']])
+  })
+})

@@ -1,0 +1,327 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import type { Limbs } from '../../../../shared/journal/tree.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { cluster, fresh, storage } from '../../../support/cluster.ts'
+import { tableStore } from '../../../support/store.ts'
+
+// The port of the journal against the engine: what stands in the way of what, and that sums stay exact.
+
+const { journal } = tableStore(cluster)
+
+let epoch = ''
+let number = 0
+const at = (seq: number) => ({ epoch, seq })
+const bucket = () => ({ pk: `t#${epoch}#r#00`, sk: '00' })
+const noop = (seq: number): JournalEntry => noopEntry(at(seq), 1_800_000_000_000)
+const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
+  kind: 'policy',
+  pk: `policy-${epoch}`,
+  sk: name,
+  rev: 'r1',
+  data: { text: name },
+  ...more,
+})
+const entryWith = (seq: number, id: string, text = 'x'): JournalEntry => {
+  const next = { leaf: 'A'.repeat(43), gen: null }
+  const stored = item('a', { data: { text }, pos: posText(at(seq)), leaf: next.leaf })
+  const { kind, pk, sk } = stored
+  return { ...at(seq), id, at: 1_800_000_000_000, body: [{ kind, pk, sk, prev: null, next, item: stored }] }
+}
+const lineage = () => [[epoch, 1]] as const
+
+beforeEach(async () => {
+  number += 1
+  epoch = epochName(number, fresh('0000'))
+  await storage.reset()
+})
+
+describe('the head', () => {
+  /** Begins a journal, in place of the one of a test before. */
+  async function began(): Promise<Head> {
+    const old = await journal.head()
+    if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
+    const head = await journal.moveHead(moves.begin(await journal.head(), epoch))
+    if (head === 'refused') throw new Error('no journal has begun')
+    return head
+  }
+
+  test('is made once, and moves only where it is as expected', async () => {
+    const head = await began()
+    expect(head).toMatchObject({ ...firstHead(epoch, number), incarnation: expect.any(Number) })
+    expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
+    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
+      'refused',
+    )
+    expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
+      ...head,
+      mode: 'closed',
+      successor: 'one',
+    })
+    expect(await journal.moveHead(moves.close(head, 'other', 0))).toBe('refused')
+    expect(await journal.head()).toMatchObject({ mode: 'closed', successor: 'one' })
+  })
+
+  test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
+    const head = await began()
+    const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
+    const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
+    expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+    expect(given[0]).toMatchObject({ incarnation: head.incarnation })
+    expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
+    await journal.moveHead(moves.close(head, '', 0))
+    expect(await journal.allocate(epoch)).toBe('refused')
+  })
+})
+
+describe('journal entries', () => {
+  test('are written once; the same one counts as written', async () => {
+    const entry = entryWith(1, 'c1')
+    expect(await journal.putEntry(entry)).toBe('done')
+    expect(await journal.putEntry(entry)).toBe('done')
+    expect(await journal.putEntry(noop(1))).toEqual(entry)
+    expect(await journal.putEntry(entryWith(1, 'c2'))).toEqual(entry)
+    expect(await journal.putEntry(noop(2))).toBe('done')
+    expect(await journal.putEntry(entryWith(2, 'c3'))).toEqual(noop(2))
+  })
+
+  test('are read by position, with gaps where there is none, across more than a hundred', async () => {
+    await Promise.all(
+      Array.from({ length: 130 }, (_, index) =>
+        index === 40 ? undefined : journal.putEntry(noop(index + 1)),
+      ),
+    )
+    const found = await journal.entries(lineage(), 0, 130)
+    expect(found.map((entry, index) => (entry ? entry.seq : -index - 1))).toEqual(
+      Array.from({ length: 130 }, (_, index) => (index === 40 ? -41 : index + 1)),
+    )
+    expect(await journal.entries(lineage(), 5, 5)).toEqual([])
+  })
+
+  test('too large for one item stand in several, written and read as one', async () => {
+    const random = Array.from({ length: 12_000 }, () => Math.random().toString(36)).join('')
+    const large: JournalEntry = entryWith(
+      1,
+      'c1',
+      random.repeat(1) +
+        [...random].reverse().join('') +
+        Array.from({ length: 40_000 }, () => Math.random()).join(''),
+    )
+    expect(await journal.transact([{ entry: large }])).toBe('done')
+    expect(await journal.entries(lineage(), 0, 1)).toEqual([large])
+    expect(await journal.putEntry(noop(1))).toEqual(large)
+    expect(await journal.putEntry(large)).toBe('done')
+  })
+
+  test('of another cluster are stored many at once, and once: whoever finds another one there stores nothing', async () => {
+    const random = Array.from({ length: 40_000 }, () => Math.random()).join('')
+    const entries = [
+      ...Array.from({ length: 60 }, (_, index) =>
+        index % 3 ? entryWith(index + 1, `c${index}`) : noop(index + 1),
+      ),
+      entryWith(61, 'large', random),
+    ]
+    expect(await journal.putEntries(entries.slice(0, 30))).toBe('done')
+    await storage.reset()
+    expect(await journal.putEntries(entries)).toBe('done')
+    const calls = await storage.calls()
+    // those that are there are not stored again, and the others in 25 with one call
+    expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
+    // what a busy engine did not take at once was asked again, and counts once
+    expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)
+    expect(await journal.entries(lineage(), 0, 61)).toEqual(entries)
+    expect(await journal.putEntries([noop(62), entryWith(2, 'other')])).toEqual(entries[1])
+    expect(await journal.putEntries([noop(62), noop(2)])).toEqual(entries[1])
+    expect(await journal.entries(lineage(), 61, 62)).toEqual([undefined])
+  })
+
+  test('are undecided after a conflict: the same one may be written then', async () => {
+    await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
+    expect(await journal.putEntry(noop(1))).toBe('conflict')
+    expect(await journal.putEntry(noop(1))).toBe('done')
+  })
+})
+
+describe('a transaction', () => {
+  const sums = (...limbs: bigint[]) => new Map<string, Limbs>([['p', limbs as unknown as Limbs]])
+  const place = (name: string) => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const
+
+  test('names every element whose condition did not hold, and does nothing', async () => {
+    await journal.transact([{ item: place('a'), put: item('a'), if: 'absent' }])
+    const verdict = await journal.transact([
+      { item: place('b'), put: item('b'), if: 'absent' },
+      { item: place('a'), put: item('a', { rev: 'r2' }), if: { rev: 'r9' } },
+      { entry: entryWith(1, 'c1') },
+      { check: place('c'), if: { rev: 'r1' } },
+    ])
+    expect(verdict).toEqual({ condition: [1, 3] })
+    expect((await journal.raw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
+    expect(await journal.entries(lineage(), 0, 1)).toEqual([undefined])
+  })
+
+  test.each<
+    [
+      string,
+      Partial<StoredItem> | undefined,
+      Parameters<typeof journal.transact>[0][number] extends infer _ ? object | string : never,
+      boolean,
+    ]
+  >([
+    ['absent where nothing is', undefined, 'absent', true],
+    ['absent where something is', {}, 'absent', false],
+    ['a leaf', { leaf: 'x' }, { leaf: 'x' }, true],
+    ['another leaf', { leaf: 'x' }, { leaf: 'y' }, false],
+    ['one of two: absent', undefined, ['absent', { leaf: 'x' }], true],
+    ['one of two: expired', { leaf: 'y', expires: 5 }, ['absent', { leaf: 'x' }, { expiredBy: 5 }], true],
+    ['none of three', { leaf: 'y', expires: 6 }, ['absent', { leaf: 'x' }, { expiredBy: 5 }], false],
+    [
+      'a later position',
+      { pos: '000002.aaaaaaaaaaaa/000000000001' },
+      { posFrom: '000001.bbbbbbbbbbbb/000000000009' },
+      true,
+    ],
+    [
+      'an earlier position',
+      { pos: '000001.aaaaaaaaaaaa/000000000008' },
+      { posFrom: '000001.aaaaaaaaaaaa/000000000009' },
+      false,
+    ],
+    ['revision and position', { pos: 'p' }, { rev: 'r1', pos: 'p' }, true],
+    ['revision and another position', { pos: 'p' }, { rev: 'r1', pos: 'q' }, false],
+    ['of no tree', {}, { notOf: 'life' }, true],
+    ['of another tree', { bucket: 't#other#r#00/00' }, { notOf: 'life' }, true],
+    ['of the tree', { bucket: 't#life#r#00/00' }, { notOf: 'life' }, false],
+  ])('condition on an item: %s', async (_, there, condition, holds) => {
+    if (there) await journal.transact([{ item: place('a'), put: item('a', there), if: 'absent' }])
+    const verdict = await journal.transact([{ item: place('a'), put: null, if: condition as never }])
+    expect(verdict).toEqual(holds ? 'done' : { condition: [0] })
+  })
+
+  test('a bucket takes a higher mark with its sums, and refuses a lower or the same one', async () => {
+    const mark = (seq: number) => markText(1, posText(at(seq)))
+    expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 2n, 3n), mark: mark(2) }])).toBe('done')
+    for (const seq of [1, 2])
+      expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 1n, 1n), mark: mark(seq) }])).toEqual(
+        { condition: [0] },
+      )
+    expect(await journal.transact([{ bucket: bucket(), sums: new Map(), mark: mark(3) }])).toBe('done')
+    expect(await journal.transact([{ bucket: bucket(), sums: sums(-1n, -2n, 4n) }])).toBe('done')
+    expect(await journal.buckets([bucket(), { ...bucket(), sk: '01' }])).toEqual([
+      { mark: mark(3), sums: sums(0n, 0n, 7n) },
+      undefined,
+    ])
+  })
+
+  test('a conflict is told from a condition', async () => {
+    await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
+    expect(await journal.transact([{ entry: entryWith(1, 'c1') }])).toBe('conflict')
+  })
+
+  test('whose answer is lost once is done once', async () => {
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
+    expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 2n, 3n) }])).toBe('done')
+    expect((await journal.buckets([bucket()]))[0]?.sums).toEqual(sums(1n, 2n, 3n))
+  })
+
+  test('that gets no answer at all is busy', async () => {
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
+    await expect(journal.transact([{ entry: entryWith(1, 'c1') }])).rejects.toMatchObject({ code: 'busy' })
+    expect((await journal.entries(lineage(), 0, 1))[0]?.id).toBe('c1')
+  })
+})
+
+describe('sums', () => {
+  test('2,000 additions of 26 to 34 digits, of both signs, plain and in transactions, under rising marks, are exact; 38 digits too', async () => {
+    const digits = (count: number) =>
+      BigInt(
+        `${1 + Math.floor(Math.random() * 9)}${Array.from({ length: count - 1 }, () => Math.floor(Math.random() * 10)).join('')}`,
+      )
+    const total: [bigint, bigint, bigint] = [0n, 0n, 0n]
+    let seq = 0
+    const additions = Array.from({ length: 667 }, (): Limbs => {
+      const limb = () => digits(26 + Math.floor(Math.random() * 9)) * (Math.random() < 0.5 ? -1n : 1n)
+      return [limb(), limb(), limb()]
+    })
+    for (const [index, limbs] of additions.entries()) {
+      for (const part of [0, 1, 2] as const) total[part] += limbs[part]
+      const element = { bucket: bucket(), sums: new Map([['p', limbs]]) }
+      const marked = index % 2 === 0 ? [{ ...element, mark: markText(1, posText(at(++seq))) }] : [element]
+      expect(await journal.transact(index % 3 === 0 ? [...marked, { entry: noop(index + 1) }] : marked)).toBe(
+        'done',
+      )
+    }
+    const [stored] = await journal.buckets([bucket()])
+    expect(stored?.sums.get('p')).toEqual(total)
+    const long = { pk: bucket().pk, sk: 'ff' }
+    const most = digits(38)
+    await journal.transact([{ bucket: long, sums: new Map([['g5300', [most, -most, 1n] as Limbs]]) }])
+    await journal.transact([{ bucket: long, sums: new Map([['g5300', [-1n, 1n, 1n] as Limbs]]) }])
+    const [longest] = await journal.buckets([long])
+    expect(longest?.sums.get('g5300')).toEqual([most - 1n, 1n - most, 2n])
+    expect((await journal.page(bucket().pk)).get('ff')).toEqual(longest)
+  })
+})
+
+describe('items as they stand', () => {
+  test('are scanned in pages with all of their attributes', async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `i${index}`)
+    for (const name of names)
+      await journal.transact([
+        {
+          item: { kind: 'policy', pk: `policy-${epoch}`, sk: name },
+          put: item(name, { pos: name, leaf: 'x', bucket: 'b' }),
+          if: 'absent',
+        },
+      ])
+    const found: StoredItem[] = []
+    let from: { pk: string; sk: string } | undefined
+    for (let index = 0; index < 3; index++)
+      do {
+        const page = await journal.scan({ index, of: 3, from })
+        found.push(...page.items)
+        from = page.next
+      } while (from)
+    const own = found.filter(one => one.pk === `policy-${epoch}`)
+    expect(own.map(one => one.pos).sort()).toEqual([...names].sort())
+  })
+
+  test('a wipe deletes what is not of a tree, and leaves what is', async () => {
+    const places = ['a', 'b', 'c'].map(name => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const)
+    const [a, b] = places
+    if (!a || !b) throw new Error('places')
+    await journal.transact([
+      { item: a, put: item('a'), if: 'absent' },
+      { item: b, put: item('b', { bucket: 't#life#r#00/00' }), if: 'absent' },
+    ])
+    expect(await journal.wipe(places, 'life')).toBe(2)
+    expect((await journal.raw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
+  })
+
+  test('a wipe deletes what is of a kind that nobody knows, too', async () => {
+    const place = { kind: 'policy', pk: `policy-${epoch}`, sk: 'by hand' } as const
+    const foreign = { ...item('by hand'), kind: 'put by hand' } as unknown as StoredItem
+    await journal.transact([{ item: place, put: foreign, if: 'absent' }])
+    const [found] = await journal.raw([place])
+    if (!found) throw new Error('it is not there')
+    expect(await journal.wipe([found], 'life')).toBe(1)
+    expect(await journal.raw([place])).toEqual([undefined])
+  })
+})
+
+describe('hashes of pages', () => {
+  test('an earlier one does not replace a later one', async () => {
+    const root = `t#${epoch}#r#root`
+    await journal.putPageHash(root, '00', { hash: 'second', asOf: '2' })
+    await journal.putPageHash(root, '00', { hash: 'first', asOf: '1' })
+    await journal.putPageHash(root, '01', { hash: 'other', asOf: '1' })
+    expect(await journal.pageHashes(root)).toEqual(
+      new Map([
+        ['00', { hash: 'second', asOf: '2' }],
+        ['01', { hash: 'other', asOf: '1' }],
+      ]),
+    )
+  })
+})

@@ -1,0 +1,294 @@
+import { beforeAll, expect, test } from 'vitest'
+import type { Reply } from '../../../support/api.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { goneOnWith, type LateScene, lateAtEachCall } from '../../../support/set/scenes.ts'
+import type { ClusterSet } from '../../../support/set.ts'
+import { sized } from '../../../support/size.ts'
+
+// Processes that stand still for a minute or more, before each of their calls, while roles change around them: what they
+// do when they wake comes too late to do anything.
+
+const R = '/sys/replication/dr'
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+/** Calls before which they stand still. */
+const CALLS = sized({ first: 5, every: 14 }, { first: 1, every: 1 })
+
+let from: Warm
+
+beforeAll(async () => {
+  from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+})
+
+const health = async (set: ClusterSet) =>
+  Promise.all(['east', 'west'].map(async name => (await set.at(name).request('GET', '/sys/health')).status))
+const write = (set: ClusterSet, name: string, policy: string) =>
+  set.at(name).ok('POST', `/sys/policies/acl/${policy}`, POLICY)
+const operate = (set: ClusterSet, name: string, path: string, body: object = {}): Promise<Reply> =>
+  set.at(name).request('POST', `${R}/secondary/${path}`, { dr_operation_token: from.operator, ...body })
+const demote = (set: ClusterSet, name: string) => set.at(name).request('POST', `${R}/primary/demote`)
+
+async function operated(...given: Parameters<typeof operate>): Promise<void> {
+  const reply = await operate(...given)
+  expect(reply.status, reply.text).toBe(200)
+}
+
+async function activation(set: ClusterSet, primary: string): Promise<string> {
+  const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: 'again' })
+  return body.wrap_info.token
+}
+
+/** West is the primary, east is not, and both are whole. */
+async function westServes(set: ClusterSet): Promise<void> {
+  expect(await health(set)).toEqual([472, 200])
+  await write(set, 'west', 'after')
+  for (const name of ['east', 'west']) {
+    const { kept, right } = await set.everything(name)
+    expect(kept).toEqual(right)
+    expect(await set.at(name).record()).not.toHaveProperty('operation')
+  }
+}
+
+/** East is the primary again, in the third epoch, and west follows it. */
+async function eastServesAgain(set: ClusterSet): Promise<void> {
+  expect(await health(set)).toEqual([200, 472])
+  expect(await set.at('east').head()).toMatchObject({ mode: 'writing', maxEpoch: 3 })
+  await write(set, 'east', 'after')
+  await operated(set, 'west', 'update-primary', { token: await activation(set, 'east') })
+  await set.converge()
+  expect(await set.everything('west')).toEqual(await set.everything('east'))
+}
+
+/** From west as the primary: east follows it, and takes over from it again. */
+async function backToEast(set: ClusterSet): Promise<void> {
+  await operated(set, 'east', 'update-primary', { token: await activation(set, 'west') })
+  await write(set, 'west', 'of west')
+  for (let rounds = 0; !(await set.isEven('east')); rounds++) {
+    if (rounds === 30) throw new Error('east never follows')
+    await set.clock.sleep(2000)
+    // a position that nobody has written to is closed by schedule
+    await set.at('west').minute()
+    await set.at('east').pull()
+  }
+  await operated(set, 'east', 'promote')
+}
+
+/** The demotion of east is ended by others, and west takes over. */
+async function demotedByOthers(set: ClusterSet): Promise<void> {
+  await goneOnWith(set, 'east')
+  await operated(set, 'west', 'promote')
+}
+
+/** All goes on by others, and in the end east is the primary again. */
+const andBack = (meanwhile: (set: ClusterSet) => Promise<unknown>) => async (set: ClusterSet) => {
+  await meanwhile(set)
+  await backToEast(set)
+}
+
+const demotion = {
+  who: { cluster: 'east', process: 'on-operation' },
+  act: (set: ClusterSet) => demote(set, 'east'),
+}
+const promotion = {
+  who: { cluster: 'west', process: 'on-operation' },
+  act: (set: ClusterSet) => operate(set, 'west', 'promote'),
+}
+/** An administrator wants something else; where the promotion has gone too far for that, others go on with it. */
+async function givenUpByOperator(set: ClusterSet): Promise<void> {
+  set.at('west').newMemory()
+  const reply = await operate(set, 'west', 'update-primary', { token: '' })
+  if (reply.status !== 200) await goneOnWith(set, 'west')
+}
+/** Nothing of it comes later: west follows nobody, and takes over when it is told. */
+async function westTakesOver(set: ClusterSet): Promise<void> {
+  if ((await set.at('west').record()).mode !== 'primary') {
+    expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
+    set.recording.allowTwo('east')
+    await operated(set, 'west', 'promote', { force: true })
+    await fenced(set)
+  }
+  await westServes(set)
+}
+const promotedByOthers = (set: ClusterSet) => goneOnWith(set, 'west')
+const handover = { ...promotion, who: { cluster: 'east', process: 'link/Handover' } }
+
+/** East was demoted, and is promoted again by force: another execution does it. */
+const reopening: LateScene = {
+  who: { cluster: 'east', process: 'on-operation' },
+  before: set => demote(set, 'east'),
+  act: set => operate(set, 'east', 'promote', { force: true }),
+  meanwhile: set => goneOnWith(set, 'east'),
+  holds: async set => {
+    expect(await health(set)).toEqual([200, 472])
+    expect(await set.at('east').head()).toMatchObject({ mode: 'writing', maxEpoch: 2 })
+    await write(set, 'east', 'after')
+  },
+}
+
+/** A request to east that stands still; what was acknowledged must not be forgotten, and what comes too late must not come. */
+const writer = (
+  request: (set: ClusterSet) => Promise<Reply>,
+  meanwhile: (set: ClusterSet) => Promise<unknown>,
+  holds: (set: ClusterSet, acknowledged: boolean) => Promise<unknown>,
+): LateScene => {
+  let status = 0
+  return {
+    who: { cluster: 'east', process: 'api' },
+    act: async set => {
+      status = 0
+      ;({ status } = await request(set))
+    },
+    meanwhile,
+    holds: async set => {
+      await holds(set, status < 300)
+      // the answer has to be one: written, or not
+      expect(status).toBeGreaterThan(0)
+    },
+  }
+}
+const late = (set: ClusterSet) => set.at('east').request('POST', '/sys/policies/acl/late', POLICY)
+const login = (set: ClusterSet) => set.at('east').request('POST', '/auth/token/create', { ttl: '1h' })
+
+async function switched(set: ClusterSet): Promise<void> {
+  await demote(set, 'east')
+  await operated(set, 'west', 'promote')
+}
+
+/** East is cut off while west takes over by force; then they hear each other again, and east is fenced. */
+async function forced(set: ClusterSet): Promise<void> {
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  await operated(set, 'west', 'promote', { force: true })
+  set.heal('east', 'west')
+}
+async function fenced(set: ClusterSet): Promise<void> {
+  set.pass(60_000)
+  await set.at('west').pull()
+}
+
+async function westHas(set: ClusterSet, acknowledged: boolean): Promise<void> {
+  if (acknowledged) expect((await set.at('west').request('GET', '/sys/policies/acl/late')).status).toBe(200)
+  await westServes(set)
+}
+
+/** East claims an epoch of its own again. */
+async function claimed(set: ClusterSet): Promise<void> {
+  await demote(set, 'east')
+  await operated(set, 'east', 'promote', { force: true })
+}
+
+const frozenWriters: [what: string, LateScene][] = [
+  ['a write, until its cluster has been demoted and another one promoted', writer(late, switched, westHas)],
+  [
+    'a login, until its cluster has handed over',
+    writer(login, set => operated(set, 'west', 'promote'), westServes),
+  ],
+  [
+    'a write, until another cluster was promoted by force and has fenced its own',
+    writer(
+      late,
+      async set => {
+        await forced(set)
+        await fenced(set)
+      },
+      westServes,
+    ),
+  ],
+  [
+    'a write, until its cluster has claimed another epoch',
+    writer(late, claimed, async (set, acknowledged) => {
+      expect(await health(set)).toEqual([200, 472])
+      if (acknowledged)
+        expect((await set.at('east').request('GET', '/sys/policies/acl/late')).status).toBe(200)
+    }),
+  ],
+]
+
+/** East is asked to end its epoch, and stands still; it is asked once more. */
+const fencing: LateScene = {
+  who: { cluster: 'east', process: 'link/Fence' },
+  before: async set => {
+    await forced(set)
+    set.pass(60_000)
+  },
+  // what it asks may last longer than it may still write
+  act: set =>
+    set
+      .at('west')
+      .pull()
+      .catch(() => undefined),
+  meanwhile: async set => {
+    await fenced(set)
+    // what comes now comes too late, or is named
+    await late(set)
+  },
+  holds: async set => {
+    await fenced(set)
+    const { fences } = (await set.at('west').ok('GET', `${R}/status`)).body.data
+    expect(fences).toMatchObject([{ cluster_address: 'https://east.test', result: 'acknowledged' }])
+    await westServes(set)
+  },
+}
+
+async function pulledUntilEven(set: ClusterSet): Promise<void> {
+  for (let rounds = 0; !(await set.isEven('east')); rounds++) {
+    if (rounds === 30) throw new Error('east never follows')
+    // what somebody who stands still has leased
+    set.pass(30_000)
+    await set.at('west').minute()
+    await set.at('east').pull()
+  }
+}
+
+/** East takes back what it alone had and fetches the rest; another process ends that, and goes on. */
+const syncing: LateScene = {
+  who: { cluster: 'east', process: 'on-pull' },
+  before: async set => {
+    set.recording.allowTwo('east')
+    set.cut('east', 'west')
+    await write(set, 'east', 'lost')
+    await write(set, 'west', 'x').catch(() => undefined)
+    await operated(set, 'west', 'promote', { force: true })
+    set.heal('east', 'west')
+    await fenced(set)
+    await write(set, 'west', 'lost')
+    await operated(set, 'east', 'update-primary', { token: await activation(set, 'west') })
+  },
+  act: set => set.at('east').pull(),
+  meanwhile: async set => {
+    await pulledUntilEven(set)
+    await set.at('west').ok('DELETE', '/sys/policies/acl/lost')
+    await pulledUntilEven(set)
+  },
+  holds: async set => {
+    await pulledUntilEven(set)
+    expect(await set.everything('east')).toEqual(await set.everything('west'))
+    await westServes(set)
+  },
+}
+
+test.each<[what: string, LateScene]>([
+  ...frozenWriters,
+  ['who is fenced', fencing],
+  ['who ends a sync', syncing],
+  ['a demotion', { ...demotion, meanwhile: demotedByOthers, holds: westServes }],
+  [
+    'a demotion, until its cluster is promoted again',
+    { ...demotion, meanwhile: andBack(demotedByOthers), holds: eastServesAgain },
+  ],
+  ['a promotion', { ...promotion, meanwhile: promotedByOthers, holds: westServes }],
+  ['a promotion that is given up', { ...promotion, meanwhile: givenUpByOperator, holds: westTakesOver }],
+  [
+    'a promotion, until its cluster is demoted again',
+    { ...promotion, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },
+  ],
+  ['who is promoted after a demotion', reopening],
+  ['who hands over', { ...handover, meanwhile: promotedByOthers, holds: westServes }],
+  [
+    'who hands over, until its cluster is promoted again',
+    { ...handover, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },
+  ],
+])('comes too late, before whichever call it stands still: %s', async (what, scene) => {
+  const stood = await lateAtEachCall(from, scene, CALLS)
+  expect(stood).toBeGreaterThan(0)
+  if (sized(false, true)) process.stdout.write(`${what}: ${stood} calls\n`)
+})

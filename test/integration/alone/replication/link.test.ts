@@ -1,0 +1,200 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
+import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
+import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
+import { callMeter, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
+import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
+import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { openSealedToken, readActivation } from '../../../../shared/link/activation-token.ts'
+import { newOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { keysOf, linkPair, newLinkPair, publicKeyText } from '../../../../shared/link/pair.ts'
+import { sourceLink } from '../../../../shared/link/source-link.ts'
+import { isStatementOf } from '../../../../shared/link/statements.ts'
+import { replace } from '../../../../shared/storage/changes.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { clock } from '../../../support/clock.ts'
+import { api, cluster, done, fresh, invoke } from '../../../support/cluster.ts'
+import { begun } from '../../../support/journal.ts'
+import { linkGateway } from '../../../support/link.ts'
+import { tableStore } from '../../../support/store.ts'
+
+// A primary as it is deployed, its Lambda of the link behind a gateway, and clusters that follow it.
+
+const { store, journal, commit } = tableStore(cluster)
+const set = randomUUID()
+let url = ''
+let epoch = ''
+
+beforeAll(async () => {
+  const kms = lazyKms(callMeter())
+  const cipher = kmsCipher({ store, clock, entropy: systemEntropy, kms })
+  const begin = await begun(journal)
+  epoch = begin.epoch
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('there is no cluster record')
+  const server = createServer(linkGateway(async event => (await invoke('link', event)).body))
+  url = await listen(server)
+  const ownKey = await newOwnKey({ cipher, entropy: systemEntropy })
+  const link = { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey }
+  await commit(replace(item, item, { ...item.data, ...begin, set, built: true, clusterAddr: url, link }))
+  return () => endServer(server)
+})
+
+afterEach(() => clock.reset())
+
+const tokenFor = async (id: string, publicKey?: string): Promise<string> => {
+  const { body } = await done('POST', '/sys/replication/dr/primary/secondary-token', {
+    id,
+    ...(publicKey ? { secondary_public_key: publicKey } : {}),
+  })
+  return publicKey ? body.data.token : body.wrap_info.token
+}
+
+/** A cluster that follows the primary by what its token says. */
+async function follower({ sealed = false } = {}) {
+  const id = fresh('west-')
+  const pair = linkPair(newLinkPair(randomBytes))
+  const keys = keysOf(pair)
+  const given = await tokenFor(id, sealed ? publicKeyText(keys) : undefined)
+  const token = sealed ? (openSealedToken(pair.exchange, given) ?? '') : given
+  const claims = readActivation(token)
+  if (!claims) throw new Error('no activation token')
+  const me = { ...{ id, cluster: randomUUID() }, address: `https://${id}.example` }
+  const otherKey = Buffer.from(claims.primaryKey, 'base64url')
+  const rules = { plainEndpoints: true }
+  const source = sourceLink(
+    { set: claims.set, from: id, signing: pair.signing, keys, otherKey },
+    {
+      carry: linkCarrier({ deployment: rules })({ addresses: [claims.addr] }),
+      ...{ clock, entropy: systemEntropy, rules },
+    },
+  )
+  const activate = () => source.activate({ token, cluster: me.cluster, address: me.address, version: '1' })
+  const heartbeat = (seq = 0) =>
+    source.heartbeat({
+      position: { epoch, seq },
+      state: 'stream-wals',
+      address: me.address,
+      apiAddress: me.address,
+    })
+  return { ...me, pair, keys, claims, source, activate, heartbeat }
+}
+
+const lineage = () => [[epoch, 1]] as const
+
+async function entriesFrom(
+  source: Awaited<ReturnType<typeof follower>>['source'],
+  from: number,
+): Promise<JournalEntry[]> {
+  const got = await source.entries({ lineage: lineage(), from, bytes: 2 ** 20 })
+  if (!('entries' in got)) throw new Error(`no journal entries: ${JSON.stringify(got)}`)
+  return got.entries
+}
+
+describe('a cluster that follows a primary', () => {
+  test.each([false, true])(
+    'is admitted by its token, sealed to it: %s; and opens what the primary has encrypted',
+    async sealed => {
+      const one = await follower({ sealed })
+      const got = await one.activate()
+      expect(got).toMatchObject({ set, epoch, recovery: { shares: 5, threshold: 3 }, addresses: [url] })
+      expect(isStatementOf(Buffer.from(got.primaryKey, 'base64'), got.statement)).toBe(true)
+      const [keyring] = await store.read([key('keyring')])
+      const kms = {
+        unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
+        newDataKey: async () => {
+          const dataKey = randomBytes(32)
+          return { dataKey, wrapped: dataKey.toString('base64') }
+        },
+      }
+      const there = kmsKeyFactory({ keyArn: 'its own', entropy: systemEntropy, kms })
+      const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
+      expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
+      const theirs = kmsCipher({
+        store: { read: async () => [{ ...key('keyring'), rev: 'r', data: imported.keyring }] as never },
+        ...{ clock, entropy: systemEntropy, kms },
+      })
+      const [term] = await store.list(partitions('term'))
+      if (!term) throw new Error('there is no term')
+      await expect(theirs.decrypt(term, 'probe', term.data.probe)).resolves.toBeDefined()
+    },
+  )
+
+  test('is seen in the status of the primary, with its heartbeat', async () => {
+    const one = await follower()
+    const shown = async () => {
+      const { body } = await api('GET', '/sys/replication/dr/status', undefined, { token: '' })
+      return body.data.secondaries.find((other: { node_id: string }) => other.node_id === one.id)
+    }
+    expect(await shown()).toEqual({ node_id: one.id, connection_status: 'disconnected' })
+    await one.activate()
+    await one.heartbeat()
+    expect(await shown()).toMatchObject({ connection_status: 'connected', cluster_address: one.address })
+  })
+
+  test('gets what is written, journal entry by journal entry, and every item as it stands', async () => {
+    const one = await follower()
+    await one.activate()
+    const { frontier } = await one.heartbeat()
+    const name = fresh('p')
+    await done('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" { capabilities = ["read"] }' })
+    const entries = await entriesFrom(one.source, frontier)
+    const place = key('policy', name)
+    expect(entries.flatMap(entry => entry.body.map(({ kind, sk }) => ({ kind, sk })))).toContainEqual({
+      kind: 'policy',
+      sk: name,
+    })
+    const { items, seq } = await one.source.items({ keys: [place, key('policy', 'nothing')] })
+    expect(items).toEqual([expect.objectContaining({ sk: name, leaf: expect.any(String) }), undefined])
+    expect(seq).toBeGreaterThan(frontier)
+    const found: string[] = []
+    for (let segment = 0; segment < 4; segment++) {
+      let cursor: { pk: string; sk: string } | undefined
+      do {
+        const page = await one.source.scan({ segment, of: 4, cursor })
+        found.push(...page.items.map(item => `${item.kind} ${item.sk}`))
+        cursor = page.next
+      } while (cursor)
+    }
+    expect(found).toContain(`policy ${name}`)
+    expect(found.filter(item => /^(cluster|keyring|secondary|token-key)/.test(item))).toEqual([])
+  })
+
+  test('has the primary write down the time when nothing else is written', async () => {
+    const one = await follower()
+    await one.activate()
+    clock.stop()
+    const { seq } = await one.heartbeat()
+    clock.advance(11)
+    await one.heartbeat()
+    clock.advance(1)
+    const { frontier, canaryAt } = await one.heartbeat()
+    expect(frontier).toBeGreaterThan(seq)
+    expect(canaryAt).toBe(clock.now() - 1000)
+    expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
+  })
+
+  test('is cut by its revocation with its next call; others go on, and a new token admits it anew', async () => {
+    const [one, other] = [await follower(), await follower()]
+    await one.activate()
+    await other.activate()
+    await done('POST', '/sys/replication/dr/primary/revoke-secondary', { id: one.id })
+    await expect(one.heartbeat()).rejects.toMatchObject({ code: 'permission_denied' })
+    await expect(entriesFrom(one.source, 0)).rejects.toMatchObject({ code: 'permission_denied' })
+    expect((await other.heartbeat()).epoch).toBe(epoch)
+    const { body } = await api('GET', '/sys/replication/dr/status', undefined, { token: '' })
+    expect(body.data.known_secondaries).toContain(other.id)
+    expect(body.data.known_secondaries).not.toContain(one.id)
+    await tokenFor(one.id)
+  })
+
+  test('cannot use its token for anything else', async () => {
+    const { claims } = await follower()
+    for (const path of ['/sys/wrapping/unwrap', '/sys/wrapping/lookup'])
+      expect((await api('POST', path, { token: claims.jti })).status).toBe(400)
+    expect((await api('GET', '/auth/token/lookup-self', undefined, { token: claims.jti })).status).toBe(403)
+  })
+})

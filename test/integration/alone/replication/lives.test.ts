@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../../../shared/api/endpoint.ts'
+import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { groups } from '../../../../shared/endpoints/all.ts'
+import type { ClusterMode } from '../../../../shared/model/cluster.ts'
+import { promotions } from '../../../support/promotion.ts'
+import { filledPath, sensibleBody, sensibleToken } from '../../../support/sensible-calls.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// One cluster through all that a cluster can become, on the engine, behind the guard and the policies of its functions,
+// whose environments stay warm from the first life to the last. In each life every endpoint is called, and whatever a
+// life has stored is used in the next ones.
+
+const DR = '/sys/replication/dr'
+
+let set: ClusterSet
+/** DR operation token, good while west is the secondary that it was made on */
+let operator = ''
+
+const west = () => set.at('west')
+/** A few minutes pass, and what runs beside ends. */
+async function rest(): Promise<void> {
+  for (let minutes = 0; minutes < 3; minutes++) {
+    await set.settled()
+    set.pass(60_000)
+    await set.tick()
+  }
+  await set.settled()
+}
+
+/** What three holders of a set's shares make on west. */
+async function operationToken(sharesOf: string): Promise<string> {
+  const call = (path: string, body: object) =>
+    west().ok('PUT', `${DR}/secondary/generate-operation-token/${path}`, body, { token: '' })
+  const { nonce, otp } = (await call('attempt', {})).body
+  let encoded = ''
+  for (const key of set.at(sharesOf).shares.slice(0, 3))
+    encoded = (await call('update', { nonce, key })).body.encoded_token
+  return unmasked(encoded, otp) ?? ''
+}
+
+const joining = (primary: string) => async () => {
+  await set.join('west', primary)
+  await set.converge('west')
+  operator = await operationToken(primary)
+}
+
+const changing = (path: string) => async () => {
+  await west().ok('POST', `${DR}/${path}`)
+  await rest()
+}
+
+/** The same with a DR operation token. @param sharesOf the primary whose set west is in */
+const operating = (path: string, sharesOf: string) => async () => {
+  const dr_operation_token = await operationToken(sharesOf)
+  await west().ok('POST', `${DR}/${path}`, { dr_operation_token }, { token: '' })
+  await rest()
+}
+
+interface Life {
+  name: string
+  begins: () => Promise<void>
+  mode: ClusterMode
+  /** endpoints that succeed, at least */
+  works: number
+}
+
+/** In their order: each goes on from the one before. */
+const lives: readonly Life[] = [
+  { name: 'a primary', mode: 'primary', works: 80, begins: changing('primary/enable') },
+  {
+    name: 'a cluster that has ended its set',
+    mode: 'disabled',
+    works: 80,
+    begins: changing('primary/disable'),
+  },
+  { name: 'a secondary of east', mode: 'secondary', works: 10, begins: joining('east') },
+  {
+    name: 'a cluster that has left that set',
+    mode: 'disabled',
+    works: 80,
+    begins: operating('secondary/disable', 'east'),
+  },
+  { name: 'a secondary of north', mode: 'secondary', works: 10, begins: joining('north') },
+  {
+    name: 'the primary of that set',
+    mode: 'primary',
+    works: 80,
+    begins: operating('secondary/promote', 'north'),
+  },
+  { name: 'a primary that was demoted', mode: 'secondary', works: 10, begins: changing('primary/demote') },
+]
+
+/** In which modes an endpoint would end a life: there it is what begins the next one. */
+const ends: Readonly<Record<string, readonly ClusterMode[]>> = {
+  'primary/enable': ['disabled'],
+  'primary/disable': ['primary'],
+  'primary/demote': ['primary', 'secondary'],
+  'secondary/enable': ['disabled'],
+  'secondary/disable': ['secondary'],
+  'secondary/promote': ['secondary'],
+  'secondary/update-primary': ['secondary'],
+}
+
+const endsLife = ({ path }: Endpoint, mode: ClusterMode): boolean =>
+  Object.entries(ends).some(([end, modes]) => path === `${DR}/${end}` && modes.includes(mode))
+
+/** What is written is read before it is deleted. */
+const ORDER: readonly Endpoint['method'][] = ['POST', 'GET', 'LIST', 'DELETE']
+
+/** Calls an endpoint as who may. */
+async function answerOf(endpoint: Endpoint): Promise<{ call: string; status: number; text: string }> {
+  const { method, path } = endpoint
+  const caller = { operator, member: west() }
+  const body = await sensibleBody(endpoint, caller)
+  const token = await sensibleToken(endpoint, caller)
+  const headers: Record<string, string> = path === '/sys/wrapping/wrap' ? { 'x-vault-wrap-ttl': '60' } : {}
+  const { status, text } = await west().request(method, filledPath(path), body, { token, headers })
+  return { call: `${method} ${path}`, status, text }
+}
+
+beforeAll(async () => {
+  set = await clusterSet(['west', 'east', 'north'], { memory: false })
+  for (const name of ['east', 'north']) await set.enable(name)
+})
+afterAll(() => set.drop())
+
+describe.each(lives)('as $name', ({ begins, mode, works }) => {
+  test('it comes to be, and no change of its role is left over', async () => {
+    await begins()
+    const { operation, mode: is } = await west().record()
+    expect([is, operation]).toEqual([mode, undefined])
+  })
+
+  test('no endpoint fails', async () => {
+    const endpoints = groups
+      .flatMap(group => group.endpoints)
+      .filter(one => !endsLife(one, mode))
+      .sort((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method))
+    expect(endpoints.length).toBeGreaterThan(100)
+    const answers: Awaited<ReturnType<typeof answerOf>>[] = []
+    for (const endpoint of endpoints) answers.push(await answerOf(endpoint))
+    await rest()
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+    // what is refused everywhere would show nothing
+    expect(answers.filter(({ status }) => status < 300).length).toBeGreaterThan(works)
+    expect(west().told.filter(({ level }) => level === 'error')).toEqual([])
+  })
+})
+
+test('a key for activation tokens of an earlier life is not used in a later one', async () => {
+  const short = await clusterSet(['west', 'north'], { memory: true })
+  const token = (name: string) =>
+    short.at(name).ok('POST', `${DR}/primary/secondary-token`, { id: `of-${name}` })
+  for (const name of ['west', 'north']) await short.enable(name)
+  await token('west')
+  await short.at('west').ok('POST', `${DR}/primary/disable`)
+  await short.settled()
+  await short.join('west', 'north')
+  await short.converge()
+  const doing = promotions(short)
+  await doing.giveToken('west')
+  expect((await doing.promote('west')).status).toBe(200)
+  await token('west')
+})

@@ -1,0 +1,160 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Reply } from '../../../support/api.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// What waits for another cluster ends as soon as nothing can come of it, or when an administrator wants something else.
+
+const R = '/sys/replication/dr'
+
+let from: Warm
+let set: ClusterSet
+
+beforeAll(async () => {
+  from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+})
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+})
+
+const asked = (name: string, path: string, body: object = {}): Promise<Reply> =>
+  set.at(name).request('POST', `${R}/secondary/${path}`, { dr_operation_token: from.operator, ...body })
+const health = async (name: string) => (await set.at(name).request('GET', '/sys/health')).status
+const write = (name: string, policy: string) =>
+  set.at(name).ok('POST', `/sys/policies/acl/${policy}`, { policy: 'path "a" {}' })
+const activation = async (primary: string): Promise<string> =>
+  (await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: 'again' })).body.wrap_info.token
+const operationOf = async (id = '') =>
+  (await set.at('west').ports.store.read([key('operation', id)]))[0]?.data ?? expect.fail()
+
+/** West waits for the rest of a journal that was handed over to it, and hears nothing any more. @returns its operation */
+async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: string }> {
+  await write('east', 'rest')
+  // whom the promotion wakes to fetch it dies
+  set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
+  const handedOver = new Promise<void>(struck => {
+    set.trap({
+      ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 0 },
+      struck: () => {
+        set.cut('east', 'west')
+        struck()
+      },
+    })
+  })
+  const promoted = asked('west', 'promote')
+  await handedOver
+  await set.clock.sleep(2000)
+  const { operation = '' } = await set.at('west').record()
+  expect(await operationOf(operation)).toMatchObject({ status: 'running', step: 'drain' })
+  return { promoted, operation }
+}
+
+/** Nobody waits any more, and west follows east with all of it. */
+async function followsEast(): Promise<void> {
+  expect((await set.at('west').request('POST', `${R}/secondary/generate-public-key`)).status).toBe(200)
+  const reply = await asked('west', 'update-primary', { token: await activation('east') })
+  expect(reply.status, reply.text).toBe(200)
+  await write('east', 'after')
+  await set.converge()
+  expect(await set.everything('west')).toEqual(await set.everything('east'))
+}
+
+describe('a successor whose primary has been promoted again meanwhile', () => {
+  test('is told at once that another epoch has begun, and follows it', async () => {
+    const { operation } = await waitsInDrain()
+    expect((await asked('east', 'promote', { force: true })).status).toBe(200)
+    expect(await health('east')).toBe(200)
+    set.heal('east', 'west')
+    const healed = set.clock.now()
+    while ((await operationOf(operation)).status === 'running') await set.clock.sleep(100)
+    expect(set.clock.now() - healed).toBeLessThanOrEqual(1000)
+    const { fault } = await operationOf(operation)
+    expect(fault?.code).toBe('passed_over')
+    expect(fault?.text).toMatch(/another epoch.*admitted before this cluster became primary anew/)
+    expect(fault?.text).not.toMatch(/promote the old primary again/)
+    expect((await set.at('west').head()).mode).toBe('applying')
+    await followsEast()
+  })
+
+  test('hears it as the answer to its own call, where that waits still', async () => {
+    const { promoted } = await waitsInDrain()
+    await asked('east', 'promote', { force: true })
+    set.heal('east', 'west')
+    const reply = await promoted
+    expect(reply.status).toBe(503)
+    expect(reply.text).toMatch(/another epoch.*; have this cluster follow the primary.*update-primary/)
+    const again = await asked('west', 'promote')
+    expect(again.status).toBe(503)
+    expect(again.text).toMatch(/refuses this cluster.*admitted before this cluster became primary anew/)
+    await followsEast()
+  })
+
+  test('by force goes on without the rest at once, above the epoch that it does not know', async () => {
+    set.recording.allowTwo('east')
+    await write('east', 'rest')
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
+    const begun = set.clock.now()
+    set.trap({
+      ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 3000 },
+      struck: () => set.start(() => asked('east', 'promote', { force: true })),
+    })
+    const reply = await asked('west', 'promote', { force: true })
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.text).toMatch(/the last \d+ positions of the primary’s journal never came/)
+    expect(set.clock.now() - begun).toBeLessThanOrEqual(15_000)
+  })
+})
+
+describe('a promotion that waits for a primary which says nothing any more', () => {
+  test('makes way for an update of the primary, by whoever has an operation token', async () => {
+    const { promoted, operation } = await waitsInDrain()
+    const begun = set.clock.now()
+    expect((await asked('west', 'update-primary', { dr_operation_token: 'another', token: '' })).status).toBe(
+      403,
+    )
+    const reply = await asked('west', 'update-primary', { token: '' })
+    expect(reply.status, reply.text).toBe(200)
+    expect(set.clock.now() - begun).toBeLessThanOrEqual(2000)
+    expect((await promoted).text).toMatch(/another operation was asked for, .*: update-primary; GET/)
+    expect(await operationOf(operation)).toMatchObject({ status: 'failed' })
+    await set.settled()
+    expect((await set.at('west').head()).mode).toBe('applying')
+    expect((await set.at('west').request('POST', `${R}/secondary/generate-public-key`)).status).toBe(200)
+  })
+
+  test('makes way for one by force, which names what never came', async () => {
+    const { promoted } = await waitsInDrain()
+    set.recording.allowTwo('east')
+    const begun = set.clock.now()
+    const reply = await asked('west', 'promote', { force: true })
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.text).toMatch(/the last \d+ positions of the primary’s journal never came/)
+    expect(set.clock.now() - begun).toBeLessThanOrEqual(15_000)
+    expect((await promoted).text).toMatch(/another operation was asked for, .*: promotion; GET/)
+    expect(await health('west')).toBe(200)
+    expect((await set.at('west').record()).generation).toBe(1)
+  })
+
+  test('makes way for the end of replication here', async () => {
+    await waitsInDrain()
+    const reply = await asked('west', 'disable')
+    expect(reply.status, reply.text).toBe(200)
+    await set.settled()
+    expect(await health('west')).toBe(200)
+    expect(await set.at('west').record()).toMatchObject({ mode: 'disabled' })
+  })
+
+  test('is joined by whoever asks for the same thing, and says how to have it make way', async () => {
+    const { promoted } = await waitsInDrain()
+    const joined = await asked('west', 'promote')
+    expect(joined.status).toBe(503)
+    expect(joined.text).toMatch(
+      /its step is drain.*update-primary, or a promotion with force, takes its place/,
+    )
+    set.heal('east', 'west')
+    await promoted
+    await set.settled()
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+  })
+})

@@ -1,0 +1,252 @@
+import * as v from 'valibot'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { drStatus } from '../../../support/dr-status.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+let set: ClusterSet
+let write: ReturnType<typeof promotions>['write']
+let policies: ReturnType<typeof promotions>['policies']
+let promote: ReturnType<typeof promotions>['promote']
+let health: ReturnType<typeof promotions>['health']
+let giveToken: ReturnType<typeof promotions>['giveToken']
+
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'], { aws: true })
+  ;({ write, policies, promote, health, giveToken } = await readyToPromote(set))
+})
+
+/** East serves as before, and west follows it as before. */
+async function nothingHasHappened(): Promise<void> {
+  expect([await health('east'), await health('west')]).toEqual([200, 472])
+  expect((await write('east', 'still')).status).toBe(204)
+  expect((await set.at('west').head()).mode).toBe('applying')
+  expect(await set.at('west').record()).not.toHaveProperty('operation')
+}
+
+describe('a planned promotion', () => {
+  test('loses nothing that was acknowledged while it ran, leaves one primary, and is told', async () => {
+    const acknowledged: string[] = []
+    let over = false
+    const writer = async (who: number) => {
+      for (let n = 0; !over; n++) {
+        const reply = await write('east', `w${who}-${n}`).catch(() => undefined)
+        if (reply?.status === 204) acknowledged.push(`w${who}-${n}`)
+        await set.clock.sleep(100)
+      }
+    }
+    const writers = [1, 2, 3].map(writer)
+    const reply = await promote('west', { primary_cluster_addr: 'west.example.com' })
+    over = true
+    await Promise.all(writers)
+    expect(reply.status).toBe(200)
+    expect(reply.body).toMatchObject({ data: null, warnings: [expect.stringMatching(/become the primary/)] })
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+    expect(acknowledged.length).toBeGreaterThan(0)
+    expect(await policies('west')).toEqual(expect.arrayContaining(['before', ...acknowledged]))
+    expect((await write('west', 'after')).status).toBe(204)
+    const { kept, right } = await set.everything('west')
+    expect(kept).toEqual(right)
+    await afterwards(reply.body.warnings)
+  })
+
+  /** What the cluster is and has told, and what becomes of repetitions. */
+  async function afterwards(warnings: string[]): Promise<void> {
+    const { ports, events, record, head, audited } = set.at('west')
+    const { epoch } = await head()
+    expect(await record()).toMatchObject({
+      ...{ mode: 'primary', epoch, generation: 1, built: true, clusterAddr: 'https://west.example.com' },
+      link: { primaryKey: '' },
+    })
+    expect(await record()).not.toHaveProperty('operation')
+    expect(await ports.store.read([key('operation-token'), key('contact')])).toEqual([undefined, undefined])
+    expect(audited.map(({ event }) => event)).toEqual(expect.arrayContaining(['claim', 'promotion']))
+    await set.tick()
+    expect(events).toMatchObject([
+      { detail: { from: 'disabled', to: 'secondary' } },
+      { type: 'DR role changed', detail: { from: 'secondary', to: 'primary', epoch, lost: 0 } },
+    ])
+    expect(set.at('east').events).toMatchObject([
+      { detail: { from: 'disabled', to: 'primary', position: '' } },
+      { detail: { from: 'primary', to: 'secondary', lost: 0 } },
+    ])
+    const again = { primary_cluster_addr: 'west.example.com' }
+    expect(await promote('west', again)).toMatchObject({ status: 200, body: { warnings } })
+    expect((await promote('west', { ...again, force: true })).status, 'another request').toBe(400)
+    set.pass(600_001)
+    const late = await promote('west', again)
+    expect(late.status).toBe(400)
+    expect(late.text).toContain('not a DR secondary')
+  }
+
+  test('after the primary was demoted takes all of it over', async () => {
+    await write('east', 'last')
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
+    expect((await promote('west')).status).toBe(200)
+    expect(await policies('west')).toContain('last')
+  })
+
+  test('asked for twice at once is one: both get its answer', async () => {
+    const [first, second] = await Promise.all([
+      promote('west'),
+      set.clock.sleep(5).then(() => promote('west')),
+    ])
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect((await set.at('west').record()).generation).toBe(1)
+    expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
+  })
+
+  test('that cannot be finished after the handover names both ways out, and is finished by another one', async () => {
+    // everything of the link that comes after the handover is lost
+    const cut = () => set.cut('east', 'west')
+    set.trap({
+      cluster: 'east',
+      process: 'link',
+      step: 'UpdateItem',
+      at: 1,
+      when: 'before',
+      does: 0,
+      struck: cut,
+    })
+    const failed = await promote('west')
+    expect(failed.status).toBe(503)
+    expect(failed.text).toMatch(/handed-over-not-claimed.*repeat this here.*promote the old primary again/)
+    expect((await set.at('west').head()).mode).toBe('applying')
+    set.heal('east', 'west')
+    expect((await promote('west')).status).toBe(200)
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+  })
+})
+
+describe('a promotion that is refused changes nothing on either cluster', () => {
+  test('a primary that answered just now, and does not any more; an address that is none; no token', async () => {
+    set.cut('east', 'west')
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.headers['retry-after']).toBe('5')
+    expect(reply.text).toMatch(/does not answer, and answered \d+ s ago; repeat this later, or use force/)
+    set.heal('east', 'west')
+    expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
+    expect((await promote('west', { dr_operation_token: 'another' })).status).toBe(403)
+    await nothingHasHappened()
+  })
+
+  test('a tree that a check found corrupted, and a reindex that runs', async () => {
+    const { ports, record } = set.at('west')
+    const { treeId = '' } = await record()
+    const as = { record: await record(), readAt: ports.clock.now() }
+    const of = { treeId, operation: 'o', startedAt: 1 }
+    await ports.store.commit(
+      [
+        put(key('tree-check'), { ...of, checkedAt: 2, corrupted: true }),
+        put(key('tree-reindex'), { ...of, stage: 'building', done: 1, total: 2 }),
+      ],
+      as,
+    )
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.text).toMatch(/corrupted: .*; a reindex is running; repeat this later, or use force/)
+    await nothingHasHappened()
+  })
+
+  test('a secondary that was revoked: with force it becomes a primary of its own, and the other one stays', async () => {
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
+    const reply = await promote('west')
+    expect(reply.status).toBe(503)
+    expect(reply.text).toMatch(/refuses this cluster: .*revoked/)
+    await nothingHasHappened()
+    expect((await promote('west', { force: true })).status).toBe(200)
+    await set.tick()
+    expect([await health('east'), await health('west')]).toEqual([200, 200])
+  })
+})
+
+describe('a promotion without the primary', () => {
+  test('silent for a minute: it is no obstacle, and the warning says what may be missing', async () => {
+    set.cut('east', 'west')
+    await write('east', 'lost')
+    set.pass(61_000)
+    const reply = await promote('west')
+    expect(reply.status).toBe(200)
+    expect(reply.body.warnings[1]).toMatch(/does not answer.*takes over at position 000001\./)
+    expect(await policies('west')).not.toContain('lost')
+    expect(await policies('west')).toContain('before')
+    expect((await write('west', 'after')).status).toBe(204)
+  })
+
+  test('heard beyond what has come: the status tells by how much before anything is forced, and the warning counts it', async () => {
+    const { last } = await set.at('west').head()
+    const heardAt = Math.floor(set.clock.now() / 1000) * 1000
+    await write('east', 'lost')
+    await write('east', 'lost-too')
+    // the heartbeat goes through, and no journal entry any more
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    await set
+      .at('west')
+      .pull()
+      .catch(() => undefined)
+    set.cut('east', 'west')
+    set.pass(61_000)
+    const status = (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
+    const [peer] = v.parse(drStatus, status).mode === 'secondary' ? status.primaries : []
+    expect([status.last_remote_wal, peer.last_position]).toEqual([last, last + 2])
+    expect(peer.connection_status).toBe('disconnected')
+    expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
+    const reply = await promote('west')
+    expect(reply.body.warnings[1]).toContain(
+      `at least 2 positions, for it had given away position ${last + 2}`,
+    )
+  })
+
+  test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
+    await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
+    const { last } = await set.at('east').head()
+    await giveToken('east')
+    const refused = await promote('east')
+    expect(refused.status).toBe(503)
+    expect(refused.text).toMatch(/knows no primary.*use force/)
+    expect((await promote('east', { force: true })).status).toBe(200)
+    expect((await write('east', 'after')).status).toBe(204)
+    expect(await policies('east')).toEqual(expect.arrayContaining(['before', 'after']))
+    const { lineage, epoch } = await set.at('east').head()
+    expect(lineage.map(([, start]) => start)).toEqual([1, last + 1])
+    expect(epoch).toMatch(/^000002\./)
+  })
+
+  test('with force in the middle of a sync: it serves, its journal leads from nowhere, and a report names what the old primary alone has', async () => {
+    set.cut('east', 'west')
+    expect((await write('east', 'of-east-alone')).status).toBe(204)
+    const { journal } = set.at('west').ports
+    const before = await set.at('west').head()
+    await journal.moveHead(moves.beginSync(before, 'all'))
+    expect((await promote('west')).text).toMatch(/merkle-sync/)
+    const reply = await promote('west', { force: true })
+    expect(reply.status).toBe(200)
+    expect(reply.body.warnings[1]).toMatch(/overridden by force.*merkle-sync/)
+    expect((await write('west', 'after')).status).toBe(204)
+    const head = await set.at('west').head()
+    expect(head.lineage).toEqual([[head.epoch, before.last + 1]])
+
+    set.heal('east', 'west')
+    set.pass(60_000)
+    await set.tick()
+    await set.tick()
+    expect([await health('east'), await health('west')]).toEqual([472, 200])
+    const { body } = await set
+      .at('west')
+      .ok('POST', '/sys/replication/dr/primary/secondary-token', { id: 'east' })
+    await giveToken('east')
+    await set.at('east').ok('POST', '/sys/replication/dr/secondary/update-primary', {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    expect(await set.everything('east')).toEqual(await set.everything('west'))
+    expect(await policies('west')).not.toContain('of-east-alone')
+    const { data } = (await set.at('east').ok('GET', '/sys/replication/dr/divergence')).body
+    const lost = data.lost as { changes: { kind: string; key: [string, string] }[] }[]
+    expect(lost.flatMap(({ changes }) => changes.map(({ key: [, name] }) => name))).toEqual(['of-east-alone'])
+  })
+})

@@ -1,0 +1,270 @@
+import { beforeEach, expect, test } from 'vitest'
+import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import { type ClusterRecord, withKeyring } from '../../../../shared/model/cluster.ts'
+import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
+import { keyringChanges } from '../../../../shared/replication/secondary/follower.ts'
+import { pull } from '../../../../shared/replication/secondary/pull.ts'
+import { put, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { policyAt } from '../../../builders/journal.ts'
+import {
+  admitting,
+  asAlone,
+  asPrimary,
+  asWiped,
+  commit,
+  everythingOf,
+  type Member,
+  member,
+  memberAs,
+  newSet,
+} from '../../../support/pair.ts'
+
+let east: Member
+let west: Member
+let connect: Connect
+
+beforeEach(async () => {
+  const clock = { ms: Date.now() }
+  ;[east, west] = await Promise.all([member(clock), member(clock)])
+  const set = newSet()
+  connect = admitting(east, set)
+  await Promise.all([asAlone(east), asAlone(west)])
+  await asPrimary(east)
+  await asWiped(west)
+  await asSecondary(set.set)
+  for (let n = 0; n < 5; n++) await commit(east, [policyAt(`p${n}`), 'v'])
+})
+
+/** What the wipe leaves: a record that names the primary, and the set's keyring. */
+async function asSecondary(set: string): Promise<void> {
+  const pair = Buffer.alloc(64, 7).toString('base64')
+  const [record] = await west.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const [keyring] = await east.store.read([key('keyring')])
+  const { linkPair, keysOf } = await import('../../../../shared/link/pair.ts')
+  const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
+  const imported = await west.keyFactory.importFrom(
+    exported.keyring,
+    linkPair(pair).exchange,
+    set,
+    west.turn.ms,
+  )
+  const ownKey = await imported.cipher.encrypt(key('cluster'), 'ownKey', pair)
+  const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
+  const next: ClusterRecord = {
+    ...record.data,
+    ...{ mode: 'secondary', set, treeId: west.treeId, link },
+    ...{ keyring: imported.keyring.id, term: imported.keyring.term },
+  }
+  expect(keyring?.data.id).toBe(imported.keyring.id)
+  await west.store.commit([replace(record, record, next), put(key('keyring'), imported.keyring)], {
+    record: next,
+    readAt: west.turn.ms,
+  })
+}
+
+const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member) => {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const deployment = { apiAddress: '' } as never
+  const audit = { write: async () => undefined }
+  return { store, journal, cipher, keyFactory, clock, entropy, log, audit, deployment }
+}
+
+const SECONDS = 1000
+const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
+  pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
+
+/** Another run that pulls until a moment. */
+async function beingPulled(until: number): Promise<void> {
+  const [record, lease] = await west.store.read([key('cluster'), key('puller')])
+  if (!record) throw new Error('not initialised')
+  const other = { holder: 'another run', until, state: 'stream-wals' as const, rounds: 0 }
+  const as = { record: record.data, readAt: west.turn.ms }
+  await west.store.commit([replace(key('puller'), lease, other)], as)
+}
+
+const told = async () => {
+  const [puller, contact] = await west.store.read([key('puller'), key('contact')])
+  return { puller: puller?.data, contact: contact?.data }
+}
+
+test('a run syncs, follows, and tells how far it is', async () => {
+  await pulled()
+  expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+  const { puller, contact } = await told()
+  expect(puller).toMatchObject({ state: 'stream-wals' })
+  expect(contact).toMatchObject({ seq: 5, frontier: 5, addresses: [] })
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
+})
+
+test('while one runs, another one leaves at once', async () => {
+  let others = 0
+  const busy: Connect = peer => {
+    const link = connect(peer)
+    return {
+      ...link,
+      scan: async request => {
+        others += 1
+        let asked = false
+        await pull(
+          portsOf(west),
+          () => {
+            asked = true
+            return link
+          },
+          { deadline: west.turn.ms + SECONDS },
+        )
+        expect(asked).toBe(false)
+        return link.scan(request)
+      },
+    }
+  }
+  await pulled(busy)
+  expect(others).toBeGreaterThan(0)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
+})
+
+test('a primary that is silent, or says no, is asked again; what was known stays', async () => {
+  await pulled()
+  let calls = 0
+  const failing: Connect = peer => ({
+    ...connect(peer),
+    heartbeat: async request => {
+      calls += 1
+      if (calls === 1) throw new LinkSilent('nobody answers')
+      if (calls === 2) throw new LinkRefused('permission_denied', 'revoked')
+      return connect(peer).heartbeat(request)
+    },
+  })
+  await commit(east, [policyAt('later'), 'v'])
+  await pulled(failing)
+  expect(calls).toBeGreaterThan(2)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
+  await pulled(() => ({
+    ...connect({} as never),
+    heartbeat: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
+  }))
+  const { contact } = await told()
+  expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
+})
+
+test('a question that met another write at the primary is repeated at once: nobody waits, and nothing is told of it', async () => {
+  let calls = 0
+  const began = west.turn.ms
+  const asked: number[] = []
+  await pulled(peer => ({
+    ...connect(peer),
+    heartbeat: async request => {
+      asked.push(west.turn.ms - began)
+      calls += 1
+      if (calls === 1) throw new LinkRefused('unavailable', 'two heartbeats at once: repeat')
+      return connect(peer).heartbeat(request)
+    },
+  }))
+  expect(asked.slice(0, 2)).toEqual([0, 0])
+  expect((await told()).contact).toMatchObject({ seq: 5 })
+  expect((await told()).contact).not.toHaveProperty('refused')
+})
+
+test('no item of a new term of the keyring is here before the term is', async () => {
+  await pulled()
+  const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
+  if (!keyring || !record) throw new Error('no keyring')
+  const { keyring: next } = await east.keyFactory.withNextTerm(keyring.data, east.turn.ms)
+  const changes = keyringChanges(record, keyring, next)
+  const changed = withKeyring(record.data, next).record
+  await east.store.commit(changes, {
+    record: changed,
+    readAt: east.turn.ms,
+  })
+  east.cipher.expect(changed)
+  const place = key('client-config', 'm')
+  const secretKey = await east.cipher.encrypt(place, 'secretKey', 'of the new term')
+  expect(secretKey.startsWith('2.')).toBe(true)
+  await commit(east, [place, secretKey])
+  const early: Connect = peer => ({
+    ...connect(peer),
+    keyring: () => Promise.reject(new LinkSilent('not now')),
+  })
+  await pulled(early)
+  expect(await west.journal.head()).toMatchObject({ last: 5, applied: 5 })
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ last: 6, applied: 6 })
+  const [mine] = await west.store.read([key('cluster')])
+  expect(mine?.data.term).toBe(2)
+  west.cipher.expect(mine?.data ?? expect.unreachable())
+  expect((await west.cipher.decrypt(place, 'secretKey', secretKey as Encrypted)).reveal()).toBe(
+    'of the new term',
+  )
+})
+
+test('while the role of the cluster changes, a run keeps up, and begins no sync', async () => {
+  const operate = async (operation?: string) => {
+    const [record] = await west.store.read([key('cluster')])
+    if (!record) throw new Error('no record')
+    const { operation: _, ...rest } = record.data
+    const next = { ...rest, ...(operation === undefined ? {} : { operation }) }
+    await west.store.commit([replace(record, record, next)], { record: next, readAt: west.turn.ms })
+  }
+  await operate('another')
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ mode: 'syncing', incarnation: 1 })
+  await operate()
+  await pulled()
+  await operate('another')
+  await commit(east, [policyAt('later'), 'v'])
+  await pulled()
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
+})
+
+test('where the primary is reached is remembered as it tells', async () => {
+  const moved: Connect = peer => ({
+    ...connect(peer),
+    heartbeat: async request => ({
+      ...(await connect(peer).heartbeat(request)),
+      addresses: ['http://elsewhere'],
+    }),
+  })
+  await pulled(moved)
+  const [record] = await west.store.read([key('cluster')])
+  expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
+})
+
+test('a run that stands by takes over when the other one ends', async () => {
+  const end = west.turn.ms + 5 * SECONDS
+  await beingPulled(end)
+  await pulled(connect, { standsBy: true })
+  const { puller, contact } = await told()
+  expect(puller?.holder).not.toBe('another run')
+  expect(contact?.since).toBeGreaterThanOrEqual(end)
+  expect(contact?.since).toBeLessThan(end + 3 * SECONDS)
+})
+
+test('a run that stands by in vain leaves everything as it is', async () => {
+  await beingPulled(west.turn.ms + 60 * SECONDS)
+  await pulled(connect, { standsBy: true })
+  expect(await told()).toMatchObject({ puller: { holder: 'another run' }, contact: undefined })
+})
+
+test('what was given up is fetched once more where somebody wants the link to begin anew, once', async () => {
+  await pulled()
+  const [record] = await west.store.read([key('cluster')])
+  if (!record) throw new Error('not initialised')
+  const as = { record: record.data, readAt: west.turn.ms }
+  const x = policyAt('p1')
+  const [own] = await west.journal.raw([x])
+  if (!own) throw new Error('nothing has come')
+  // as a journal entry has left it that did not find what it said
+  await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
+  const { kind, pk, sk } = x
+  const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
+  const diverging = { treeId: west.treeId, link: record.data.link?.name ?? '', keys }
+  const recovery = { at: west.turn.ms }
+  await west.store.commit([put(key('diverging'), diverging), put(key('recovery'), recovery)], as)
+  await pulled()
+  expect(await west.store.read([key('recovery'), key('diverging')])).toEqual([undefined, undefined])
+  expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+  expect(await west.journal.head()).toMatchObject({ mode: 'applying', unfinishedSync: null })
+})

@@ -1,0 +1,257 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { FORMAT } from '../../../../shared/link/source.ts'
+import { type Change, keyOf, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const DR = '/sys/replication/dr'
+
+let set: ClusterSet
+let promote: ReturnType<typeof promotions>['promote']
+let write: ReturnType<typeof promotions>['write']
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.at('east').ok('POST', '/auth/cloud/config/client', { sts_region: 'eu-west-1' })
+  ;({ promote, write } = await readyToPromote(set))
+})
+
+const readiness = async (more: object = {}) =>
+  (
+    await set
+      .at('west')
+      .ok('POST', `${DR}/secondary/readiness`, { dr_operation_token: OPERATION_TOKEN, ...more })
+  ).body.data
+
+const ofPrimary = async (token?: string) =>
+  (await set.at('east').ok('GET', `${DR}/readiness`, undefined, token ? { token } : {})).body.data
+
+/** Everything that the tables hold, by cluster. */
+const items = async () =>
+  Object.fromEntries(
+    (await set.snapshot()).members.map(({ name, items: held }) => [
+      name,
+      Object.values(held)
+        .flat()
+        .map(item => JSON.stringify(item))
+        .sort(),
+    ]),
+  )
+
+describe('of a pair that is well', () => {
+  test('the secondary would take over: what it needs is there, and every step is named', async () => {
+    const shown = await readiness()
+    expect(shown).toMatchObject({
+      ...{ mode: 'secondary', ready: true },
+      promotion: { goes_through: true, refused: '', warnings: [] },
+      keyring: { opens: true, failed: [] },
+      recovery: { shares: 5, threshold: 3, rekey_needed: false },
+      versions: { version: '1.0.0', format: FORMAT, primary_format: FORMAT },
+      tree: { corrupted: false, reindexing: false },
+      lag: { primary: 'answers', behind_ms: 0, last_contact_age_ms: 0, clock_skew_ms: 0 },
+      operation_token: {
+        generated: { age_seconds: expect.any(Number) },
+        presented: { counts: true, expires: '' },
+      },
+    })
+    expect(shown.checks.every(({ passes }: { passes: boolean }) => passes)).toBe(true)
+    expect(shown.promotion.steps.map(({ step }: { step: string }) => step)).toEqual([
+      ...['verify', 'handover', 'drain', 'claim', 'open', 'serve'],
+    ])
+    expect(shown.region).toMatchObject({
+      own: 'us-east-1',
+      settings: [{ path: 'auth/cloud/config/client', field: 'sts_region', elsewhere: true }],
+    })
+    const { last } = await set.at('west').head()
+    expect(shown.lag).toMatchObject({ applied: last, primary_position: last })
+  })
+
+  test('it is told to those who may read it by a token of the set, too, and to nobody else', async () => {
+    const west = set.at('west')
+    expect((await west.ok('GET', `${DR}/readiness`)).body.data).toMatchObject({
+      ready: true,
+      operation_token: { presented: { counts: false, why: 'it is no batch token' } },
+    })
+    expect((await west.request('GET', `${DR}/readiness`, undefined, { token: 'hvs.none' })).status).toBe(403)
+    expect((await west.request('POST', `${DR}/secondary/readiness`, {})).status).toBe(400)
+    const wrong = await west.request('POST', `${DR}/secondary/readiness`, { dr_operation_token: 'hvs.none' })
+    expect(wrong.status).toBe(403)
+    const elsewhere = await set.at('east').request('POST', `${DR}/secondary/readiness`, {})
+    expect([elsewhere.status, elsewhere.text]).toEqual([400, expect.stringContaining('not a DR secondary')])
+  })
+
+  test('the primary names who could take over, and a prepared token is known by whoever presents it', async () => {
+    const east = set.at('east')
+    expect(await ofPrimary()).toMatchObject({
+      ...{ mode: 'primary', ready: true },
+      secondaries: [{ id: 'west', takes_over: true, activation_token: { used: true } }],
+      operation_token: { generated: null, presented: { counts: false }, roles: [], policies: [] },
+    })
+    const policy = `path "sys/replication/dr/*" { capabilities = ["update", "read", "sudo"] }`
+    await east.ok('POST', '/sys/policies/acl/failover', { policy })
+    await east.ok('POST', '/auth/token/roles/failover', {
+      ...{ allowed_policies: 'failover', orphan: true, renewable: false, token_type: 'batch' },
+    })
+    const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h' })
+    const { operation_token: shown } = await ofPrimary(body.auth.client_token)
+    expect(shown).toMatchObject({ roles: ['failover'], policies: ['failover'], presented: { counts: true } })
+    expect(shown.presented.seconds_left).toBeGreaterThan(8 * 3600 - 60)
+    await set.converge()
+    const onSecondary = await readiness({ dr_operation_token: body.auth.client_token })
+    expect(onSecondary.operation_token.presented.expires).toBe(shown.presented.expires)
+  })
+
+  test('nothing is written on the cluster that is asked; its primary notes a heartbeat', async () => {
+    const before = await items()
+    await readiness()
+    await set.at('west').ok('GET', `${DR}/readiness`)
+    const after = await items()
+    expect(after['west']).toEqual(before['west'])
+    const changed = after['east']?.filter(one => !before['east']?.includes(one)) ?? []
+    // and the journal entry that a heartbeat leaves in a journal that is quiet
+    const heartbeat = /"pk":\{"S":"(secondary|journal|j#[^"]*)"/
+    expect(changed.filter(one => !heartbeat.test(one))).toEqual([])
+    await ofPrimary()
+    expect((await items())['east']).toEqual(after['east'])
+  })
+})
+
+/** What differs from a secondary that is well; gives back what makes it well again. */
+const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
+  'a tree found corrupted': () =>
+    stored(treeId => put(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
+  'a reindex': () =>
+    stored(treeId =>
+      put(key('tree-reindex'), {
+        ...{ treeId, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
+      }),
+    ),
+  'journal entries that cannot be applied': () =>
+    stored(() =>
+      put(key('puller'), { holder: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
+    ),
+  'a primary that fell silent': async () => {
+    set.cut('east', 'west')
+    return () => set.heal('east', 'west')
+  },
+  'a change of the role that is under way': async () => {
+    const { ports } = set.at('west')
+    const change = async (operation: string | undefined) => {
+      const [item] = await ports.store.read([key('cluster')])
+      if (!item) throw new Error('there is no record')
+      const { operation: _, ...record } = item.data
+      const next = operation === undefined ? record : { ...record, operation }
+      await ports.store.commit([replace(item, item, next)], { record: item.data, readAt: ports.clock.now() })
+    }
+    await change('another')
+    return () => change(undefined)
+  },
+}
+
+/** Stores something on west. @returns what removes it */
+async function stored(item: (treeId: string) => Change): Promise<() => Promise<unknown>> {
+  const { ports, record } = set.at('west')
+  const { treeId = '', ...rest } = await record()
+  const as = { record: { ...rest, treeId }, readAt: ports.clock.now() }
+  const change = item(treeId)
+  await ports.store.commit([change], as)
+  return async () => ports.store.commit([remove(keyOf(change))], { ...as, readAt: ports.clock.now() })
+}
+
+const withoutTimes = (text: string): string => text.replace(/\d+ s ago/g, 'n s ago')
+
+describe('what is in the way', () => {
+  test.each(Object.keys(obstacles))('%s: said in the words of the promotion that is refused', async name => {
+    const undo = await obstacles[name]?.()
+    const shown = await readiness()
+    const reply = await promote('west')
+    await undo?.()
+    expect(shown).toMatchObject({ ready: false, promotion: { goes_through: false } })
+    expect(reply.status).toBe(503)
+    expect(withoutTimes(reply.text)).toContain(withoutTimes(shown.promotion.refused))
+    const [row, ...others] = shown.checks.filter(({ passes }: { passes: boolean }) => !passes)
+    expect(others).toEqual([])
+    expect(shown.promotion.refused).toContain(row.text)
+    expect(shown.promotion_with_force.goes_through).toBe(row.overridden_by_force)
+  })
+
+  test('a primary that was lost: it is foretold what becomes of the promotion, and it comes about', async () => {
+    await write('east', 'last')
+    await set.converge()
+    set.cut('east', 'west')
+    set.pass(61_000)
+    const shown = await readiness()
+    expect(shown).toMatchObject({ ready: true, lag: { primary: 'silent' } })
+    expect(shown.lag.last_contact_age_ms).toBeGreaterThan(60_000)
+    expect(shown.promotion.warnings).toEqual([
+      expect.stringContaining('does not answer'),
+      expect.stringContaining('revocations and retirements'),
+    ])
+    const does = Object.fromEntries(
+      shown.promotion.steps.map(({ step, does: text }: { step: string; does: string }) => [step, text]),
+    )
+    expect(does['handover']).toContain('left out')
+    expect((await promote('west')).status).toBe(200)
+    expect(does['claim']).toContain((await set.at('west').record()).epoch)
+    set.mend()
+    const after = (await set.at('west').ok('GET', `${DR}/readiness`)).body.data
+    expect(after).toMatchObject({ mode: 'primary', ready: false })
+    expect(after.checks.filter(({ passes }: { passes: boolean }) => !passes)).toMatchObject([
+      { name: 'secondaries', text: 'no secondary is known' },
+    ])
+  })
+
+  test('a cluster without replication has nothing that could be ready', async () => {
+    const alone = await clusterSet(['alone'], { memory: true })
+    const reply = await alone.at('alone').request('GET', `${DR}/readiness`)
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('in no DR set')])
+  })
+})
+
+describe('where KMS does not open the keyring', () => {
+  let closed: ClusterSet
+  beforeAll(async () => {
+    closed = await clusterSet(['east', 'west'], { memory: true })
+    await readyToPromote(closed)
+    for (const { kms, newMemory } of closed.members) {
+      kms.setEnabled(false)
+      newMemory()
+    }
+  })
+  const wanted = {
+    passes: false,
+    text: expect.stringMatching(/keyring does not open \(KMS.*KMS key is enabled/),
+  }
+
+  test('both clusters answer, to who holds a generated token or one that is stored: their row says KMS and what to do', async () => {
+    const token = closed.at('east').token()
+    const west = closed.at('west')
+    const answers = [
+      await closed.at('east').ok('GET', `${DR}/readiness`, undefined, { token }),
+      await west.ok('GET', `${DR}/readiness`, undefined, { token }),
+      await west.ok('POST', `${DR}/secondary/readiness`, { dr_operation_token: OPERATION_TOKEN }),
+    ]
+    for (const { body } of answers) {
+      expect(body.data).toMatchObject({ ready: false, keyring: { opens: false } })
+      const row = body.data.checks.find(({ name }: { name: string }) => name === 'keyring')
+      expect(row).toMatchObject(wanted)
+    }
+    // everything else says that it cannot
+    expect((await west.request('POST', `${DR}/secondary/promote`, { dr_operation_token: 'x' })).status).toBe(
+      503,
+    )
+  })
+
+  test('it is in the audit log, without a secret', () => {
+    for (const { audited, token } of closed.members) {
+      const entries = audited.filter(({ request }) =>
+        (request as { path?: string } | undefined)?.path?.endsWith('readiness'),
+      )
+      expect(entries.length).toBeGreaterThan(1)
+      const text = JSON.stringify(entries)
+      expect(text).toContain('not shown: the keyring does not open')
+      expect([text.includes(OPERATION_TOKEN), text.includes(token())]).toEqual([false, false])
+    }
+  })
+})

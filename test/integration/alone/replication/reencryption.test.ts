@@ -1,0 +1,398 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { defaultTidy, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
+import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
+import { create, put } from '../../../../shared/storage/changes.ts'
+import { encryptedKinds } from '../../../../shared/storage/encrypted-kinds.ts'
+import { encryptedIn } from '../../../../shared/storage/encrypted-paths.ts'
+import { openField, termOf, versionIn } from '../../../../shared/storage/encryption.ts'
+import { type Keys, openEnvelope } from '../../../../shared/storage/keyring.ts'
+import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { deathsAtEachCall } from '../../../support/set/scenes.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { sized } from '../../../support/size.ts'
+
+// What is stored is encrypted anew behind a rotation, on warm environments, and the older term is destroyed in the end.
+
+const R = '/sys/replication/dr'
+const DAY = 86_400_000
+const names = ['east', 'west'] as const
+const NONCES = 25
+
+let from: Warm | undefined
+let set: ClusterSet
+let doing: ReturnType<typeof promotions>
+
+beforeEach(async () => {
+  from ??= await filledSnapshot()
+  set = await clusterSet(names, { from, memory: true, aws: true })
+  doing = promotions(set)
+})
+
+/** A pair with a secret of every sort in its tables. */
+async function filledSnapshot(): Promise<Warm> {
+  const warm = await warmSnapshot({ memory: true, names })
+  const filling = await clusterSet(names, { from: warm, memory: true })
+  const { ok, ports, record } = filling.at('east')
+  await ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA1', secret_key: 'a secret key' })
+  for (const name of ['a', 'b'])
+    await ok('POST', `/auth/cloud/role/${name}`, {
+      ...{ auth_type: 'ec2', bound_account_id: '111122223333', role_tag: 'T' },
+    })
+  await ok('POST', '/sys/wrapping/wrap', { a: 'b' }, { headers: { 'x-vault-wrap-ttl': '2000000' } })
+  await ok('POST', `${R}/primary/secondary-token`, { id: 'another' })
+  await ok('GET', `${R}/status`)
+  const [mounts] = await ports.store.read([key('mounts')])
+  const cloud = mounts?.data.mounts.find(({ path }) => path === 'cloud')?.accessor ?? ''
+  for (let index = 0; index < NONCES; index++) {
+    const place = key('access', cloud, `i-${index}`)
+    const clientNonce = await ports.cipher.encrypt(place, 'clientNonce', `nonce ${index}`)
+    const expiresAt = filling.clock.now() + 100 * DAY
+    const entry = { clientNonce, role: 'a', expiresAt } as AccessEntry
+    const times = sweepTimes(expiresAt, defaultTidy)
+    await ports.store.commit([create(place, entry, times)], {
+      record: await record(),
+      readAt: ports.clock.now(),
+    })
+  }
+  await filling.converge()
+  const snapshot = { ...(await filling.snapshot()), operator: warm.operator }
+  await filling.drop()
+  return snapshot
+}
+
+/** Items of the table that replicates, but for those that have died. */
+async function itemsAt(name: string): Promise<StoredItem[]> {
+  const { journal } = set.at(name).ports
+  const found: StoredItem[] = []
+  for (let from: { pk: string; sk: string } | undefined; ; ) {
+    const page = await journal.scan({ index: 0, of: 1, from })
+    found.push(
+      ...page.items.filter(({ expires = Number.MAX_SAFE_INTEGER }) => expires * 1000 > set.clock.now()),
+    )
+    if (!page.next) return found
+    from = page.next
+  }
+}
+
+interface Place {
+  place: Key
+  field: string
+  text: Encrypted
+}
+
+/** All encrypted texts that a change of term reaches: of what replicates, and of the cluster's own. */
+async function textsAt(name: string): Promise<Place[]> {
+  const paths = new Map<string, string[]>(
+    encryptedKinds(['reencrypt', 'renew']).map(({ kind, paths }) => [kind, paths]),
+  )
+  const own = await set.at(name).ports.store.read([key('cluster'), key('token-key'), key('pending-key')])
+  return [...(await itemsAt(name)), ...own].flatMap(item =>
+    item
+      ? encryptedIn(paths.get(item.kind) ?? [], item.data).map(({ field, text }) => ({
+          place: { kind: item.kind, pk: item.pk, sk: item.sk },
+          ...{ field, text },
+        }))
+      : [],
+  )
+}
+
+const numbersAt = async (name: string): Promise<number[]> =>
+  [...new Set((await textsAt(name)).map(({ text }) => versionIn(text) ?? 0))].toSorted()
+
+/** All keys that a cluster holds. */
+async function keysOf(name: string): Promise<Keys> {
+  const keyring = await keyringAt(name)
+  return openEnvelope(await set.at(name).kms.unwrap(keyring), keyring.id, keyring.keys)
+}
+
+/** How many of a cluster's texts open by some keys. */
+async function openedBy({ terms }: Keys, name: string): Promise<number> {
+  const held = terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
+  return (await textsAt(name)).filter(({ place, field, text }) => openField(held, place, field, text)).length
+}
+
+const minutes = async (count: number): Promise<void> => {
+  for (let minute = 0; minute < count; minute++) {
+    set.pass(60_000)
+    await set.tick()
+    await set.settled()
+  }
+}
+
+const rotate = (name = 'east', more = {}) => set.at(name).ok('POST', '/sys/rotate', more)
+const statusAt = async (name: string) => (await set.at(name).ok('GET', '/sys/key-status')).body.data
+const eventsAt = (name: string) =>
+  set
+    .at(name)
+    .audited.map(entry => entry as { event?: string })
+    .flatMap(({ event }) => (event ? [event] : []))
+const keyringAt = async (name: string) => {
+  const [keyring] = await set.at(name).ports.store.read([key('keyring')])
+  if (!keyring) throw new Error('no keyring')
+  return keyring.data
+}
+const heldAt = async (name: string) => (await keyringAt(name)).held ?? []
+
+/** Everything that a cluster should open, opened as its own functions do. */
+async function everythingOpens(name: string): Promise<void> {
+  const { ports, record } = set.at(name)
+  ports.cipher.expect(await record())
+  for (const { place, field, text } of await textsAt(name))
+    expect((await ports.cipher.decrypt(place, field, text)).reveal()).not.toBe('')
+}
+
+describe('behind a rotation', () => {
+  test('everything that is stored is encrypted by the new term, on the primary and on the secondary', async () => {
+    expect(await numbersAt('east')).toEqual([1])
+    const texts = await textsAt('east')
+    expect(new Set(texts.map(({ place, field }) => `${place.kind} ${field}`))).toEqual(
+      new Set([
+        ...['access clientNonce', 'client-config secretKey', 'cluster ownKey'],
+        ...['role hmacKey', 'token-key key', 'wrapped response'],
+      ]),
+    )
+    await rotate()
+    await minutes(3)
+    await set.converge()
+    expect(await numbersAt('east')).toEqual([2])
+    expect(await numbersAt('west')).toEqual([2])
+    expect(await textsAt('east')).toHaveLength(texts.length)
+    for (const name of names) await everythingOpens(name)
+    const [old] = (await keysOf('east')).terms
+    expect(await openedBy({ fixed: '', terms: old ? [old] : [] }, 'east')).toBe(0)
+    const { reencryption, older_terms } = await statusAt('east')
+    expect(reencryption).toMatchObject({
+      state: 'done',
+      term: 2,
+      own_keys_done: true,
+      written: NONCES + 4,
+      left: 0,
+    })
+    expect(older_terms).toHaveLength(1)
+    expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^it is kept until /)])
+    expect(eventsAt('east')).toContain('reencrypted')
+    // the secondary has done its own, and has said so
+    expect((await set.at('west').record()).ownTerm).toBe((await keyringAt('west')).active)
+  })
+
+  test('nothing is for half a minute, in which environments still write by the older term', async () => {
+    await rotate()
+    set.pass(29_000)
+    await set.tick()
+    await set.settled()
+    expect(await numbersAt('east')).toEqual([1])
+    expect((await statusAt('east')).reencryption.state).toBe('waiting')
+  })
+
+  test('entries keep the times by which tidy and the engine delete them, and the tree covers what was written', async () => {
+    const timesOf = async (name: string) =>
+      (await itemsAt(name))
+        .filter(({ kind }) => kind === 'access' || kind === 'wrapped')
+        .map(({ pk, sk, due, expires }) => ({ pk, sk, due, expires }))
+        .toSorted((a, b) => (a.sk < b.sk ? -1 : 1))
+    const before = await timesOf('east')
+    expect(before).toHaveLength(NONCES + 1)
+    await rotate()
+    await minutes(3)
+    await set.converge()
+    expect(await timesOf('east')).toEqual(before)
+    expect(await timesOf('west')).toEqual(before)
+    for (const name of names) {
+      const { kept, right } = await set.everything(name)
+      expect(kept).toEqual(right)
+    }
+  })
+
+  test.each([1, 2, 3, 4])('what a request writes behind its %i. look at the table is kept', async at => {
+    await rotate()
+    set.pass(60_000)
+    const { reached, thaw } = set.freezeAt({
+      cluster: 'east',
+      process: 'on-job',
+      step: 'Scan',
+      at,
+      when: 'after',
+    })
+    const ticking = set.tick()
+    await reached
+    await set
+      .at('east')
+      .ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA2', secret_key: 'another' })
+    await set.at('east').ok('POST', '/auth/cloud/role/b', { role_tag: 'U' })
+    thaw()
+    await ticking
+    await set.settled()
+    await minutes(3)
+    await set.converge()
+    expect(await numbersAt('east')).toEqual([2])
+    const [config] = (await textsAt('east')).filter(({ field }) => field === 'secretKey')
+    if (!config) throw new Error('there is no secret key')
+    const { cipher } = set.at('east').ports
+    expect((await cipher.decrypt(config.place, config.field, config.text)).reveal()).toBe('another')
+    expect((await set.at('east').ok('GET', '/auth/cloud/role/b')).body.data.role_tag).toBe('U')
+  })
+
+  test('a field that no term opens is told of, and stops nothing', async () => {
+    const { ports, record } = set.at('east')
+    const [mounts] = await ports.store.read([key('mounts')])
+    const cloud = mounts?.data.mounts.find(({ path }) => path === 'cloud')?.accessor ?? ''
+    const place = key('role', cloud, 'a')
+    const [role] = await ports.store.read([place])
+    if (!role) throw new Error('there is no role')
+    const broken = { ...role.data, hmacKey: `1.${'A'.repeat(60)}` as Encrypted }
+    await ports.store.commit([put(place, broken)], { record: await record(), readAt: ports.clock.now() })
+    await rotate()
+    await minutes(3)
+    const { reencryption } = await statusAt('east')
+    expect(reencryption).toMatchObject({
+      ...{ state: 'done' },
+      unreadable: { count: 1, names: [`role ${place.pk} a`] },
+    })
+  })
+
+  test('a cluster that has left its set encrypts everything by its own term', async () => {
+    await doing.giveToken('west')
+    await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
+    await minutes(5)
+    expect((await set.at('west').record()).mode).toBe('disabled')
+    expect(await numbersAt('west')).toEqual([2])
+    await everythingOpens('west')
+    expect((await statusAt('west')).reencryption).toMatchObject({ state: 'done' })
+  })
+})
+
+test('a promotion in the middle: the new primary goes on, and every field opens by the new term alone', async () => {
+  await doing.giveToken('west')
+  await rotate()
+  await set.converge()
+  set.pass(60_000)
+  const { reached, thaw } = set.freezeAt({
+    cluster: 'east',
+    process: 'on-job',
+    step: 'Scan',
+    at: 3,
+    when: 'before',
+  })
+  const ticking = set.tick()
+  await reached
+  await ticking
+  await set.at('west').pull()
+  expect(await numbersAt('west')).toEqual([1, 2])
+  const reply = await doing.promote('west')
+  expect(reply.status, reply.text).toBe(200)
+  thaw()
+  await set.settled()
+  await minutes(4)
+  expect(await numbersAt('west')).toEqual([2])
+  await everythingOpens('west')
+  expect((await statusAt('west')).reencryption).toMatchObject({ state: 'done', term: 2 })
+})
+
+describe('a term that nothing is encrypted by', () => {
+  const after35days = async () => {
+    set.pass(36 * DAY)
+    await minutes(4)
+    await set.converge()
+  }
+  const destroyedAt = async (name: string) =>
+    (await set.at(name).ports.store.list(partitions('term'))).filter(
+      ({ data }) => data.destroyed !== undefined,
+    ).length
+
+  test('is destroyed 35 days later on every cluster, and a copy of it opens nothing that is stored', async () => {
+    const thief = await keysOf('west')
+    await rotate()
+    await minutes(3)
+    await set.converge()
+    set.pass(34 * DAY)
+    await minutes(3)
+    expect(await destroyedAt('east')).toBe(0)
+    set.pass(2 * DAY)
+    await minutes(4)
+    await set.converge()
+    expect([await destroyedAt('east'), await destroyedAt('west')]).toEqual([1, 1])
+    for (const name of names) {
+      expect(await heldAt(name)).toHaveLength(1)
+      expect((await keysOf(name)).terms).toHaveLength(1)
+      expect(await openedBy(thief, name)).toBe(0)
+      await everythingOpens(name)
+      expect(eventsAt(name)).toContain('terms-dropped')
+    }
+    expect(eventsAt('east')).toContain('terms-destroyed')
+    const { older_terms } = await statusAt('east')
+    expect(older_terms).toMatchObject([{ term: 1, held: false, waits_for: [] }])
+    expect(older_terms[0].destroyed_time).not.toBe('')
+  })
+
+  test('is kept while a secondary is cut off, and status names it', async () => {
+    await rotate()
+    set.cut('east', 'west')
+    for (let rounds = 0; rounds < 2; rounds++) {
+      set.pass(36 * DAY)
+      await minutes(3)
+    }
+    expect(await destroyedAt('east')).toBe(0)
+    expect((await statusAt('east')).older_terms[0].waits_for).toEqual([
+      'the secondary west has not told that it has all of this, and its own keys, encrypted anew',
+    ])
+    set.heal('east', 'west')
+    await minutes(4)
+    expect(await destroyedAt('east')).toBe(1)
+  })
+
+  test('is destroyed without a secondary that was revoked', async () => {
+    await rotate()
+    set.cut('east', 'west')
+    await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
+    set.pass(36 * DAY)
+    await minutes(4)
+    set.pass(36 * DAY)
+    await minutes(4)
+    expect(await destroyedAt('east')).toBe(1)
+  })
+
+  test('is not missed by who is promoted afterwards, rotates and goes on', async () => {
+    await rotate()
+    await minutes(3)
+    await set.converge()
+    await after35days()
+    await doing.giveToken('west')
+    expect((await doing.promote('west')).status).toBe(200)
+    await set.settled()
+    await rotate('west')
+    await minutes(3)
+    expect(await numbersAt('west')).toEqual([3])
+    await everythingOpens('west')
+  })
+})
+
+test('whoever dies at any call, another run goes on: nothing is lost, and everything is encrypted anew', async () => {
+  const deaths = await deathsAtEachCall(
+    from as Warm,
+    {
+      who: { cluster: 'east', process: 'on-job' },
+      before: async one => {
+        await one.at('east').ok('POST', '/sys/rotate')
+        one.pass(40_000)
+      },
+      act: async one => {
+        await one.tick()
+        await one.settled()
+      },
+      holds: async one => {
+        set = one
+        await set.converge()
+        expect(await numbersAt('east')).toEqual([2])
+        expect(await numbersAt('west')).toEqual([2])
+        await everythingOpens('east')
+        expect((await statusAt('east')).reencryption.state).toBe('done')
+      },
+    },
+    sized(9, 1),
+  )
+  expect(deaths).toBeGreaterThan(3)
+})

@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type ApiError, errorCodes } from '../../../../shared/api/errors.ts'
+import * as ceremony from '../../../../shared/ceremony/refusals.ts'
+import { hashOf } from '../../../../shared/model/token.ts'
+import * as role from '../../../../shared/replication/operation/refusals.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Reply } from '../../../support/api.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const R = '/sys/replication/dr'
+const GENERATE = `${R}/secondary/generate-operation-token`
+const OPERATOR = 'hvs.operation-token-of-the-test'
+
+let set: ClusterSet
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west', 'alone'], { memory: true })
+  await set.enable('east')
+  await set.join('west', 'east')
+  const { ports, record } = set.at('west')
+  const now = await record()
+  const made = {
+    hash: hashOf(OPERATOR),
+    set: now.set ?? '',
+    epoch: now.epoch ?? '',
+    madeAt: ports.clock.now(),
+  }
+  await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
+})
+
+const post = (cluster: string, path: string, body: object): Promise<Reply> =>
+  cluster === 'west'
+    ? set.at(cluster).request('POST', path, { dr_operation_token: OPERATOR, ...body }, { token: '' })
+    : set.at(cluster).request('POST', path, body)
+
+const said = ({ status, body }: Reply) => [status, body.errors]
+const of = ({ code, message }: ApiError) => [errorCodes[code].status, [message]]
+
+/** A text of the right form, to whose X25519 key nothing can be sealed: what comes of it is no secret. */
+const ZEROS = Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64')
+
+const update = `${R}/secondary/update-primary`
+const become = `${R}/secondary/enable`
+const tokens = `${R}/primary/secondary-token`
+const ca = (pem: string) => ({ token: 'x.y.z', ca_cert: pem })
+
+describe('clients are told the rows of the table by the endpoints themselves', () => {
+  test.each<[row: string, cluster: string, path: string, body: object, refusal: ApiError]>([
+    ['notAPrimary', 'alone', tokens, { id: 'w' }, role.notAPrimary('disabled')],
+    ['notASecondary', 'alone', `${R}/secondary/promote`, {}, role.notASecondary('disabled')],
+    ['notASecondary', 'east', update, { token: '' }, role.notASecondary('primary')],
+    ['noTree', 'alone', '/sys/replication/reindex', {}, role.noTree('disabled')],
+    ['diffNeedsPrimary', 'east', '/sys/replication/reindex', { diff: true }, role.diffNeedsPrimary()],
+    ['notInASet', 'alone', '/sys/replication/recover', {}, role.notInASet()],
+    ['alreadyPrimary', 'east', `${R}/primary/enable`, {}, role.alreadyPrimary()],
+    [
+      'addressUnusable',
+      'east',
+      `${R}/primary/enable`,
+      { primary_cluster_addr: 'http://east.example.com' },
+      role.addressUnusable('primary_cluster_addr'),
+    ],
+    ['primaryInstead', 'east', become, { token: 'x.y.z' }, role.primaryInstead()],
+    ['noKeyForAPrimary', 'east', `${R}/secondary/generate-public-key`, {}, role.noKeyForAPrimary()],
+    ['idUnusable', 'east', tokens, { id: 'a/b' }, role.idUnusable()],
+    ['idTaken', 'east', tokens, { id: 'west' }, role.idTaken('west')],
+    ['lifetimeUnusable', 'east', tokens, { id: 'w', ttl: 0 }, role.lifetimeUnusable()],
+    ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: 'x' }, role.publicKeyUnusable()],
+    ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: ZEROS }, role.publicKeyUnusable()],
+    ['tokenUnusable', 'alone', become, { token: 'x.y.z' }, role.tokenUnusable()],
+    ['caUnusable', 'alone', become, ca('x'), role.caUnusable()],
+    [
+      'caFileUnknown',
+      'alone',
+      become,
+      { token: 'x.y.z', ca_file: 'x.pem' },
+      role.caFileUnknown('ca_file', 'x.pem', []),
+    ],
+    ['noUpdateGiven', 'west', update, {}, role.noUpdateGiven()],
+    [
+      'twoUpdatesGiven',
+      'west',
+      update,
+      { token: 'x.y.z', update_primary_addrs: ['https://east.example.com'] },
+      role.twoUpdatesGiven(),
+    ],
+    ['noAddressGiven', 'west', update, { update_primary_addrs: [] }, role.noAddressGiven()],
+    ['onlyWithToken', 'west', update, { token: '', ca_cert: 'x' }, role.onlyWithToken('ca_cert')],
+    ['operationTokenMissing', 'west', update, { dr_operation_token: '' }, ceremony.operationTokenMissing()],
+    [
+      'operationTokenUnreadable',
+      'west',
+      update,
+      { dr_operation_token: 5 },
+      ceremony.operationTokenUnreadable(),
+    ],
+    [
+      'noAttempt',
+      'west',
+      `${GENERATE}/update`,
+      { nonce: 'n', key: 'ab'.repeat(33) },
+      ceremony.noAttempt('operation'),
+    ],
+    ['otpUnusable', 'west', `${GENERATE}/attempt`, { otp: 'x' }, ceremony.otpUnusable()],
+    ['maskUnusable', 'alone', '/sys/decode-token', { encoded_token: '!', otp: 'x' }, ceremony.maskUnusable()],
+  ])('%s: %s, %s', async (_, cluster, path, body, refusal) => {
+    expect(said(await post(cluster, path, body))).toEqual(of(refusal))
+  })
+
+  test('a token that has lapsed, and one of a different set', async () => {
+    const token = async (cluster: string, more = {}): Promise<string> =>
+      (await set.at(cluster).ok('POST', tokens, { id: `t-${cluster}`, ...more })).body.wrap_info.token
+    const lapsing = await token('east', { ttl: '1s' })
+    set.pass(2000)
+    expect(said(await post('west', update, { token: lapsing }))).toEqual(of(role.tokenLapsed()))
+    await set.enable('alone')
+    expect(said(await post('west', update, { token: await token('alone') }))).toEqual(of(role.differentSet()))
+  })
+
+  test('a ceremony: one at a time, by its nonce, each share once, those of its key, and not too often', async () => {
+    const begin = () => post('west', `${GENERATE}/attempt`, {})
+    const give = (nonce: string, share = '') => post('west', `${GENERATE}/update`, { nonce, key: share })
+    const { nonce } = (await begin()).body
+    expect(said(await begin())).toEqual(of(ceremony.attemptRuns('operation')))
+    const { shares } = set.at('east')
+    expect(said(await give('n', shares[0]))).toEqual(of(ceremony.otherNonce('operation', nonce)))
+    await give(nonce, shares[0])
+    expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.shareRepeated()))
+    // the secondary's own, which is none any more
+    expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.shareForeign()))
+    // strangers do not end what has a share
+    await set.at('west').ok('DELETE', `${GENERATE}/attempt`)
+    const again = async () => {
+      await set.at('west').request('DELETE', `${GENERATE}/attempt`, undefined, { token: '' })
+      return begin()
+    }
+    let last = await again()
+    for (let tries = 0; last.status === 200 && tries < 10; tries++) last = await again()
+    expect(said(last)).toEqual(of(ceremony.tooManyAttempts(0)))
+  })
+
+  test('a batch token cannot be revoked', async () => {
+    const east = set.at('east')
+    const policy = 'path "sys/replication/dr/secondary/*" { capabilities = ["update"] }'
+    await east.ok('POST', '/sys/policies/acl/operators', { policy })
+    const batch = { type: 'batch', policies: ['operators'], no_parent: true, ttl: '1h' }
+    const { body } = await east.ok('POST', '/auth/token/create', batch)
+    await set.converge('west')
+    const revoked = await post('west', `${R}/secondary/operation-token/delete`, {
+      dr_operation_token: body.auth.client_token,
+    })
+    expect(said(revoked)).toEqual(of(ceremony.batchTokenStays()))
+  })
+
+  test('while another operation holds the record, none begins', async () => {
+    const { ports, record } = set.at('west')
+    const [free, now] = [await record(), ports.clock.now()]
+    const hold = (data: typeof free) =>
+      ports.store.commit([put(key('cluster'), data)], { record: free, readAt: now })
+    await hold({ ...free, operation: 'of-another-request' })
+    const refused = await post('west', update, { token: '' })
+    await hold(free)
+    expect(said(refused)).toEqual(of(role.roleChanging()))
+  })
+
+  test('where it follows nobody, addresses do not help', async () => {
+    expect((await post('west', update, { token: '' })).status).toBe(200)
+    await set.settled()
+    const found = await post('west', update, { update_primary_addrs: ['https://east.example.com'] })
+    expect(said(found)).toEqual(of(role.addressesNeedLink()))
+  })
+})

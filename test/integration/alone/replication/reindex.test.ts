@@ -1,0 +1,119 @@
+import { beforeAll, expect, test } from 'vitest'
+import { rootsPk } from '../../../../shared/journal/refresh.ts'
+import { bucketOf, pagePk } from '../../../../shared/journal/tree.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { deathsAtEachCall } from '../../../support/set/scenes.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { sized } from '../../../support/size.ts'
+
+// A tree that is made anew while clients write, by workers of which one dies at each of its calls.
+
+const R = '/sys/replication/dr'
+/** Calls of a kind from one death to the next. Most of a thousand and some hundred calls read one page each. */
+const EVERY = sized<[step: string, every: number][]>(
+  [['', 900]],
+  [
+    ['', 16],
+    ...['TransactWriteItems', 'PutItem', 'BatchGetItem', 'Scan', 'Items'].map((step): [string, number] => [
+      step,
+      1,
+    ]),
+  ],
+)
+const names = ['east', 'west'] as const
+
+let from: Warm
+
+beforeAll(async () => {
+  const warm = await warmSnapshot({ memory: true, names })
+  const set = await clusterSet(names, { from: warm, memory: true })
+  for (const name of ['p', 'changed', 'gone'])
+    await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: `path "${name}" {}` })
+  await set.converge()
+  for (const name of names) await set.at(name).minute({ hashes: true })
+  from = { ...(await set.snapshot()), operator: warm.operator }
+})
+
+const policy = (name: string) => key('policy', name)
+
+/** Changes an item of west behind its back. */
+async function overwrite(
+  { at }: ClusterSet,
+  name: string,
+  change: (item: StoredItem) => StoredItem | null,
+): Promise<void> {
+  const { journal } = at('west').ports
+  const [item] = await journal.raw([policy(name)])
+  if (!item) throw new Error('there is no such item')
+  const put = change(item)
+  const done = await journal.transact([{ item: policy(name), put, if: { rev: item.rev } }])
+  expect(done).toBe('done')
+}
+
+/** Whatever can be wrong is: an item changed, one gone, one too many, sums, the hash of a page, and the root. */
+async function damage(set: ClusterSet): Promise<void> {
+  const { journal } = set.at('west').ports
+  const { treeId = '' } = await set.at('west').record()
+  await overwrite(set, 'changed', item => ({ ...item, data: { text: 'other' } }))
+  await overwrite(set, 'gone', () => null)
+  const [like] = await journal.raw([policy('p')])
+  if (!like) throw new Error('there is no such item')
+  const extra = policy('extra')
+  await journal.transact([{ item: extra, put: { ...like, sk: extra.sk }, if: 'absent' }])
+  await journal.transact([
+    { bucket: bucketOf(treeId, 'policy', 'policy', 'p'), sums: new Map([['p', [1n, 0n, 0n]]]) },
+  ])
+  for (const [root, page] of [
+    [pagePk(treeId, 'local', 'root'), '07'],
+    [rootsPk(treeId), 'whole'],
+  ] as const) {
+    const stored = (await journal.pageHashes(root)).get(page)
+    if (!stored) throw new Error('there is no such hash')
+    await journal.putPageHash(root, page, { ...stored, hash: 'other' }, stored.hash)
+  }
+}
+
+const operate = (set: ClusterSet, path: string, body: object = {}) =>
+  set.at('west').request('POST', `${R}/secondary/${path}`, { dr_operation_token: from.operator, ...body })
+
+const statusOf = async (set: ClusterSet) => (await set.at('west').ok('GET', `${R}/status`)).body.data
+
+/** While the tree is made anew another request is refused, and clients write. */
+async function madeAnew(set: ClusterSet): Promise<void> {
+  expect((await operate(set, 'reindex', { diff: true })).status).toBe(200)
+  const second = await operate(set, 'reindex')
+  expect([second.status, second.text]).toEqual([400, expect.stringMatching(/already/)])
+  expect(await statusOf(set)).toMatchObject({ reindex_in_progress: true })
+  for (const name of ['p', 'meanwhile'])
+    await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: 'path "meanwhile" {}' })
+  await set.settled()
+}
+
+/** It came to its end, the keys were named, and everything is as the primary has it. */
+async function isWhole(set: ClusterSet): Promise<void> {
+  const [{ data } = {}] = await set.at('west').ports.store.read([key('tree-reindex')])
+  expect(data?.stage).toBe('done')
+  expect(await statusOf(set)).not.toHaveProperty('reindex_in_progress')
+  await set.converge()
+  const [east, west] = await Promise.all(names.map(set.everything))
+  expect(west?.items).toEqual(east?.items)
+  expect(west?.kept).toEqual(west?.right)
+  const { body } = await operate(set, 'merkle-check')
+  expect(body.data.merkle_corruption_report).toMatchObject({
+    corrupted_root: false,
+    corrupted_tree_map: Object.fromEntries(
+      ['1', '2'].map(of => [of, { corrupted_subtree_root: false, corrupted_index_tuples_map: null }]),
+    ),
+  })
+}
+
+test.each(EVERY)(
+  'at whichever call it dies, it is gone on with, and everything is as the primary has it: %s',
+  async (step, every) => {
+    const who = { cluster: 'west', process: 'on-operation', step }
+    const scene = { who, before: damage, breaks: true, act: madeAnew, holds: isWhole }
+    expect(await deathsAtEachCall(from, scene, every)).toBeGreaterThan(0)
+  },
+)

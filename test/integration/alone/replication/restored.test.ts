@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// The tables of a cluster of a set are restored to an earlier second, while the set has gone on since.
+
+const R = '/sys/replication/dr'
+
+const written = async (set: ClusterSet, name: string, policy: string) =>
+  set.at(name).request('POST', `/sys/policies/acl/${policy}`, { policy: `path "${policy}" {}` })
+
+const health = async (set: ClusterSet, name: string) =>
+  (await set.at(name).request('GET', '/sys/health')).status
+
+/** A set whose first primary has been put up again from tables of before the switch. */
+async function restoredSet(): Promise<ClusterSet> {
+  const before = await clusterSet(['east', 'west'], { memory: true })
+  await before.enable('east')
+  await before.join('west', 'east')
+  await written(before, 'east', 'old')
+  await before.converge()
+  const earlier = await before.snapshot()
+  await promotions(before).giveToken('west')
+  expect((await promotions(before).promote('west', {})).status).toBe(200)
+  await before.settled()
+  expect((await written(before, 'west', 'new')).status).toBe(204)
+  const now = await before.snapshot()
+  const members = now.members.map(one => {
+    const then = earlier.members.find(({ name }) => name === one.name)
+    return one.name === 'east' && then ? then : one
+  })
+  const set = await clusterSet(['east', 'west'], { memory: true, from: { at: now.at, members } })
+  set.at('east').ports.deployment = { ...set.at('east').ports.deployment, home: 'restored tables' }
+  return set
+}
+
+test('an old record of a role makes no second primary: it serves nobody, and steps down by itself', async () => {
+  const set = await restoredSet()
+  expect((await set.at('east').record()).mode).toBe('primary')
+  const refused = await written(set, 'east', 'second')
+  expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('restored copy')])
+  expect([await health(set, 'east'), await health(set, 'west')]).toEqual([503, 200])
+  const { last } = await set.at('east').head()
+  await set.at('east').minute()
+  await set.at('east').minute()
+  expect(await set.at('east').record()).toMatchObject({ mode: 'secondary' })
+  expect(await set.at('east').head()).toMatchObject({ mode: 'closed', last, unfinishedSync: 'all' })
+  expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
+  expect((await written(set, 'west', 'goes-on')).status).toBe(204)
+  // then it follows the primary, and has everything from there
+  const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
+  await promotions(set).giveToken('east')
+  const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+  await set.at('east').ok('POST', `${R}/secondary/update-primary`, given)
+  await set.settled()
+  await set.converge()
+  const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+  expect(east?.items).toEqual(west?.items)
+  expect(east?.kept).toEqual(east?.right)
+  expect((await set.at('east').ports.journal.raw([key('policy', 'second')]))[0]).toBeUndefined()
+})
+
+describe('a secondary whose tables are restored beside it', () => {
+  let set: ClusterSet
+
+  /** A copy has an item of before the others, for its tables are not of one moment, and misses what came later. */
+  beforeAll(async () => {
+    const before = await clusterSet(['east', 'west'], { memory: true })
+    await before.enable('east')
+    await before.join('west', 'east')
+    await promotions(before).giveToken('west')
+    await written(before, 'east', 'old')
+    await before.converge()
+    const earlier = await before.snapshot()
+    await before.at('east').ok('POST', '/sys/policies/acl/old', { policy: 'path "later" {}' })
+    await before.converge()
+    const copied = await before.snapshot()
+    await written(before, 'east', 'new')
+    await before.converge()
+    const now = await before.snapshot()
+    const west = (of: typeof now) => of.members.find(({ name }) => name === 'west')
+    const members = now.members.map(one =>
+      one.name === 'west'
+        ? { ...one, items: { ...west(copied)?.items, data: west(earlier)?.items.data } }
+        : one,
+    ) as typeof now.members
+    set = await clusterSet(['east', 'west'], { memory: true, from: { at: now.at, members } })
+    set.at('west').ports.deployment = { ...set.at('west').ports.deployment, home: 'restored tables' }
+  })
+
+  test('ceases to follow, by the key that the other one has too, and takes over from nobody', async () => {
+    const original = (await set.at('west').record()).id
+    await set.at('west').minute()
+    const { link, id } = await set.at('west').record()
+    expect(id, 'a cluster of its own from now on').not.toBe(original)
+    expect(link).toMatchObject({ primaryKey: '', addrs: [] })
+    // nothing is taken any more that comes by the old link, however late
+    const head = { mode: 'applying', unfinishedSync: 'all', link: link?.name }
+    expect(await set.at('west').head()).toMatchObject(head)
+    await set.at('west').minute()
+    expect(await set.at('west').record()).toMatchObject({ link, id })
+    await written(set, 'east', 'goes-on')
+    await set.at('west').pull()
+    const { items } = await set.everything('west')
+    expect(JSON.stringify(items)).not.toContain('goes-on')
+    // both would name their epochs after one id: not even force makes two primaries of them
+    for (const given of [{}, { force: true }]) {
+      const refused = await promotions(set).promote('west', given)
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a restored copy')])
+      expect(refused.text).toContain('secondary/disable makes an ordinary cluster of it')
+    }
+    expect([await health(set, 'east'), await health(set, 'west')]).toEqual([200, 472])
+  })
+
+  test('has everything from the primary once that admits it under a name of its own', async () => {
+    const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
+    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+    await set.at('west').ok('POST', `${R}/secondary/update-primary`, given)
+    await set.settled()
+    await set.converge()
+    await set.at('west').minute()
+    expect((await set.at('west').record()).link).toMatchObject({ id: 'west-again' })
+    const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+    expect(west?.items).toEqual(east?.items)
+    // sums of a tree are in another table than items, which is of another moment
+    expect(west?.kept).not.toEqual(west?.right)
+    await set.at('west').ok('POST', `${R}/secondary/reindex`, { dr_operation_token: OPERATION_TOKEN })
+    await set.settled()
+    const { kept, right } = await set.everything('west')
+    expect(kept).toEqual(right)
+  })
+})

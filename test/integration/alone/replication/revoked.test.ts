@@ -1,0 +1,77 @@
+import { beforeEach, expect, test } from 'vitest'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// A cluster is revoked while it becomes a secondary. What the primary says then stays, however often it is asked.
+
+const R = '/sys/replication/dr'
+
+let set: ClusterSet
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.enable('east')
+  await set.at('west').ok('POST', '/sys/policies/acl/old', { policy: 'path "old" {}' })
+})
+
+const tokenFor = async (id: string): Promise<string> =>
+  (await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id })).body.wrap_info.token
+const begin = async () =>
+  set.at('west').ok('POST', `${R}/secondary/enable`, { token: await tokenFor('west') })
+const revoke = () => set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
+const statusOf = async (name: string) =>
+  (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data
+
+test('a secondary that is revoked before it is emptied stays what it was, with all that it has, and serves', async () => {
+  await begin()
+  await revoke()
+  await set.settled()
+  expect(await set.at('west').record()).not.toHaveProperty('operation')
+  expect(await statusOf('west')).toEqual({
+    mode: 'disabled',
+    last_error: {
+      ...{ text: expect.stringContaining('was revoked'), time: expect.any(String) },
+      operation: { id: expect.any(String), name: 'activation', step: 'wipe' },
+    },
+  })
+  const { keys } = (await set.at('west').ok('LIST', '/sys/policies/acl')).body.data
+  expect(keys).toContain('old')
+  // and may become one by another token
+  await set.join('west', 'east', 'west-again')
+  await set.converge()
+  expect(await statusOf('west')).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })
+})
+
+test('a secondary that is revoked in its first sync ends the operation at once, says why, and begins anew by another token', async () => {
+  const { reached, thaw } = set.freezeAt({
+    cluster: 'west',
+    process: 'on-operation',
+    step: 'Scan to',
+    at: 1,
+    when: 'before',
+  })
+  await begin()
+  await reached
+  await revoke()
+  thaw()
+  const asked = () => set.net.calls.filter(({ from }) => from === 'west').length
+  const before = asked()
+  await set.settled()
+  expect(asked() - before, 'it does not ask on in vain').toBeLessThan(40)
+  expect(await set.at('west').record()).toMatchObject({ mode: 'secondary' })
+  expect(await set.at('west').record()).not.toHaveProperty('operation')
+  expect(await statusOf('west')).toMatchObject({
+    ...{ state: 'idle', connection_state: 'transient_failure' },
+    activation_error:
+      'the primary does not admit this cluster any more, and the first sync is given up: west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+  })
+  await promotions(set).giveToken('west')
+  const given = { dr_operation_token: OPERATION_TOKEN, token: await tokenFor('west-again') }
+  await set.at('west').ok('POST', `${R}/secondary/update-primary`, given)
+  await set.settled()
+  await set.converge()
+  const status = await statusOf('west')
+  expect(status).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })
+  expect(status).not.toHaveProperty('activation_error')
+  const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
+  expect([west?.items, west?.kept]).toEqual([east?.items, west?.right])
+})

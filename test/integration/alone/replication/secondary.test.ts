@@ -1,0 +1,686 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Element, Journal, Transacted } from '../../../../shared/journal/journal.ts'
+import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { placeInTree } from '../../../../shared/journal/tree.ts'
+import type { SourceLink } from '../../../../shared/link/source-link.ts'
+import { followOn } from '../../../../shared/replication/secondary/follow.ts'
+import { ask, type Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { drain, redo } from '../../../../shared/replication/secondary/redo.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { type Doing, neighbours, policyAt, tokenAt } from '../../../builders/journal.ts'
+import { Crash, crashes } from '../../../support/crash.ts'
+import {
+  asPrimary,
+  asWiped,
+  claim,
+  closeHead,
+  commit,
+  everythingOf,
+  follower,
+  linkTo,
+  type Member,
+  member,
+} from '../../../support/pair.ts'
+
+const { a, b, apart } = neighbours
+const x = policyAt('x')
+let east: Member
+let west: Member
+
+beforeEach(async () => {
+  const clock = { ms: Date.now() }
+  ;[east, west] = await Promise.all([member(clock), member(clock)])
+  await asPrimary(east)
+  await asWiped(west)
+})
+
+/** Goes on until there is nothing to do. */
+async function caughtUp(one: Follower): Promise<void> {
+  for (let steps = 0; ; steps++) {
+    const progress = await followOn(one)
+    if (progress !== 'worked') return
+    if (steps > 200) throw new Error('it never comes to rest')
+  }
+}
+
+/** A secondary that has everything. */
+async function synced(): Promise<void> {
+  await caughtUp(await follower(west, linkTo(east)))
+}
+
+async function isEqual(one = west, other = east): Promise<void> {
+  const [mine, theirs] = await Promise.all([everythingOf(one), everythingOf(other)])
+  expect(mine.items).toEqual(theirs.items)
+  expect(mine.kept).toEqual(mine.right)
+  expect(mine.kept).toEqual(theirs.kept)
+}
+
+const headOf = async (at: Member) => (await at.journal.head()) ?? expect.unreachable()
+
+const itemOf = async (at: Member, place: Doing[0]) => (await at.journal.raw([place]))[0]
+
+/** A follower whose journal is another one in part. */
+async function withJournal(change: Partial<Journal>, link = linkTo(east)): Promise<Follower> {
+  const one = await follower(west, link)
+  return { ...one, own: { ...one.own, journal: { ...west.journal, ...change } } }
+}
+
+describe('a secondary', () => {
+  test('fetches all, then follows: the same items, the same sums, at the same position', async () => {
+    const soon = Math.floor(east.turn.ms / 1000) + 3600
+    for (let n = 0; n < 30; n++) await commit(east, [policyAt(`p${n}`), 'v'], [tokenAt(`t${n}`), 'v', soon])
+    const one = await follower(west, linkTo(east))
+    await caughtUp(one)
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({
+      mode: 'applying',
+      last: 30,
+      applied: 30,
+      replayUntil: 0,
+      unfinishedSync: null,
+    })
+    await commit(east, [a, '1'], [b, '1'], [apart, '1'])
+    await commit(east, [a, null], [apart, '2'])
+    await commit(east, [policyAt('p3'), null])
+    await caughtUp(one)
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
+  })
+
+  test('rewinds what it has and the set has not, and the report names it', async () => {
+    await commit(east, [a, '1'], [apart, '1'])
+    const one = await follower(west, linkTo(east))
+    await caughtUp(one)
+    // east goes on alone; west is promoted, and goes on as well
+    await commit(east, [a, '2'])
+    await commit(east, [policyAt('lost'), '1'])
+    await claim(west)
+    await commit(west, [apart, '2'])
+    await commit(west, [policyAt('kept'), '1'])
+    await closeHead(east)
+    const back = await follower(east, linkTo(west))
+    await caughtUp(back)
+    await isEqual(east, west)
+    const head = await headOf(east)
+    expect(head).toMatchObject({
+      mode: 'applying',
+      last: 3,
+      applied: 3,
+      unfinishedSync: null,
+      replayUntil: 0,
+    })
+  })
+})
+
+describe('a secondary that is killed', () => {
+  /** Follows by processes that die one after the other, each a call later than the one before. */
+  async function killedAtEveryCall(link: SourceLink, between: () => Promise<unknown>): Promise<number> {
+    for (let at = 1; ; at++)
+      for (const when of ['before', 'after'] as const) {
+        const { watched } = crashes(at, when)
+        const one = await follower(west, link)
+        const dying = {
+          ...one,
+          own: { ...one.own, journal: watched(west.journal), store: watched(west.store) },
+        }
+        const died = await caughtUp(dying).then(
+          () => false,
+          error => {
+            if (error instanceof Crash) return true
+            throw error
+          },
+        )
+        if (!died) return at
+        await between()
+      }
+  }
+
+  test('at any call of a sync and of a replay comes to the same as the primary', async () => {
+    for (let n = 0; n < 4; n++) await commit(east, [policyAt(`p${n}`), '1'], [a, `${n}`])
+    let n = 0
+    const deaths = await killedAtEveryCall(linkTo(east), async () => {
+      n += 1
+      if (n % 4 === 0 && n < 30)
+        await commit(east, [policyAt(`p${n % 3}`), n % 8 ? `${n}` : null], [b, `${n}`])
+    })
+    expect(deaths).toBeGreaterThan(8)
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
+  })
+
+  test('at any call of a rewind has what the set has', async () => {
+    await commit(east, [a, '1'], [x, '1'])
+    await synced()
+    for (let n = 0; n < 5; n++) await commit(east, [policyAt(`lost${n}`), '1'], [a, `lost ${n}`])
+    await claim(west)
+    await commit(west, [x, '2'])
+    await closeHead(east)
+    ;[east, west] = [west, east]
+    const deaths = await killedAtEveryCall(linkTo(east), async () => undefined)
+    expect(deaths).toBeGreaterThan(8)
+    await isEqual()
+  })
+})
+
+describe('a secondary under load', () => {
+  test('comes to the same position and the same sums, whoever else applies at once', async () => {
+    for (let n = 0; n < 20; n++) await commit(east, [policyAt(`p${n}`), '0'])
+    let writing = true
+    const load = async () => {
+      for (let n = 0; n < 60; n++) {
+        const token = tokenAt(`t${n % 7}`)
+        const expires = Math.floor(east.turn.ms / 1000) + (1 + (n % 5)) * 86_400
+        await commit(
+          east,
+          [token, `${n}`, expires],
+          [policyAt(`p${n % 20}`), n % 4 ? `${n}` : null],
+          [a, `${n}`],
+        )
+      }
+      writing = false
+    }
+    const following = async () => {
+      const one = await follower(west, linkTo(east))
+      while (writing) {
+        await followOn(one)
+        await new Promise(resolve => setTimeout(resolve, 2))
+      }
+    }
+    await Promise.all([load(), following(), following()])
+    await synced()
+    await isEqual()
+    const [mine, theirs] = [await headOf(west), await headOf(east)]
+    expect([mine.last, mine.applied, mine.epoch]).toEqual([theirs.last, theirs.last, theirs.epoch])
+  })
+
+  test('is the same after applying twice at once', async () => {
+    await synced()
+    for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
+    const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
+    if (!('entries' in answer)) throw new Error('no entries')
+    for (const entry of answer.entries) await west.journal.putEntry(entry)
+    const last = answer.entries.at(-1)
+    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.lineage))
+    const head = await headOf(west)
+    expect(head).toMatchObject({ last: 10, applied: 0 })
+    const own = (await follower(west, undefined)).own
+    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
+    expect(all).toContain('done')
+    expect(await redo(own, west.treeId, head)).toBe('moved')
+    await isEqual()
+  })
+})
+
+describe('a secondary that is far behind', () => {
+  const EACH = 210
+  /** A primary with so many commits, which gives some at a time, and counts what it was asked. */
+  async function farAhead(): Promise<{
+    link: SourceLink
+    asked: number[]
+    fails: () => void
+  }> {
+    await synced()
+    for (let index = 0; index < 3; index++) await commit(east, [a, `${index}`])
+    const { epoch, last } = await headOf(east)
+    await east.journal.putEntries(
+      Array.from({ length: 2 * EACH }, (_, index) =>
+        noopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
+      ),
+    )
+    for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
+    await commit(east, [b, 'last'])
+    const asked: number[] = []
+    const failing = { next: false }
+    const link: SourceLink = {
+      ...linkTo(east),
+      entries: async question => {
+        asked.push(question.from)
+        const fault = failing.next && asked.length === 2
+        const answer = await linkTo(east).entries(question)
+        if (fault) throw new Error('the link is broken')
+        return 'entries' in answer ? { ...answer, entries: answer.entries.slice(0, EACH) } : answer
+      },
+    }
+    return { link, asked, fails: () => Object.assign(failing, { next: true }) }
+  }
+
+  test('asks for more while it applies what has come', async () => {
+    const { link, asked } = await farAhead()
+    /** how often it had asked when it said that something was applied */
+    const before: number[] = []
+    const one = await withJournal(
+      {
+        moveHead: move => {
+          if (move.next.applied !== undefined) before.push(asked.length)
+          return west.journal.moveHead(move)
+        },
+      },
+      link,
+    )
+    await caughtUp(one)
+    // each is asked for once, and the second and the third before what came earlier is applied
+    expect(asked).toEqual([0, 210, 420, 424])
+    expect(before).toEqual([2, 3, 3])
+    await isEqual()
+  })
+
+  /** What is stored, by its first position, and what the head says is here. */
+  async function storing(
+    link: SourceLink,
+    events: string[],
+    more: Partial<Follower> = {},
+  ): Promise<Follower> {
+    const one = await withJournal(
+      {
+        putEntries: async entries => {
+          const stored = await west.journal.putEntries(entries)
+          events.push(`stored ${entries[0]?.seq}`)
+          return stored
+        },
+        moveHead: move => {
+          if (move.next.last !== undefined) events.push(`here ${move.next.last}`)
+          return west.journal.moveHead(move)
+        },
+      },
+      link,
+    )
+    return { ...one, ...more }
+  }
+
+  test('stores each journal entry once, and before the head says that it is here', async () => {
+    const { link } = await farAhead()
+    const events: string[] = []
+    await caughtUp(await storing(link, events))
+    for (const [first, last] of [
+      [211, 420],
+      [421, 424],
+    ]) {
+      expect(events.filter(one => one === `stored ${first}`)).toHaveLength(1)
+      expect(events.indexOf(`stored ${first}`)).toBeLessThan(events.indexOf(`here ${last}`))
+    }
+    await isEqual()
+  })
+
+  test('stores nothing ahead that is encrypted by a term that it may not hold', async () => {
+    const { link } = await farAhead()
+    const events: string[] = []
+    const { kind, pk, sk } = key('role', 'm', 'r')
+    const item = { kind, pk, sk, rev: 'r', data: { hmacKey: '7.text' } }
+    const encrypted = { kind, pk, sk, prev: null, next: { leaf: 'A'.repeat(43), gen: null }, item }
+    const withTerm: SourceLink = {
+      ...link,
+      entries: async question => {
+        const answer = await link.entries(question)
+        if (!('entries' in answer)) return answer
+        return {
+          ...answer,
+          entries: answer.entries.map(entry => (entry.seq > 420 ? { ...entry, body: [encrypted] } : entry)),
+        }
+      },
+    }
+    const holdTerms: Follower['holdTerms'] = async needs => {
+      events.push(`term ${needs.number}`)
+      return needs
+    }
+    await caughtUp(await storing(withTerm, events, { holdTerms }))
+    expect(events.indexOf('term 7')).toBeGreaterThanOrEqual(0)
+    expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
+  })
+
+  test('asks again for what it asked in vain', async () => {
+    const { link, asked, fails } = await farAhead()
+    fails()
+    await caughtUp(await follower(west, link))
+    expect(asked).toEqual([0, 210, 210, 420, 424])
+    await isEqual()
+  })
+
+  test('does not take what was asked for before the head was another one', async () => {
+    const { link, asked } = await farAhead()
+    const one = await follower(west, link)
+    await followOn(one)
+    // another process has synced it meanwhile
+    await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
+    const { last: start, epoch, lineage } = await headOf(east)
+    const sync = { what: 'all', start: EACH, lineage, hasFetched: false, end: { epoch, seq: start } } as const
+    await west.journal.moveHead(moves.endSync(await headOf(west), sync))
+    await caughtUp(one)
+    expect(asked).toEqual([0, 210, 210, 420, 424])
+    await isEqual()
+  })
+})
+
+describe('rules of the applier', () => {
+  test('nothing is applied before the head says that its journal entries are here', async () => {
+    await synced()
+    await commit(east, [a, '1'])
+    const dies = await withJournal({
+      moveHead: async () => {
+        throw new Crash('before the head says so')
+      },
+    })
+    await expect(followOn(dies)).rejects.toThrow(Crash)
+    expect((await everythingOf(west)).items).toEqual([])
+    // the source is gone for ever, and another process finds the staged journal entries
+    const said = await withJournal({
+      transact: () => Promise.reject(new Crash('before anything is applied')),
+    })
+    await expect(followOn(said)).rejects.toThrow(Crash)
+    await caughtUp(await follower(west, undefined))
+    await isEqual()
+  })
+
+  test('what is staged is applied to the end before the cluster does anything else', async () => {
+    await synced()
+    await commit(east, [a, '1'])
+    const said = await withJournal({
+      transact: () => Promise.reject(new Crash('before anything is applied')),
+    })
+    await expect(followOn(said)).rejects.toThrow(Crash)
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
+    expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
+    expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
+    await isEqual()
+  })
+
+  test('a frozen process that goes on much later changes nothing', async () => {
+    await synced()
+    await commit(east, [x, '1'])
+    const late: (readonly Element[])[] = []
+    const frozen = await withJournal({
+      transact: async elements => {
+        late.push(elements)
+        throw new Crash('frozen')
+      },
+    })
+    await expect(followOn(frozen)).rejects.toThrow(Crash)
+    await commit(east, [x, null])
+    await synced()
+    for (const elements of late) expect(await west.journal.transact(elements)).not.toBe('done')
+    expect(late.length).toBeGreaterThan(0)
+    await isEqual()
+  })
+
+  test('an item that is not as journal entries say is named, and fetched', async () => {
+    await commit(east, [x, '1'], [a, '1'])
+    await synced()
+    const mine = (await itemOf(west, x)) ?? expect.unreachable()
+    await west.journal.transact([
+      { item: x, put: { ...mine, rev: 'flipped', leaf: 'A'.repeat(43) }, if: { rev: mine.rev } },
+    ])
+    await commit(east, [x, '2'], [a, '2'])
+    const errors: unknown[] = []
+    const one = await follower(west, linkTo(east))
+    const log = { ...one.own.log, error: (_: string, fields: unknown) => void errors.push(fields) }
+    await caughtUp({ ...one, own: { ...one.own, log } })
+    expect(errors).toEqual([{ count: 1, items: ['policy policy/x'] }])
+    expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
+  })
+
+  test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
+    await commit(east, [x, '1'])
+    await synced()
+    const mine = (await itemOf(west, x)) ?? expect.unreachable()
+    const wrong = { ...mine, rev: 'wrong', leaf: 'A'.repeat(43), pos: '000001.000000000000/000000000001' }
+    await west.journal.transact([{ item: x, put: wrong, if: { rev: mine.rev } }])
+    await commit(east, [x, '2'])
+    await commit(east, [x, '3'])
+    const link = linkTo(east)
+    // a source that gives an old state of one, and says that it is up to date
+    let syncs = 0
+    const lying: SourceLink = {
+      ...link,
+      items: async request => {
+        syncs += 1
+        const given = await link.items(request)
+        return { ...given, items: request.keys.map((one, at) => (one.sk === 'x' ? wrong : given.items[at])) }
+      },
+      heartbeat: async request => ({ ...(await link.heartbeat(request)), seq: 0 }),
+    }
+    const one = await follower(west, lying)
+    const written: object[] = []
+    const audit = { write: async (entry: object) => void written.push(entry) }
+    await caughtUp({ ...one, own: { ...one.own, audit } })
+    expect(syncs).toBe(3)
+    expect(written).toEqual([
+      expect.objectContaining({ audit: 'replication', event: 'divergence', items: ['policy policy/x'] }),
+    ])
+    const [diverging] = await west.store.read([key('diverging')])
+    expect(diverging?.data.keys).toEqual([expect.objectContaining({ sk: 'x', rounds: 4 })])
+    expect(one.session.reported).not.toHaveProperty('fault')
+    expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
+    expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
+    // by now it is what the journal says, and nobody has to be asked any more
+    await commit(east, [x, '4'], [a, '4'])
+    await caughtUp(one)
+    expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
+    // what does not stay as it is, is taken as journal entries say
+    const again = (await itemOf(west, x)) ?? expect.unreachable()
+    await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
+    await commit(east, [x, null])
+    await caughtUp(one)
+    expect(syncs).toBe(3)
+    expect(await itemOf(west, x)).toBeUndefined()
+  })
+})
+
+describe('rules of a sync', () => {
+  test('what a primary said before this cluster was one itself begins none: a successor may fetch the rest of the journal', async () => {
+    const one = await follower(west, linkTo(east))
+    await ask(one)
+    await caughtUp(one)
+    await closeHead(east)
+    await claim(west)
+    await commit(west, [a, '1'])
+    await closeHead(west)
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
+  })
+
+  /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
+  async function withPageInHand(): Promise<() => Promise<Transacted>> {
+    const kept: (readonly Element[])[] = []
+    const one = await withJournal({
+      transact: async elements => {
+        if (!elements.some(element => 'item' in element && element.item.kind === 'policy'))
+          return west.journal.transact(elements)
+        kept.push(elements)
+        throw new Crash('with a page in hand')
+      },
+    })
+    await expect(caughtUp(one)).rejects.toThrow(Crash)
+    const [page] = kept
+    if (!page) throw new Error('no page was written')
+    return () => west.journal.transact(page)
+  }
+
+  test('a late write of a page that others have written since is refused', async () => {
+    await commit(east, [x, '1'])
+    const late = await withPageInHand()
+    await synced()
+    await commit(east, [x, null])
+    await synced()
+    expect(await late()).toEqual({ condition: [0] })
+    await isEqual()
+  })
+
+  test('a late write of a page is refused also where nobody has written anything since', async () => {
+    await commit(east, [x, '1'])
+    const late = await withPageInHand()
+    await commit(east, [x, null])
+    await synced()
+    expect(await headOf(west)).toMatchObject({ mode: 'applying' })
+    expect(await late()).toEqual({ condition: expect.arrayContaining([0]) })
+    await isEqual()
+  })
+
+  test('a commit that is under way while all is fetched arrives all the same', async () => {
+    const { epoch } = await headOf(east)
+    await commit(east, [a, '1'])
+    const slow = await east.journal.allocate(epoch)
+    if (slow === 'refused') throw new Error('refused')
+    await commit(east, [b, '1'])
+    east.turn.ms += 120_000
+    const link = linkTo(east)
+    const one = await follower(west, link)
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ last: 1 })
+    // the slow one is decided at last: at its position, below the one that was fetched
+    const other = await commitAt(slow, [x, 'slow'])
+    expect(other).toBe('done')
+    await caughtUp(one)
+    expect(await headOf(west)).toMatchObject({ last: 3, applied: 3, replayUntil: 0 })
+    await isEqual()
+  })
+
+  /** A commit at a position that was given away before. */
+  async function commitAt(
+    given: { seq: number; incarnation: number },
+    ...doings: Doing[]
+  ): Promise<Transacted> {
+    let result: Transacted = 'conflict'
+    const journal: Journal = {
+      ...east.journal,
+      allocate: async () => given,
+      transact: async elements => {
+        result = await east.journal.transact(elements)
+        return 'done'
+      },
+    }
+    await commit({ ...east, journal }, ...doings)
+    return result
+  }
+
+  test('fetched items are right only with the rest of the same journal', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    // west is another secondary's source from now on: it has never seen what east wrote last
+    const north = await member(east.turn)
+    await asWiped(north)
+    await commit(east, [x, 'never shipped to west'], [a, '2'])
+    const one = await follower(north, linkTo(east))
+    // all is fetched, the replay has not begun
+    while ((await headOf(north)).mode !== 'applying') await followOn(one)
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
+    await claim(west)
+    await commit(west, [b, '1'])
+    await caughtUp(await follower(north, linkTo(west)))
+    await isEqual(north, west)
+    expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
+  })
+
+  test('a full sync of a cluster that has items takes away what the source has not', async () => {
+    await commit(east, [a, '1'], [x, '1'])
+    await synced()
+    await commit(east, [x, null], [b, '1'])
+    // the journal that would say so is not kept any more
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
+    await synced()
+    await isEqual()
+    expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
+  })
+
+  /** East has written two journal entries more than west, which has taken over. */
+  async function overtaken(): Promise<void> {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'])
+    await commit(east, [a, 'lost'])
+    await claim(west)
+    await closeHead(east)
+  }
+
+  test('a rewind whose own journal entries are not kept any more fetches everything: they cannot say what they changed', async () => {
+    await overtaken()
+    const one = await follower(east, linkTo(west))
+    const journal: Journal = {
+      ...east.journal,
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
+    }
+    // its end is known: nothing is filled
+    await caughtUp({ ...one, session: { ...one.session, filled: true }, own: { ...one.own, journal } })
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+  })
+
+  test('a rewind whose own journal begins behind the fork point fetches everything, and reports what is kept of it', async () => {
+    await overtaken()
+    await east.journal.moveHead(moves.noteEnd(await headOf(east), { isOld: false }))
+    await east.journal.moveHead(moves.trim(await headOf(east), 2))
+    await caughtUp(await follower(east, linkTo(west)))
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+    const parts = await east.store.list(partitions('report'))
+    expect(parts.flatMap(({ data }) => data.entries.map(({ pos }) => pos))).toEqual([
+      expect.stringMatching(/\/0*3$/),
+    ])
+  })
+
+  test('a rewind fetches everything also where nobody knows whether a position without a journal entry was a commit', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'])
+    await claim(west)
+    east.turn.ms += 31 * 24 * 3_600_000
+    // the engine has deleted both journal entries; what is put in their place then stands there
+    const filled = new Map<number, JournalEntry>()
+    const gone = (seq: number) => seq <= 2
+    const journal: Journal = {
+      ...east.journal,
+      entries: async (lineage, after, to) =>
+        (await east.journal.entries(lineage, after, to)).map(entry =>
+          entry && gone(entry.seq) ? filled.get(entry.seq) : entry,
+        ),
+      putEntry: async entry => {
+        filled.set(entry.seq, entry)
+        return 'done'
+      },
+    }
+    await east.journal.moveHead(moves.noteDense(await headOf(east), 1))
+    await closeHead(east)
+    const one = await follower(east, linkTo(west))
+    await caughtUp({ ...one, own: { ...one.own, journal } })
+    expect([...filled.keys()]).toEqual([2])
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+  })
+
+  test('a late wipe takes nothing that has been fetched since', async () => {
+    await commit(east, [x, '1'])
+    const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
+    await west.journal.transact([{ item: x, put: old, if: 'absent' }])
+    const found = [x]
+    expect(await west.journal.wipe(found, west.treeId)).toBe(1)
+    await synced()
+    expect(await west.journal.wipe(found, west.treeId)).toBe(0)
+    await isEqual()
+  })
+
+  test('the report of a rewind is stored before anything is taken away', async () => {
+    await commit(east, [a, '1'])
+    await synced()
+    await commit(east, [x, 'lost'], [a, 'lost'])
+    await claim(west)
+    await closeHead(east)
+    const one = await follower(east, linkTo(west))
+    const journal: Journal = {
+      ...east.journal,
+      moveHead: move =>
+        move.name === 'beginSync'
+          ? Promise.reject(new Crash('before it began'))
+          : east.journal.moveHead(move),
+    }
+    await expect(caughtUp({ ...one, own: { ...one.own, journal } })).rejects.toThrow(Crash)
+    const parts = await east.store.list(partitions('report'))
+    expect(
+      parts.flatMap(({ data }) => data.entries.map(entry => entry.changes.map(change => change.sk))),
+    ).toEqual([['x', a.sk]])
+    expect((await itemOf(east, x))?.data).toEqual({ value: 'lost' })
+    await caughtUp(await follower(east, linkTo(west)))
+    expect(await itemOf(east, x)).toBeUndefined()
+    await isEqual(east, west)
+  })
+})

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { invariants } from '../../../support/set/checks/all.ts'
+import { violationsIn } from '../../../support/set/history.ts'
+import { NAMES, warmSnapshot } from '../../../support/set/play.ts'
+import { clusterSet } from '../../../support/set.ts'
+
+// Whose silence lets another cluster take over without force, and whose does not; and what an asked primary leaves that dies.
+
+const R = '/sys/replication/dr'
+
+test.each([
+  ['a minute', 60_000],
+  ['an hour', 3_600_000],
+])(
+  'a cluster that was not told of a switch is promoted beside the new primary by force only, %s later too',
+  async (_, ms) => {
+    const from = await warmSnapshot({ memory: true })
+    const set = await clusterSet(NAMES, { from, memory: true, aws: true })
+    const asked = (name: string, path: string, body: object = {}) =>
+      set.at(name).request('POST', `${R}/${path}`, { dr_operation_token: from.operator, ...body })
+    const health = () =>
+      Promise.all(NAMES.map(async name => (await set.at(name).request('GET', '/sys/health')).status))
+    await set.converge()
+    expect((await asked('north', 'secondary/promote')).status).toBe(200)
+    await set.settled()
+    const { body } = await set.at('north').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
+    expect((await asked('east', 'secondary/update-primary', { token: body.wrap_info.token })).status).toBe(
+      200,
+    )
+    await set.settled()
+    expect(await health()).toEqual([472, 472, 200])
+
+    for (let passed = 0; passed < ms; passed += 60_000) {
+      set.pass(60_000)
+      if (ms > 60_000 && passed % 600_000 === 0) await set.tick()
+    }
+    const refused = await asked('west', 'secondary/promote')
+    expect([refused.status, refused.text]).toEqual([
+      503,
+      expect.stringMatching(/the primary answers, and refuses/),
+    ])
+    expect(await health()).toEqual([472, 472, 200])
+    expect(violationsIn(set.recording.history, invariants)).toEqual([])
+
+    set.recording.allowTwo('west')
+    expect((await asked('west', 'secondary/promote', { force: true })).status).toBe(200)
+  },
+)
+
+test('how long a primary was silent is judged by when it was looked up: a promotion that stood still meanwhile waits', async () => {
+  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  await set.converge()
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  set.trap({
+    ...{ cluster: 'west', process: 'on-operation', step: 'Echo' },
+    at: 1,
+    when: 'before',
+    does: 70_000,
+  })
+  const reply = await set
+    .at('west')
+    .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+  await set.settled()
+  const { body } = await set.at('west').ok('GET', `${R}/status`)
+  expect([reply.status, body.data.mode]).toEqual([503, 'secondary'])
+})
+
+test('a primary whose epoch was ended by a call that died behind that steps down by itself', async () => {
+  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  const { ports, head, record, minute } = set.at('east')
+  const { epoch } = await head()
+  await ports.journal.moveHead(moves.close(await head(), 'west’s id', 0))
+  await minute()
+  expect(await record()).toMatchObject({ mode: 'secondary', epoch })
+  expect(await head()).toMatchObject({ mode: 'closed', epoch, successor: 'west’s id' })
+  expect((await set.at('east').request('GET', '/sys/health')).status).toBe(472)
+  expect(set.at('east').audited).toContainEqual(
+    expect.objectContaining({ event: 'primary-closed', reason: 'unfinished' }),
+  )
+})
+
+test.each([
+  ...[1, 2, 3, 4, 5, 6].map(at => ['forward', 'answers', 300_000, 0, at, ''] as const),
+  ['back', 'does not', 0, 300_000, 1, 'Echo'] as const,
+])(
+  'a clock that is set %s while a promotion asks a primary that %s makes no silence that would do without force (%#)',
+  async (_, manner, to, before, at, step) => {
+    const from = await warmSnapshot({ memory: true })
+    const set = await clusterSet(NAMES, { from, memory: true, aws: true })
+    await set.converge()
+    set.at('west').setClock(before)
+    if (manner !== 'answers') set.net.answersSo('east', 'never')
+    const struck = () => set.at('west').setClock(to)
+    set.trap({ cluster: 'west', process: 'on-operation', step, at, when: 'before', does: 0, struck })
+    const asked = set
+      .at('west')
+      .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+      .catch(() => undefined)
+    await set.at('west').ports.clock.sleep(12_500)
+    set.net.answersSo('east')
+    await asked
+    await set.settled()
+    expect(violationsIn(set.recording.history, invariants)).toEqual([])
+  },
+)

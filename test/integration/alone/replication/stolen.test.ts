@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { activeTerm, type Keys } from '../../../../shared/storage/keyring.ts'
+import { partitions } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { forgedToken, keysOf } from '../../../support/set/thief.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// A thief has west: its tables, and the use of its KMS key. What can be done with that, before and after it is revoked.
+
+const R = '/sys/replication/dr'
+
+let from: Warm | undefined
+let set: ClusterSet
+let stolen: Keys
+
+beforeEach(async () => {
+  from ??= await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  set = await clusterSet(['east', 'west'], { from, memory: true })
+  stolen = await keysOf(set.at('west'))
+})
+
+const forged = (keys: Keys, policies: readonly string[], sign: 'own' | 'none' = 'own'): string =>
+  forgedToken(keys, policies, { now: set.clock.now(), sign })
+
+const isGood = async (token: string, name = 'east'): Promise<boolean> =>
+  (await set.at(name).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
+const revoke = (more: object = {}) =>
+  set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west', ...more })
+const honest = async (name = 'east'): Promise<string> =>
+  (await set.at(name).ok('POST', '/auth/token/create', { type: 'batch', policies: ['default'], ttl: '4h' }))
+    .body.auth.client_token
+
+describe('batch tokens made by a stolen secondary', () => {
+  test('count nowhere: not of root, not of any policy, signed or not, before it is revoked and after', async () => {
+    const forgeries = [['root'], ['default'], ['default', 'root']].flatMap(policies => [
+      forged(stolen, policies),
+      forged(stolen, policies, 'none'),
+    ])
+    for (const token of forgeries) expect(await isGood(token)).toBe(false)
+    await revoke()
+    for (const token of forgeries) expect(await isGood(token)).toBe(false)
+    expect(await isGood(await honest())).toBe(true)
+  })
+
+  test('a secondary is handed no signer, in whatever way it gets the keyring', async () => {
+    expect((await keysOf(set.at('east'))).signer).toBeDefined()
+    expect(stolen.signer).toBeUndefined()
+    await set.at('east').ok('POST', '/sys/rotate')
+    await set.converge()
+    expect((await keysOf(set.at('west'))).signer).toBeUndefined()
+  })
+})
+
+describe('a former primary that is stolen', () => {
+  beforeEach(async () => {
+    // west has been primary, and has a signer
+    const doing = promotions(set)
+    await doing.giveToken('west')
+    expect((await doing.promote('west')).status).toBe(200)
+    await set.settled()
+    stolen = await keysOf(set.at('west'))
+    await doing.giveToken('east')
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })
+    const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
+    await set.at('east').ok('POST', `${R}/secondary/update-primary`, given)
+    await set.converge()
+    await doing.giveToken('east')
+    expect((await doing.promote('east')).status).toBe(200)
+    await set.settled()
+  })
+
+  test('stands among the signers of the term once, and so does whoever is primary again', async () => {
+    const [term] = await set.at('east').ports.store.list(partitions('term'))
+    const clusters = (term?.data.signers ?? []).map(({ cluster }) => cluster)
+    const ids = await Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).id))
+    expect(clusters.toSorted()).toEqual(ids.toSorted())
+  })
+
+  test('makes tokens of any policy but root until its terms are retired, and none from then on', async () => {
+    expect([await isGood(forged(stolen, ['default'])), await isGood(forged(stolen, ['root']))]).toEqual([
+      true,
+      false,
+    ])
+    const [mine, rotated] = [await honest(), await set.at('east').ok('POST', '/sys/rotate')]
+    expect(rotated.status).toBe(204)
+    expect(await isGood(forged(stolen, ['default'])), 'a rotation alone ends nothing').toBe(true)
+    const { status, body } = await set.at('east').ok('POST', '/sys/rotate', { retire: true })
+    expect([status, String(body.warnings)]).toEqual([200, expect.stringContaining('have ended')])
+    expect([await isGood(forged(stolen, ['default'])), await isGood(mine)]).toEqual([false, false])
+    expect(await isGood(await honest())).toBe(true)
+  })
+})
+
+describe('a revocation', () => {
+  test('without retiring says what the revoked cluster keeps, and the command that ends it', async () => {
+    const { status, body } = await revoke()
+    expect([status, String(body.warnings)]).toEqual([200, expect.stringMatching(/keeps.*retire=true/)])
+  })
+
+  test('with retiring ends all batch tokens made so far, and the revoked cluster never gets the new term', async () => {
+    const before = await honest()
+    const { body } = await revoke({ retire: true })
+    expect(String(body.warnings)).toMatch(/have ended/)
+    expect([await isGood(before), await isGood(await honest())]).toEqual([false, true])
+    for (let rounds = 0; rounds < 3; rounds++) {
+      set.pass(60_000)
+      await set
+        .at('west')
+        .pull()
+        .catch(() => undefined)
+    }
+    const newest = activeTerm(await keysOf(set.at('east')))
+    expect((await keysOf(set.at('west'))).terms.map(one => one.key)).not.toContain(newest.key)
+  })
+
+  test('that is repeated with retiring retires all the same', async () => {
+    await revoke()
+    const before = await honest()
+    await revoke({ retire: true })
+    expect(await isGood(before)).toBe(false)
+  })
+
+  test('retires on every cluster that follows, as soon as it has the position', async () => {
+    const token = await honest()
+    await set.at('east').ok('POST', '/sys/rotate', { retire: true })
+    await set.converge()
+    const terms = await set.at('west').ports.store.list(partitions('term'))
+    expect(terms.map(({ data }) => [data.number, data.tokensUntil !== undefined]).toSorted()).toEqual([
+      [1, true],
+      [2, false],
+    ])
+    const reply = await set
+      .at('west')
+      .request('POST', `${R}/secondary/promote`, { dr_operation_token: token })
+    expect(reply.status).toBe(403)
+  })
+})

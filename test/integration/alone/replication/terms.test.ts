@@ -1,0 +1,318 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { key, partitions } from '../../../../shared/storage/kinds.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+// Terms of the keyring through the lives of clusters. Environments stay warm unless a test says otherwise: a fresh one
+// reads the keyring anew, and hides what a warm one does wrong.
+
+const R = '/sys/replication/dr'
+const CLIENT = '/auth/cloud/config/client'
+
+let from: Warm | undefined
+let set: ClusterSet
+let doing: ReturnType<typeof promotions>
+
+beforeEach(async () => {
+  from ??= await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  set = await clusterSet(['east', 'west'], { from, memory: true })
+  doing = promotions(set)
+})
+
+const rotate = (name: string) => set.at(name).ok('POST', '/sys/rotate')
+const batchToken = async (name: string): Promise<string> =>
+  (await set.at(name).ok('POST', '/auth/token/create', { type: 'batch', policies: ['default'], ttl: '4h' }))
+    .body.auth.client_token
+const isGoodAt = async (name: string, token: string): Promise<boolean> =>
+  (await set.at(name).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
+const storeSecret = (name: string, secret: string) =>
+  set.at(name).ok('POST', CLIENT, { access_key: 'AKIA1', secret_key: secret })
+
+/** The stored credentials, as whoever serves logins would decrypt them. */
+async function secretAt(name: string): Promise<string> {
+  const { ports } = set.at(name)
+  const [mounts] = await ports.store.read([key('mounts')])
+  const cloud = mounts?.data.mounts.find(({ path }) => path === 'cloud')?.accessor ?? ''
+  const place = key('client-config', cloud)
+  const [config] = await ports.store.read([place])
+  const text = config?.data.secretKey
+  if (!text) return ''
+  ports.cipher.expect(await set.at(name).record())
+  return (await ports.cipher.decrypt(place, 'secretKey', text)).reveal()
+}
+
+const termsAt = async (name: string) =>
+  (await set.at(name).ports.store.list(partitions('term'))).map(({ sk, data }) => ({ id: sk, ...data }))
+const keyringAt = async (name: string) => (await set.at(name).ports.store.read([key('keyring')]))[0]?.data
+
+/** Makes the one primary and the other follow it. */
+async function switchTo(name: string, other: string, more: object = {}): Promise<void> {
+  await doing.giveToken(name)
+  const reply = await doing.promote(name, more)
+  expect(reply.status, reply.text).toBe(200)
+  await set.settled()
+  await doing.giveToken(other)
+  const { body } = await set.at(name).ok('POST', `${R}/primary/secondary-token`, { id: `${other}-again` })
+  await set.at(other).ok('POST', `${R}/secondary/update-primary`, {
+    ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+  })
+  await set.converge()
+}
+
+describe('a rotation', () => {
+  test('is in the journal: the secondary holds the term, whether anything was encrypted by it or not', async () => {
+    await rotate('east')
+    await set.converge()
+    const [here, there] = [await keyringAt('east'), await keyringAt('west')]
+    expect(there?.active).toBe(here?.active)
+    expect(there?.held).toEqual(here?.held)
+    expect(await termsAt('west')).toEqual(await termsAt('east'))
+    expect((await termsAt('west')).map(({ number }) => number).toSorted()).toEqual([1, 2])
+  })
+
+  test('is refused by a journal that has ended', async () => {
+    const { ports } = set.at('east')
+    const before = await keyringAt('east')
+    await ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
+    expect((await set.at('east').request('POST', '/sys/rotate')).status).toBe(503)
+    expect(await keyringAt('east')).toEqual(before)
+  })
+
+  test('followed at once by a prepared operation token: the token counts on the secondary', async () => {
+    await set.at('east').ok('POST', '/sys/policies/acl/failover', {
+      policy: `path "${R.slice(1)}/secondary/promote" { capabilities = ["update"] }`,
+    })
+    await set.converge()
+    await rotate('east')
+    const { body } = await set.at('east').ok('POST', '/auth/token/create-orphan', {
+      ...{ type: 'batch', policies: ['failover'], ttl: '8h', no_default_policy: true },
+    })
+    await set.at('west').pull()
+    const reply = await set
+      .at('west')
+      .request(
+        'POST',
+        `${R}/secondary/promote`,
+        { dr_operation_token: body.auth.client_token },
+        { token: '' },
+      )
+    expect(reply.status, reply.text).toBe(200)
+  })
+
+  test('followed at once by a planned switch, and back, loses no term and makes no second key under its number', async () => {
+    await storeSecret('east', 'before')
+    await rotate('east')
+    const token = await batchToken('east')
+    await storeSecret('east', 'of the second term')
+    await switchTo('west', 'east')
+    expect([await isGoodAt('west', token), await secretAt('west')]).toEqual([true, 'of the second term'])
+    await rotate('west')
+    await storeSecret('west', 'of the third term')
+    const later = await batchToken('west')
+    await switchTo('east', 'west')
+    expect(await secretAt('east')).toBe('of the third term')
+    expect([await isGoodAt('east', token), await isGoodAt('east', later)]).toEqual([true, true])
+    expect((await termsAt('east')).map(({ number }) => number).toSorted()).toEqual([1, 2, 3])
+    await storeSecret('east', 'after all')
+    await set.converge()
+    expect([await secretAt('east'), await secretAt('west')]).toEqual(['after all', 'after all'])
+    set.at('east').newMemory()
+    expect(await secretAt('east')).toBe('after all')
+  })
+})
+
+describe('credentials that are written in each step', () => {
+  test('of a rotation, a planned switch at once, a rotation there, the way back and a restart: all open on whoever serves', async () => {
+    const written: string[] = []
+    /** At a mount of its own, so that nothing is written anew. */
+    const storeAt = async (name: string, step: string) => {
+      await set.at(name).ok('POST', `/sys/auth/${step}`, { type: 'cloud' })
+      const body = { access_key: 'AKIA1', secret_key: `secret of ${step}` }
+      await set.at(name).ok('POST', `/auth/${step}/config/client`, body)
+      written.push(step)
+    }
+    const openAt = async (name: string) => {
+      const { ports, record } = set.at(name)
+      ports.cipher.expect(await record())
+      const [mounts] = await ports.store.read([key('mounts')])
+      const opened = written.map(async step => {
+        const mount = mounts?.data.mounts.find(({ path }) => path === step)?.accessor ?? ''
+        const place = key('client-config', mount)
+        const [config] = await ports.store.read([place])
+        const text = config?.data.secretKey
+        return text && (await ports.cipher.decrypt(place, 'secretKey', text)).reveal()
+      })
+      return Promise.all(opened)
+    }
+    const all = () => written.map(step => `secret of ${step}`)
+    await storeAt('east', 'first')
+    await rotate('east')
+    await doing.giveToken('west')
+    const there = await doing.promote('west')
+    expect(there.status, there.text).toBe(200)
+    await set.settled()
+    await storeAt('west', 'after-the-switch')
+    await rotate('west')
+    await storeAt('west', 'of-the-third-term')
+    await doing.giveToken('east')
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
+    await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    await rotate('west')
+    await doing.giveToken('east')
+    const back = await doing.promote('east')
+    expect(back.status, back.text).toBe(200)
+    await set.settled()
+    await storeAt('east', 'after-the-return')
+    expect(await openAt('east')).toEqual(all())
+    for (const name of ['east', 'west']) set.at(name).newMemory()
+    await storeAt('east', 'after-the-restart')
+    expect(await openAt('east')).toEqual(all())
+    await doing.giveToken('west')
+    const { body: again } = await set
+      .at('east')
+      .ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
+    await set.at('west').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: again.wrap_info.token },
+    })
+    await set.converge()
+    await switchTo('west', 'east')
+    expect(await openAt('west')).toEqual(all())
+  })
+})
+
+describe('two keys that came under one number', () => {
+  test('are both held once the clusters are one set again: what either stored opens on whoever serves', async () => {
+    await storeSecret('east', 'shared')
+    await set.converge()
+    set.cut('east', 'west')
+    await doing.giveToken('west')
+    await rotate('east')
+    await storeSecret('east', 'only here')
+    const lost = await batchToken('east')
+    set.pass(90_000)
+    expect((await doing.promote('west', { force: true })).status).toBe(200)
+    await set.settled()
+    await rotate('west')
+    await storeSecret('west', 'of west')
+    const kept = await batchToken('west')
+    set.heal('east', 'west')
+    for (let minutes = 0; minutes < 3; minutes++) {
+      set.pass(60_000)
+      await set.tick()
+      await set.settled()
+    }
+    await doing.giveToken('east')
+    const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
+    await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
+      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    })
+    await set.converge()
+    // warm and fresh environments alike go on with the term of the new primary
+    expect(await secretAt('east')).toBe('of west')
+    await switchTo('east', 'west')
+    expect(await secretAt('east')).toBe('of west')
+    // the term that sealed the other one is among the lost, and with it who vouches for its signature
+    expect([await isGoodAt('east', kept), await isGoodAt('east', lost)]).toEqual([true, false])
+    await storeSecret('east', 'in the end')
+    await set.converge()
+    expect([await secretAt('east'), await secretAt('west')]).toEqual(['in the end', 'in the end'])
+    await rotate('east')
+    await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'another' })
+  })
+})
+
+describe('a secondary that cannot get a term', () => {
+  test('stages nothing at or behind it, is refused the promotion by name of the term, and is told of what will not open by force', async () => {
+    await rotate('east')
+    const withheld = (await keyringAt('east'))?.active ?? ''
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Keyring', at: 1, when: 'before', does: 'dies' })
+    const { last } = await set.at('west').head()
+    await set
+      .at('west')
+      .pull()
+      .catch(() => undefined)
+    expect((await set.at('west').head()).last).toBe(last)
+    expect((await keyringAt('west'))?.held).not.toContain(withheld)
+    // now the primary is gone
+    await doing.giveToken('west')
+    set.cut('east', 'west')
+    set.pass(120_000)
+    const place = key('contact')
+    const [contact] = await set.at('west').ports.store.read([place])
+    expect(contact?.data.term).toBe(withheld)
+    const refused = await doing.promote('west')
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining(`the term ${withheld}`)])
+    const forced = await doing.promote('west', { force: true })
+    expect([forced.status, String(forced.body.warnings)]).toEqual([
+      200,
+      expect.stringContaining(`overridden by force: the term ${withheld}`),
+    ])
+  })
+})
+
+describe('a term whose key came to the secondary, and whose item was lost with the primary', () => {
+  test('is vouched for anew by whoever takes over: its batch tokens count, those of the former primary do not', async () => {
+    await rotate('east')
+    const lost = await batchToken('east')
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    await set
+      .at('west')
+      .pull()
+      .catch(() => undefined)
+    const { active = '' } = (await keyringAt('west')) ?? {}
+    expect(active).toBe((await keyringAt('east'))?.active)
+    expect((await termsAt('west')).map(({ id }) => id)).not.toContain(active)
+    await doing.giveToken('west')
+    set.cut('east', 'west')
+    set.pass(120_000)
+    expect((await doing.promote('west', { force: true })).status).toBe(200)
+    await set.settled()
+    const made = await batchToken('west')
+    expect([await isGoodAt('west', made), await isGoodAt('west', lost)]).toEqual([true, false])
+  })
+})
+
+describe('keys of a cluster’s own through its lives', () => {
+  test('primary, disabled, secondary of another set, promoted: it makes activation tokens by a key that it holds', async () => {
+    // of two sets, which have never shared a key
+    set = await clusterSet(['east', 'west'], { memory: true })
+    doing = promotions(set)
+    await set.enable('east')
+    await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'unused' })
+    await set.at('east').ok('POST', `${R}/primary/disable`)
+    await set.settled()
+    set.pass(60_000)
+    await set.enable('west')
+    await set.join('east', 'west')
+    await set.converge()
+    await switchTo('east', 'west')
+    await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'third' })
+    await storeSecret('east', 'of the new life')
+    await set.converge()
+    expect([await secretAt('east'), await secretAt('west')]).toEqual(['of the new life', 'of the new life'])
+  })
+
+  test('disabled, and enabled into the same set again: warm environments do not go on with the key that was given up', async () => {
+    await doing.giveToken('west')
+    await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
+    await set.settled()
+    await storeSecret('west', 'of its own')
+    const own = await keyringAt('west')
+    await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
+    set.pass(60_000)
+    await set.join('west', 'east', 'west-again')
+    await set.converge()
+    expect((await keyringAt('west'))?.held).not.toContain(own?.active)
+    await switchTo('west', 'east')
+    await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'third' })
+    await storeSecret('west', 'after the return')
+    await set.converge()
+    for (const name of ['east', 'west']) set.at(name).newMemory()
+    expect([await secretAt('east'), await secretAt('west')]).toEqual(['after the return', 'after the return'])
+  })
+})

@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { fill } from '../../../../shared/journal/density.ts'
+import { refreshTree, rootsPk } from '../../../../shared/journal/refresh.ts'
+import {
+  deltasOf,
+  type Limbs,
+  leafIn,
+  pageHash,
+  pageNames,
+  pagePk,
+  rootHash,
+  sumLive,
+} from '../../../../shared/journal/tree.ts'
+import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
+import { maintainJournal } from '../../../../shared/replication/primary/maintain.ts'
+import { type Change, create, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { cluster, fresh, storage } from '../../../support/cluster.ts'
+import { begun, replayed } from '../../../support/journal.ts'
+import { tableStore } from '../../../support/store.ts'
+
+// The tree of a primary: its roots are those of exactly one position, whatever is written meanwhile.
+
+const { store, journal, clock } = tableStore(cluster)
+const ports = {
+  store,
+  journal,
+  clock: { now: () => clock.ms, sleep: async () => undefined },
+} as unknown as Ports
+let record = {} as ClusterRead['record']
+let owner = ''
+const place = (name: string) => key('sts-role', owner, name)
+const role = (text: string) => ({ role: text, externalId: '' })
+const commit = (...changes: Change[]) => store.commit(changes, { record, readAt: clock.ms })
+
+/** The root of what the journal says, up to a position: worked out from nothing but its journal entries. */
+async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
+  const { entries } = await replayed(journal)
+  const items = new Map<string, Parameters<typeof deltasOf>[1][number]>()
+  for (const change of entries.slice(0, seq).flatMap(entry => entry?.body ?? []))
+    items.set(`${change.pk} ${change.sk}`, {
+      ...change,
+      prev: null,
+      next: change.item && leafIn(change.item),
+    })
+  const now = Math.floor(clock.ms / 1000)
+  const pages = new Map<string, Map<string, Limbs>>()
+  for (const { bucket, sums } of deltasOf(record.treeId ?? '', [...items.values()], now)) {
+    const page = pages.get(bucket.pk) ?? new Map<string, Limbs>()
+    pages.set(bucket.pk, page.set(bucket.sk, sumLive(sums, now)))
+  }
+  return rootHash(
+    pageNames.map(page => pageHash(pages.get(pagePk(record.treeId ?? '', of, page)) ?? new Map())),
+  )
+}
+
+const roots = () => journal.pageHashes(rootsPk(record.treeId ?? ''))
+
+async function agree(seq: number): Promise<void> {
+  const found = await roots()
+  for (const of of ['replicated', 'local'] as const) {
+    expect(found.get(of)?.asOf).toBe(`${record.epoch}/${String(seq).padStart(12, '0')}`)
+    expect(found.get(of)?.hash, of).toBe(await rootAt(seq, of))
+  }
+}
+
+beforeEach(async () => {
+  owner = fresh('owner')
+  clock.ms = Date.now()
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('no record')
+  record = { ...item.data, ...(await begun(journal)) }
+  await store.commit([replace(item, item, record)], { record: item.data, readAt: clock.ms })
+  await storage.reset()
+})
+
+describe('roots', () => {
+  test('are those of everything that was written, as it is maintained again and again', async () => {
+    await commit(create(place('a'), role('a')), create(place('b'), role('b')))
+    await maintainJournal(ports, 'all')
+    await agree(1)
+    await commit(put(place('a'), role('a2')), remove(place('b')))
+    const expires = Math.floor(clock.ms / 1000) + 1000
+    await commit(create(key('token', owner), { createdAt: 1 } as never, { expires }))
+    await maintainJournal(ports, 'below')
+    await agree(3)
+  })
+
+  test('are those of the last dense position: what buckets hold of later ones is taken out again', async () => {
+    await commit(create(place('a'), role('a')))
+    await journal.allocate(record.epoch ?? '')
+    await commit(put(place('a'), role('later')), create(place('b'), role('later')))
+    const head = await journal.head()
+    if (!head) throw new Error('no head')
+    const around = { journal, treeId: record.treeId ?? '', head, now: Math.floor(clock.ms / 1000) }
+    expect(await refreshTree(around)).toBeGreaterThan(0)
+    await agree(1)
+    expect(await fill(ports, 'below')).toBe(3)
+    await maintainJournal(ports, 'below')
+    await agree(3)
+  })
+
+  test('cost nothing where nothing has changed', async () => {
+    await commit(create(place('a'), role('a')))
+    await maintainJournal(ports, 'all')
+    await storage.reset()
+    await maintainJournal(ports, 'all')
+    expect((await storage.calls()).length).toBeLessThanOrEqual(6)
+  })
+
+  test('cost no more than the pages that have changed', async () => {
+    await commit(create(place('a'), role('a')))
+    await maintainJournal(ports, 'all')
+    await commit(put(place('a'), role('b')))
+    await storage.reset()
+    await maintainJournal(ports, 'below')
+    expect((await storage.calls()).length).toBeLessThanOrEqual(20)
+    await agree(2)
+  })
+
+  test('a cluster that writes no journal has none to maintain', async () => {
+    const [item] = await store.read([key('cluster')])
+    if (!item) throw new Error('no record')
+    await store.commit([replace(item, item, { ...item.data, mode: 'disabled' })], {
+      record: item.data,
+      readAt: clock.ms,
+    })
+    await storage.reset()
+    await maintainJournal(ports, 'all')
+    expect((await storage.calls()).length).toBe(1)
+  })
+})

@@ -1,0 +1,177 @@
+import * as v from 'valibot'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { hashOf } from '../../../../shared/model/token.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Reply } from '../../../support/api.ts'
+import { drStatus } from '../../../support/dr-status.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+const R = '/sys/replication/dr'
+const TOKEN = 'hvs.operation-token-of-the-test'
+
+let set: ClusterSet
+let names = 0
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west', 'south'], { memory: true })
+  await set.enable('east')
+  await set.enable('south')
+  await set.join('west', 'east')
+  await giveToken('west')
+})
+
+/** What the ceremony of the recovery shares leaves. */
+async function giveToken(cluster: string): Promise<void> {
+  const { ports, record } = set.at(cluster)
+  const now = await record()
+  const made = { hash: hashOf(TOKEN), set: now.set ?? '', epoch: now.epoch ?? '', madeAt: ports.clock.now() }
+  const as = { record: now, readAt: ports.clock.now() }
+  await ports.store.commit([put(key('operation-token'), made)], as)
+}
+
+const write = (cluster: string): Promise<Reply> =>
+  set.at(cluster).ok('POST', `/sys/policies/acl/p${names++}`, POLICY)
+const update = (given: object): Promise<Reply> =>
+  set.at('west').request('POST', `${R}/secondary/update-primary`, { dr_operation_token: TOKEN, ...given })
+const tokenOf = async (cluster: string): Promise<string> => {
+  const { body } = await set.at(cluster).ok('POST', `${R}/primary/secondary-token`, { id: `w${names++}` })
+  return body.wrap_info.token
+}
+const status = async () => {
+  const { body } = await set.at('west').ok('GET', `${R}/status`, undefined, { token: '' })
+  return v.parse(drStatus, body.data)
+}
+/** What must not change where an update is refused. */
+const standing = async () => {
+  const { link } = await set.at('west').record()
+  return { link, named: (await set.at('west').head()).link }
+}
+
+async function follows(): Promise<void> {
+  await write('east')
+  await set.converge('west')
+  expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
+}
+
+describe('a secondary that shall follow nobody', () => {
+  test('is idle, asks nobody any more, keeps what it has, and can be told so while the primary is down', async () => {
+    await follows()
+    const before = await set.everything('west')
+    set.cut('east', 'west')
+    const reply = await update({ token: '' })
+    expect([reply.status, reply.body.data, reply.body.warnings]).toEqual([
+      200,
+      null,
+      [expect.stringContaining('follows nobody any more')],
+    ])
+    set.heal('east', 'west')
+    await write('east')
+    await set.settled()
+    const calls = set.net.calls.length
+    for (let n = 0; n < 3; n++) await set.tick()
+    expect(set.net.calls.slice(calls).filter(({ from }) => from === 'west')).toEqual([])
+    expect((await set.everything('west')).items).toEqual(before.items)
+    expect(await status()).toMatchObject({
+      ...{ mode: 'secondary', state: 'idle', connection_state: 'idle', secondary_id: '' },
+      ...{ primary_cluster_addr: '', known_primary_cluster_addrs: [], primaries: [], last_remote_wal: 0 },
+    })
+    expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
+  })
+
+  test('has no credentials by which addresses would help', async () => {
+    const { status: code, body } = await update({ update_primary_addrs: [set.at('east').address] })
+    expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use token/)]])
+  })
+
+  test('follows again by a token, and nothing was wiped', async () => {
+    const { treeId, set: of } = await set.at('west').record()
+    const reply = await update({ token: await tokenOf('east') })
+    expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('nothing is wiped')]])
+    await follows()
+    expect(await set.at('west').record()).toMatchObject({ treeId, set: of })
+    expect(await status()).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
+  })
+
+  test('takes nothing that was on its way from the old primary', async () => {
+    await follows()
+    await write('east')
+    const { reached, thaw } = set.freezeAt({
+      ...{ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'after' },
+    })
+    const pulled = set.tick()
+    await reached
+    const { last } = await set.at('west').head()
+    expect((await update({ token: '' })).status).toBe(200)
+    thaw()
+    await pulled
+    await set.settled()
+    expect(await set.at('west').head()).toMatchObject({ last, applied: last, mode: 'applying' })
+    expect((await update({ token: await tokenOf('east') })).status).toBe(200)
+    await follows()
+  })
+})
+
+describe('a secondary that shall look for its primary at addresses', () => {
+  test('asks each in turn, and adopts the first that answers as the primary of its set', async () => {
+    const { link } = await set.at('west').record()
+    const [east, south, west] = ['east', 'south', 'west'].map(name => set.at(name).address)
+    const reply = await update({ update_primary_addrs: [south, west, 'https://nobody.test:1', east] })
+    expect([reply.status, reply.body.warnings]).toEqual([
+      200,
+      [`the primary answered at ${east}, and is followed there from now on`],
+    ])
+    const now = await set.at('west').record()
+    expect(now.link?.addrs[0]).toBe(east)
+    for (const name of ['id', 'primaryKey', 'ownKey', 'primaryAddr'] as const)
+      expect(now.link?.[name]).toBe(link?.[name])
+    await follows()
+  })
+
+  test('is told of each why it is not the one, where none is', async () => {
+    const before = await standing()
+    const [south, west] = ['south', 'west'].map(name => set.at(name).address)
+    const { status: code, body } = await update({ update_primary_addrs: [south, west] })
+    expect(code).toBe(500)
+    expect(body.errors).toEqual([
+      expect.stringMatching(
+        `^nobody answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: use token after a fail-over`,
+      ),
+    ])
+    expect(await standing()).toEqual(before)
+    await follows()
+  })
+})
+
+describe('an update that is refused leaves the link as it was', () => {
+  test.each<[name: string, token: () => Promise<string>, code: number, text: RegExp]>([
+    ['a token of another set', () => tokenOf('south'), 400, /^token is of a different replication set; /],
+    ['what is no token', async () => 'x.y.z', 400, /^token is no activation token for this cluster; /],
+    [
+      'a token that was revoked',
+      async () => {
+        const token = await tokenOf('east')
+        await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: `w${names - 1}` })
+        return token
+      },
+      500,
+      /^error unwrapping the secondary token: .*revoked/,
+    ],
+  ])('%s', async (_, token, code, text) => {
+    const before = await standing()
+    const reply = await update({ token: await token() })
+    expect([reply.status, reply.body.errors]).toEqual([code, [expect.stringMatching(text)]])
+    expect(await standing()).toEqual(before)
+    expect(await set.at('west').record()).not.toHaveProperty('operation')
+    await follows()
+  })
+
+  test('while the role changes, no other change begins', async () => {
+    const [one, other] = await Promise.all([update({ token: '' }), update({ token: await tokenOf('east') })])
+    expect([one.status, other.status].sort()).toEqual([200, 503])
+    await set.settled()
+    expect((await update({ token: await tokenOf('east') })).status).toBe(200)
+    await follows()
+  })
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { alarming } from '../../../../shared/api/alarming.ts'
+import { clusterSet } from '../../../support/set.ts'
+
+test('who is silent or behind is told of by whoever notices, once a minute, while it lasts', async () => {
+  const set = await clusterSet(['east', 'west'])
+  const [east, west] = [set.at('east'), set.at('west')]
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.converge()
+  /** What both tell operators in one minute. */
+  const told = async () => {
+    const before = [east.told.length, west.told.length]
+    for (const one of [east, west]) await one.minute({ hashes: true })
+    return [east, west].map((one, index) =>
+      one.told
+        .slice(before[index])
+        .flatMap(({ message, fields }) =>
+          message === alarming.peer ? (fields as { amiss: string[] }).amiss : [],
+        ),
+    )
+  }
+  expect(await told()).toEqual([[], []])
+  set.cut('east', 'west')
+  set.pass(70_000)
+  for (let minutes = 0; minutes < 2; minutes++)
+    expect(await told()).toEqual([
+      [expect.stringMatching(/^the secondary west has not been heard of for \d+ s$/)],
+      [expect.stringMatching(/^the primary has not been heard of for \d+ s$/)],
+    ])
+  set.heal('east', 'west')
+  await set.converge()
+  expect(await told()).toEqual([[], []])
+})

@@ -1,0 +1,501 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ttlOf } from '../../../../shared/journal/generation.ts'
+import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
+import { moves } from '../../../../shared/journal/transitions.ts'
+import { leafInTree } from '../../../../shared/journal/tree.ts'
+import type { ClusterRead } from '../../../../shared/ports.ts'
+import {
+  type Change,
+  countDown,
+  create,
+  put as putAny,
+  remove,
+  removeIfUnchanged,
+  replace,
+} from '../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { cluster, fresh, storage } from '../../../support/cluster.ts'
+import { begun, differences, replayed, standing, wrongSums } from '../../../support/journal.ts'
+import { raw, tableStore } from '../../../support/store.ts'
+
+// A journaled commit against the engine: the same truth to its caller as a plain one, and to the journal: positions
+// without holes, journal entries that say what happened, sums that are those of what stands.
+
+const { store, journal, clock } = tableStore(cluster)
+let record = {} as ClusterRead['record']
+let owner = ''
+const as = (): ClusterRead => ({ record, readAt: clock.ms })
+const commit = (...changes: Change[]) => store.commit(changes, as())
+const place = (name: string) => key('sts-role', owner, name)
+const data = (role: string) => ({ role, externalId: '' })
+const put = (name: string, role = name) => create(place(name), data(role))
+const own = ({ pk }: { pk: string }) => pk.startsWith(owner) || pk.startsWith(`token#${owner}`)
+
+async function stored(name: string): Promise<Item<'sts-role'>> {
+  const [item] = await store.read([place(name)])
+  if (!item) throw new Error(`${name} is not there`)
+  return item
+}
+const roles = async (...names: string[]) => (await store.read(names.map(place))).map(item => item?.data.role)
+const operations = async () => (await storage.calls()).map(call => call.operation)
+
+/** Nothing of the journal is amiss. */
+async function sound(): Promise<void> {
+  const { holes, torn } = await replayed(journal)
+  expect({ holes, torn }).toEqual({ holes: [], torn: [] })
+  expect(await differences(journal, own)).toEqual([])
+  expect(await wrongSums(journal, record.treeId ?? '')).toEqual([])
+}
+
+beforeEach(async () => {
+  owner = fresh('owner')
+  clock.ms = Date.now()
+  record = { ...record, ...(await begun(journal)) }
+  await storage.reset()
+})
+
+describe('what a journaled commit costs', () => {
+  test('a position and a transaction, where everything was read', async () => {
+    await commit(put('a'))
+    const a = await stored('a')
+    await storage.reset()
+    expect(await commit(replace(a, a, data('b')), put('c'))).toBe('done')
+    expect(await operations()).toEqual(['UpdateItem', 'TransactWriteItems'])
+  })
+
+  test('one read more where something must be looked up', async () => {
+    expect(await commit(putAny(place('a'), data('a')), remove(place('b')))).toBe('done')
+    expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
+  })
+
+  test('nothing but the look where nothing is to be done: no change is no journal entry', async () => {
+    expect(await commit(remove(place('a')))).toBe('done')
+    expect(await operations()).toEqual(['BatchGetItem'])
+    expect((await journal.head())?.last).toBe(0)
+  })
+
+  test('what concerns this cluster alone is in no journal entry and costs what it always did', async () => {
+    const mine = key('tidy-stamp', owner, 'identity-accesslist')
+    expect(await commit(create(mine, { seen: '', stamped: '' }))).toBe('done')
+    expect(await operations()).toEqual(['PutItem'])
+  })
+
+  test('together with something replicated it is in the same transaction, all or nothing', async () => {
+    const mine = key('tidy-stamp', owner, 'identity-accesslist')
+    expect(await commit(create(mine, { seen: '1', stamped: '' }), put('a'))).toBe('done')
+    expect(await commit(create(mine, { seen: '2', stamped: '' }), put('b'))).toBe('conflict')
+    expect(await roles('a', 'b')).toEqual(['a', undefined])
+    expect((await store.read([mine]))[0]?.data.seen).toBe('1')
+    await sound()
+  })
+})
+
+describe('conditions', () => {
+  test('are those of a plain commit, and leave no hole when they do not hold', async () => {
+    expect(await commit(put('a', 'first'))).toBe('done')
+    expect(await commit(put('a', 'second'))).toBe('conflict')
+    const read = await stored('a')
+    expect(await commit(replace(read, read, data('second')))).toBe('done')
+    expect(await commit(replace(read, read, data('third')))).toBe('conflict')
+    expect(await commit(removeIfUnchanged(read), put('b'))).toBe('conflict')
+    const now = await stored('a')
+    expect(await commit(removeIfUnchanged(now))).toBe('done')
+    expect(await commit(removeIfUnchanged(now))).toBe('conflict')
+    expect(await commit(remove(place('a')))).toBe('done')
+    expect(await roles('a', 'b')).toEqual([undefined, undefined])
+    await sound()
+  })
+
+  test('whatever is there: a race that is lost is run again, and is no conflict', async () => {
+    const verdicts = await Promise.all(
+      Array.from({ length: 4 }, (_, index) => commit(putAny(place('a'), data(`writer ${index}`)))),
+    )
+    expect(verdicts).toEqual(Array(4).fill('done'))
+    await sound()
+  })
+
+  test('what has died counts as absent, and its leaf leaves the tree', async () => {
+    const token = key('token', `${owner}x`)
+    const soon = Math.floor(clock.ms / 1000) + 100
+    const make = () => create(token, { createdAt: 1 } as never, { expires: soon + 1000 })
+    expect(await commit(create(token, { createdAt: 0 } as never, { expires: soon }))).toBe('done')
+    expect(await commit(make())).toBe('conflict')
+    clock.ms = soon * 1000
+    expect(await commit(make())).toBe('done')
+    await sound()
+  })
+
+  test('of writers at the same time that read the same thing, one wins', async () => {
+    await commit(put('a', 'before'))
+    const read = await stored('a')
+    const verdicts = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => commit(replace(read, read, data(`writer ${index}`)))),
+    )
+    expect(verdicts.filter(verdict => verdict === 'done')).toHaveLength(1)
+    await sound()
+  })
+
+  test('an epoch that is no longer written is a conflict: the caller reads the record again', async () => {
+    record = { ...record, epoch: epochName(999, owner) }
+    expect(await commit(put('a'))).toBe('conflict')
+    expect(await roles('a')).toEqual([undefined])
+  })
+
+  test('behind the exact end nobody tries again: the answer says that another cluster takes over', async () => {
+    const head = await journal.head()
+    if (head) await journal.moveHead(moves.close(head, '', 0))
+    await storage.reset()
+    await expect(commit(put('a'))).rejects.toMatchObject({
+      code: 'busy',
+      retryAfter: 2,
+      message: expect.stringMatching(
+        /another one takes over.*repeat this.*promote the other.*this one with force/,
+      ),
+    })
+    expect(await operations()).toEqual(['UpdateItem', 'BatchGetItem'])
+    expect(await roles('a')).toEqual([undefined])
+  })
+})
+
+describe('counting down', () => {
+  const token = () => key('token', `${owner}x`)
+  const expires = () => Math.floor(clock.ms / 1000) + 1000
+
+  test('names the whole item in its journal entry, and costs no look', async () => {
+    await commit(create(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
+    const [item] = await store.read([token()])
+    if (!item) throw new Error('no token')
+    await storage.reset()
+    expect(await commit(countDown(item, 2))).toBe('done')
+    expect(await operations()).toEqual(['UpdateItem', 'TransactWriteItems'])
+    expect((await store.read([token()]))[0]?.data.numUses).toBe(2)
+    expect(await commit(countDown(item, 1))).toBe('conflict')
+    await sound()
+  })
+})
+
+describe('times', () => {
+  test('a token is deleted by the engine after its generation only, and is summed there', async () => {
+    const now = Math.floor(clock.ms / 1000)
+    await commit(create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
+    const item = await raw(cluster, key('token', `${owner}x`))
+    const generation = Math.ceil((now + 600) / 345_600)
+    expect(item?.['ttl']).toBe(ttlOf(generation))
+    expect(leafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
+    await sound()
+  })
+
+  test('a token of ten years has none: the engine never deletes it', async () => {
+    const now = Math.floor(clock.ms / 1000)
+    await commit(
+      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
+    )
+    const item = await raw(cluster, key('token', `${owner}x`))
+    expect([item?.['ttl'], leafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([undefined, null])
+    await sound()
+  })
+
+  test('nothing but what dies is deleted by the engine', async () => {
+    await commit(create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
+    const item = await raw(cluster, key('deny', owner, 'tag'))
+    expect([item?.['due'], item?.['ttl']]).toEqual([5, undefined])
+    await sound()
+  })
+
+  test('what the engine deletes, at any time after that, changes no sum', async () => {
+    const now = Math.floor(clock.ms / 1000)
+    await commit(
+      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
+      put('a'),
+    )
+    const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
+    if (!item?.ttl) throw new Error('no ttl')
+    await journal.transact([{ item, put: null, if: { rev: item.rev } }])
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
+    clock.ms = item.ttl * 1000
+    expect(
+      await commit(create(key('token', `${owner}x`), { createdAt: 2 } as never, { expires: item.ttl + 600 })),
+    ).toBe('done')
+    expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
+  })
+})
+
+describe('positions', () => {
+  const shapes: [string, () => Promise<Change[]>, unknown[]][] = [
+    ['a creation', async () => [put('b')], ['a', 'b']],
+    [
+      'a replacement and a creation',
+      async () => [await stored('a').then(a => replace(a, a, data('new'))), put('b')],
+      ['new', 'b'],
+    ],
+    ['a deletion of whatever is there', async () => [remove(place('a'))], [undefined, undefined]],
+    ['a deletion as read', async () => [removeIfUnchanged(await stored('a'))], [undefined, undefined]],
+  ]
+  const cuts = ['before', 'after'].flatMap(when =>
+    [0, 1, 2, 3].map(skip => ({ when: when as 'before' | 'after', skip })),
+  )
+
+  /** What the owner's filler does when a process has died. */
+  async function filled(): Promise<void> {
+    const { head, holes } = await replayed(journal)
+    for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
+  }
+
+  test.each(shapes)(
+    '%s, cut at each of its calls for good: all or nothing, and sound once the hole is filled',
+    async (_, make, after) => {
+      for (const cut of cuts) {
+        owner = fresh('owner')
+        await commit(put('a'))
+        const changes = await make()
+        await storage.reset()
+        await storage.fault({ kind: 'reset', ...cut, times: 1000 })
+        const verdict = await commit(...changes).catch(error => error.code)
+        expect(['done', 'busy']).toContain(verdict)
+        await storage.reset()
+        await filled()
+        const found = await roles('a', 'b')
+        expect([after, ['a', undefined]]).toContainEqual(found)
+        if (verdict === 'done') expect(found).toEqual(after)
+      }
+      await sound()
+    },
+  )
+
+  test.each(shapes)(
+    '%s, whose answer is lost at any of its calls, is done once and says so',
+    async (_, make, after) => {
+      for (const cut of cuts) {
+        owner = fresh('owner')
+        await commit(put('a'))
+        const changes = await make()
+        await storage.reset()
+        await storage.fault({ kind: 'reset', ...cut })
+        expect(await commit(...changes)).toBe('done')
+        await storage.reset()
+        await filled()
+        expect(await roles('a', 'b')).toEqual(after)
+      }
+      await sound()
+    },
+  )
+
+  test.each(['throttle', 'conflict', 'error'] as const)(
+    'an engine that is busy (%s) is tried again under new positions',
+    async kind => {
+      await storage.fault({ kind, when: 'before', skip: 1, times: 1, operation: 'TransactWriteItems' })
+      await storage.fault({ kind, when: 'before', skip: 0, times: 1, operation: 'TransactWriteItems' })
+      expect(await commit(put('a'), put('b'))).toBe('done')
+      await sound()
+    },
+  )
+
+  test('five positions at most, then busy; every one of them is closed', async () => {
+    await storage.fault({
+      kind: 'conflict',
+      when: 'before',
+      skip: 0,
+      times: 1000,
+      operation: 'TransactWriteItems',
+    })
+    await expect(commit(put('a'))).rejects.toMatchObject({ code: 'busy' })
+    await storage.reset()
+    const { head, entries } = await replayed(journal)
+    expect([head.last, entries.every(entry => entry?.noop)]).toEqual([5, true])
+    expect(await roles('a')).toEqual([undefined])
+    await sound()
+  })
+
+  test('a position that somebody else closed first is given up, and the commit takes another', async () => {
+    const { epoch = '' } = record
+    await journal.putEntry(noopEntry({ epoch, seq: 1 }, 0))
+    expect(await commit(put('a'))).toBe('done')
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.noop ?? false)).toEqual([true, false])
+    await sound()
+  })
+
+  test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
+    await commit(put('a'))
+    const { epoch = '', treeId = '' } = record
+    const { incarnation = 0 } = (await journal.head()) ?? {}
+    const mark = markText(incarnation, posText({ epoch, seq: 3 }))
+    const [a] = (await standing(journal)).filter(own)
+    const at = a?.bucket?.lastIndexOf('/') ?? 0
+    const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
+    await journal.transact([{ bucket, sums: new Map(), mark }])
+    expect(bucket.pk).toContain(treeId)
+    expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
+    expect((await journal.head())?.last).toBe(4)
+    await sound()
+  })
+
+  test('no element of a transaction is shared by all commits', async () => {
+    await commit(put('a'))
+    await commit(put('b'))
+    const { entries } = await replayed(journal)
+    expect(entries.map(entry => entry?.body.map(change => change.sk))).toEqual([['a'], ['b']])
+  })
+})
+
+describe('many at once', () => {
+  test('64 writers of few items: journal entries dense, the fold of the journal is the table, the sums are right', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await commit(...names.map(name => put(name)))
+    const verdicts = await Promise.all(
+      Array.from({ length: 64 }, async (_, index) => {
+        const [one, other] = [names[index % 8] ?? '', names[(index * 3 + 1) % 8] ?? '']
+        const [a, b] = [await stored(one), await stored(other)]
+        const changes =
+          one === other
+            ? [replace(a, a, data(`${index}`))]
+            : [replace(a, a, data(`${index}`)), replace(b, b, data(`${index}`))]
+        return commit(...changes).catch(error => error.code)
+      }),
+    )
+    expect(verdicts).toContain('done')
+    for (const verdict of verdicts) expect(['done', 'conflict', 'busy']).toContain(verdict)
+    await sound()
+  })
+
+  test('any sequence of commits leaves the journal sound', async () => {
+    const change = fc.record({
+      name: fc.constantFrom('a', 'b', 'c'),
+      act: fc.constantFrom('put', 'any', 'remove', 'replace'),
+      text: fc.string(),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uniqueArray(change, { minLength: 1, maxLength: 3, selector: one => one.name }), {
+          maxLength: 12,
+        }),
+        async commits => {
+          for (const wanted of commits) {
+            const items = await store.read(wanted.map(({ name }) => place(name)))
+            await commit(
+              ...wanted.map(({ name, act, text }, index) => {
+                const item = items[index] as Item<'sts-role'> | undefined
+                if (act === 'put') return create(place(name), data(text))
+                if (act === 'any') return putAny(place(name), data(text))
+                return act === 'remove' || !item ? remove(place(name)) : replace(item, item, data(text))
+              }),
+            )
+          }
+        },
+      ),
+      { numRuns: 15 },
+    )
+    await sound()
+  })
+})
+
+describe('who read the cluster record before a journal was begun', () => {
+  const late = (since?: string): ClusterRead => ({
+    record: { ...record, mode: 'disabled', ...(since === undefined ? {} : { since }) },
+    readAt: clock.ms,
+  })
+
+  test('touches nothing that the journal has written', async () => {
+    await commit(put('a'))
+    const a = await stored('a')
+    for (const change of [
+      putAny(place('a'), data('late')),
+      remove(place('a')),
+      replace(a, a, data('late')),
+      removeIfUnchanged(a),
+    ])
+      for (const more of [[], [create(place('late'), data('late'))]])
+        expect(await store.commit([change, ...more], late())).toBe('conflict')
+    expect(await roles('a', 'late')).toEqual(['a', undefined])
+    await sound()
+  })
+
+  test('writes what no journal has written, and what one has that has ended', async () => {
+    expect(await store.commit([put('b')], late())).toBe('done')
+    expect(await store.commit([putAny(place('b'), data('b2'))], late())).toBe('done')
+    await commit(put('a'))
+    const { epoch } = record
+    expect(await store.commit([putAny(place('a'), data('late'))], late(`${epoch}/000000000001`))).toBe(
+      'conflict',
+    )
+    expect(await store.commit([putAny(place('a'), data('late'))], late(`${epoch}/000000000002`))).toBe('done')
+    expect(await store.commit([remove(place('a'))], late(`${epoch}/000000000002`))).toBe('done')
+  })
+
+  test('begins no attempt once the record is 20 s old', async () => {
+    const old = { ...late(), readAt: clock.ms - 20_001 }
+    await expect(store.commit([put('b')], old)).rejects.toMatchObject({ code: 'busy' })
+    await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 6 })
+    const { clock: own, store: slow } = tableStore(cluster, {
+      sleep: ms => {
+        own.ms += ms + 15_000
+      },
+    })
+    own.ms = clock.ms
+    await expect(slow.commit([put('b')], { ...late(), readAt: clock.ms })).rejects.toMatchObject({
+      code: 'busy',
+    })
+    await storage.reset()
+    expect(await roles('b')).toEqual([undefined])
+  })
+
+  test('an item written without a journal is taken into it by the next who writes it', async () => {
+    await store.commit([put('a')], late())
+    expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
+    await sound()
+  })
+})
+
+describe('backfilling', () => {
+  test('gives items their place under one position, and loses against who changes one of them', async () => {
+    const late: ClusterRead = { record: { ...record, mode: 'disabled' }, readAt: clock.ms }
+    await store.commit([put('a'), put('b')], late)
+    const items = (await standing(journal)).filter(own)
+    await commit(replace(await stored('a'), await stored('a'), data('changed')))
+    expect(await journal.backfill(items, as())).toBe('conflict')
+    expect(
+      await journal.backfill(
+        items.filter(item => item.sk === 'b'),
+        as(),
+      ),
+    ).toBe('done')
+    expect(await roles('a', 'b')).toEqual(['changed', 'b'])
+    await sound()
+  })
+
+  test('is taken back: plain items, with the engine’s time as it was, under the same revision', async () => {
+    const now = Math.floor(clock.ms / 1000)
+    await commit(
+      put('a'),
+      create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
+    )
+    const items = (await standing(journal)).filter(own)
+    await commit(replace(await stored('a'), await stored('a'), data('changed')))
+    expect(await journal.detach(items)).toBe(1)
+    const token = await raw(cluster, key('token', `${owner}x`))
+    const before = items.find(item => item.kind === 'token')
+    expect(token).toEqual({
+      pk: before?.pk,
+      sk: 'token',
+      kind: 'token',
+      rev: before?.rev,
+      data: { createdAt: 1 },
+      expires: now + 600,
+      ttl: now + 4200,
+    })
+  })
+})
+
+describe('a cluster that follows another one', () => {
+  test.each([
+    ['secondary', 'path_disabled'],
+    ['bootstrapping', 'busy'],
+  ] as const)('%s: writes nothing that is replicated, and what is its own', async (mode, code) => {
+    const cluster: ClusterRead = { record: { ...record, mode }, readAt: clock.ms }
+    await expect(store.commit([put('a')], cluster)).rejects.toMatchObject({ code })
+    const mine = key('tidy-stamp', owner, 'identity-accesslist')
+    expect(await store.commit([create(mine, { seen: '', stamped: '' })], cluster)).toBe('done')
+  })
+})

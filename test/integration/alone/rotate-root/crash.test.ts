@@ -1,0 +1,96 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { aws, storage } from '../../../support/cluster.ts'
+import { withoutWaiting } from '../../../support/no-waiting.ts'
+import { configured, guardEnds, isServed, keysOf, rotate, rotating } from '../../../support/rotation.ts'
+
+withoutWaiting()
+
+// A rotation that is cut at any of its calls leaves the mount with a key that works, and the next one ends with one
+// key, the new one.
+
+afterEach(async () => {
+  await storage.reset()
+  await aws.clearFaults()
+})
+
+interface Cut {
+  skip: number
+  when: 'before' | 'after'
+}
+
+const cutsOf = (calls: readonly string[], changes: (call: string) => boolean): Cut[] =>
+  calls.flatMap((call, skip): Cut[] =>
+    changes(call)
+      ? [
+          { skip, when: 'before' },
+          { skip, when: 'after' },
+        ]
+      : [{ skip, when: 'before' }],
+  )
+
+const isWrite = (operation: string) => !['BatchGetItem', 'Query'].includes(operation)
+const changesKeys = (action: string) => /^(Create|Delete)/.test(action)
+
+async function cutBy(arrange: () => Promise<unknown>, where: string): Promise<void> {
+  const one = await rotating()
+  await storage.reset()
+  await arrange()
+  const reply = await rotate(one)
+  await storage.reset()
+  await aws.clearFaults()
+  if (reply.status >= 300) {
+    expect([502, 503], `${where}: ${reply.text}`).toContain(reply.status)
+    expect(reply.body.errors[0]).toMatch(/\w/)
+  }
+  await isServed(one, where)
+  await guardEnds(one)
+  const again = await rotate(one)
+  expect(again.status, `${where}, again: ${again.text}`).toBe(200)
+  expect(await configured(one), where).toBe(again.body.data.access_key)
+  expect(await keysOf(one), where).toEqual([again.body.data.access_key])
+  await isServed(one, where)
+}
+
+describe('a rotation leaves a key that works, and the next one ends with a single key, when it is cut', () => {
+  let tableCalls: string[] = []
+  let awsCalls: string[] = []
+  beforeAll(async () => {
+    await rotate(await rotating())
+    const one = await rotating()
+    await storage.reset()
+    await aws.resetCalls()
+    expect((await rotate(one)).status).toBe(200)
+    tableCalls = (await storage.calls()).map(call => call.operation)
+    awsCalls = (await aws.calls()).calls.filter(call => call.account === one.account).map(call => call.action)
+  })
+
+  test('at a call to the tables', async () => {
+    expect(tableCalls.filter(isWrite).length).toBeGreaterThanOrEqual(4)
+    for (const cut of cutsOf(tableCalls, isWrite)) {
+      const where = `call ${cut.skip + 1} (${tableCalls[cut.skip]}) ${cut.when}`
+      await cutBy(() => storage.fault({ kind: 'reset', whole: true, ...cut }), where)
+    }
+  })
+
+  test('at all calls to the tables from one on', async () => {
+    for (const [skip, operation] of tableCalls.entries()) {
+      const where = `from call ${skip + 1} (${operation}) on`
+      await cutBy(() => storage.fault({ kind: 'reset', when: 'before', skip, times: 999 }), where)
+    }
+  })
+
+  test('at a call to AWS', async () => {
+    expect(awsCalls).toEqual([
+      'GetUser',
+      'ListAccessKeys',
+      'CreateAccessKey',
+      'GetUser',
+      'ListAccessKeys',
+      'DeleteAccessKey',
+    ])
+    for (const cut of cutsOf(awsCalls, changesKeys)) {
+      const where = `call ${cut.skip + 1} (${awsCalls[cut.skip]}) ${cut.when}`
+      await cutBy(() => aws.fault({ service: 'iam', kind: 'reset', ...cut }), where)
+    }
+  })
+})

@@ -1,0 +1,206 @@
+import '../../../support/over-connections.ts'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ClusterRead } from '../../../../shared/ports.ts'
+import {
+  type Change,
+  create,
+  remove,
+  removeIfUnchanged,
+  replace,
+} from '../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { cluster, fresh, storage } from '../../../support/cluster.ts'
+import { withoutWaiting } from '../../../support/no-waiting.ts'
+import { tableStore } from '../../../support/store.ts'
+
+withoutWaiting()
+
+// `commit`, the only writer, against the engine: all or nothing, never on something that has changed, and the truth
+// about it even when an answer is lost.
+
+const { store, clock } = tableStore(cluster)
+const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
+const commit = (...changes: Change[]) => store.commit(changes, as())
+
+let owner = ''
+const place = (name: string) => key('sts-role', owner, name)
+const data = (role: string) => ({ role, externalId: '' })
+const put = (name: string, role = name) => create(place(name), data(role))
+
+async function stored(name: string): Promise<Item<'sts-role'>> {
+  const [item] = await store.read([place(name)])
+  if (!item) throw new Error(`${name} is not there`)
+  return item
+}
+
+/** What stands, by name. */
+const roles = async (...names: string[]) => (await store.read(names.map(place))).map(item => item?.data.role)
+
+beforeEach(async () => {
+  owner = fresh('owner')
+  clock.ms = Date.now()
+  await storage.reset()
+})
+
+describe('conditions', () => {
+  test('a creation where something stands is a conflict and changes nothing', async () => {
+    expect(await commit(put('a', 'first'))).toBe('done')
+    expect(await commit(put('a', 'second'))).toBe('conflict')
+    expect(await roles('a')).toEqual(['first'])
+  })
+
+  test('a replacement or deletion of what was read works once, and gives a new revision', async () => {
+    await commit(put('a', 'first'))
+    const read = await stored('a')
+    expect(await commit(replace(read, read, data('second')))).toBe('done')
+    const now = await stored('a')
+    expect(now.rev).not.toBe(read.rev)
+    expect(await commit(replace(read, read, data('third')))).toBe('conflict')
+    expect(await commit(removeIfUnchanged(read))).toBe('conflict')
+    expect(await roles('a')).toEqual(['second'])
+    expect(await commit(removeIfUnchanged(now))).toBe('done')
+    expect(await commit(removeIfUnchanged(now))).toBe('conflict')
+  })
+
+  test('a replacement of what was not there needs that it is not there still', async () => {
+    expect(await commit(replace(place('a'), undefined, data('first')))).toBe('done')
+    expect(await commit(replace(place('a'), undefined, data('second')))).toBe('conflict')
+  })
+
+  test('a deletion of whatever is there works on nothing too', async () => {
+    expect(await commit(remove(place('a')))).toBe('done')
+  })
+
+  test('one failed condition among many changes leaves all as it was', async () => {
+    await commit(put('a', 'first'), put('b', 'first'))
+    const a = await stored('a')
+    const verdict = await commit(
+      put('c'),
+      replace(a, a, data('second')),
+      remove(place('b')),
+      put('b', 'again'),
+    ).catch(() => 'refused')
+    expect(verdict).not.toBe('done')
+    expect(await commit(put('c'), replace(a, a, data('second')), put('b', 'second'))).toBe('conflict')
+    expect(await roles('a', 'b', 'c')).toEqual(['first', 'first', undefined])
+  })
+
+  test('of writers at the same time that read the same thing, one wins', async () => {
+    await commit(put('a', 'before'))
+    const read = await stored('a')
+    const verdicts = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => commit(replace(read, read, data(`writer ${index}`)))),
+    )
+    expect(verdicts.filter(verdict => verdict === 'done')).toHaveLength(1)
+    expect(await roles('a')).toEqual([`writer ${verdicts.indexOf('done')}`])
+  })
+})
+
+const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
+  ['a creation', () => [put('b')], ['a', 'b']],
+  ['a replacement', read => [replace(read, read, data('new'))], ['new', undefined]],
+  ['a deletion', () => [remove(place('a'))], [undefined, undefined]],
+  ['a deletion as read', read => [removeIfUnchanged(read)], [undefined, undefined]],
+  ['a transaction', read => [removeIfUnchanged(read), put('b')], [undefined, 'b']],
+]
+
+describe('answers that are lost', () => {
+  test.each(shapes)('%s whose answer is lost counts as done', async (_name, changes, after) => {
+    await commit(put('a'))
+    const read = await stored('a')
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
+    expect(await commit(...changes(read))).toBe('done')
+    expect(await roles('a', 'b')).toEqual(after)
+  })
+
+  test.each(shapes)('%s that the engine never saw is made the next time', async (_name, changes, after) => {
+    await commit(put('a'))
+    const read = await stored('a')
+    await storage.fault({ kind: 'reset', when: 'before', skip: 0 })
+    expect(await commit(...changes(read))).toBe('done')
+    expect(await roles('a', 'b')).toEqual(after)
+  })
+
+  test.each(shapes)(
+    '%s that gets no answer at all is busy: done or not, but not half',
+    async (_name, changes, after) => {
+      await commit(put('a'))
+      const read = await stored('a')
+      await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
+      await expect(commit(...changes(read))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
+      expect(await roles('a', 'b')).toEqual(after)
+    },
+  )
+})
+
+describe('an engine that is busy', () => {
+  test.each(['throttle', 'conflict', 'error'] as const)('%s: repeated, then done', async kind => {
+    await storage.fault({ kind, when: 'before', skip: 0, times: 4 })
+    expect(await commit(put('a'), put('b'))).toBe('done')
+    expect(await roles('a', 'b')).toEqual(['a', 'b'])
+  })
+
+  test.each(['throttle', 'conflict', 'error'] as const)('%s without end: busy, within bounds', async kind => {
+    await storage.fault({ kind, when: 'before', skip: 0, times: 1000 })
+    await expect(commit(put('a'), put('b'))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
+    expect((await storage.calls()).length).toBeLessThanOrEqual(15)
+    await storage.reset()
+    expect(await roles('a', 'b')).toEqual([undefined, undefined])
+  })
+
+  test('reads too: repeated, then busy', async () => {
+    await commit(put('a'))
+    await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 2 })
+    expect(await roles('a')).toEqual(['a'])
+    await storage.reset()
+    await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 1000 })
+    await expect(roles('a')).rejects.toMatchObject({ code: 'busy' })
+    await expect(store.list({ kind: 'sts-role', pks: [place('a').pk] })).rejects.toMatchObject({
+      code: 'busy',
+    })
+    expect((await storage.calls()).length).toBeLessThanOrEqual(6)
+  })
+
+  test('an engine that does not answer in time is busy', async () => {
+    await storage.fault({ kind: 'hold', skip: 0, times: 3 })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const read = expect(roles('a')).rejects.toMatchObject({ code: 'busy' })
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      while ((await storage.calls()).length < attempt) vi.advanceTimersByTime(1)
+      vi.advanceTimersByTime(3000)
+    }
+    await read
+  })
+})
+
+describe('what cannot be stored', () => {
+  const large = 'x'.repeat(401 * 1024)
+
+  test.each<[string, Change[]]>([
+    ['alone', []],
+    ['in a transaction', [remove(key('sts-role', 'nobody', 'x'))]],
+  ])('an item over 400 KB is refused as too large: %s', async (_name, more) => {
+    const verdict = commit(put('a', large), ...more)
+    await expect(verdict).rejects.toMatchObject({ code: 'too_large' })
+    expect(await roles('a')).toEqual([undefined])
+  })
+})
+
+describe('a name longer than the engine takes', () => {
+  const long = 'ü'.repeat(513)
+
+  test('names nothing, is gone when deleted, and cannot be stored', async () => {
+    expect(await roles(long)).toEqual([undefined])
+    expect(await commit(remove(place(long)))).toBe('done')
+    await expect(commit(put('a'), put(long))).rejects.toMatchObject({ code: 'too_large' })
+    expect(await roles('a')).toEqual([undefined])
+  })
+})
+
+test('nothing is written on a cluster record that was read more than 20 s ago', async () => {
+  const read = { ...as(), readAt: clock.ms - 20_001 }
+  await expect(store.commit([put('a')], read)).rejects.toMatchObject({ code: 'busy' })
+  expect(await storage.calls()).toEqual([])
+  expect(await store.commit([put('a')], { ...read, readAt: clock.ms - 19_000 })).toBe('done')
+})

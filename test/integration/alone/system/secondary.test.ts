@@ -1,0 +1,122 @@
+import * as v from 'valibot'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ClusterMode } from '../../../../shared/model/cluster.ts'
+import { replace } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { auditText } from '../../../support/audit.ts'
+import { drStatus } from '../../../support/dr-status.ts'
+import { filled, ways } from '../../../support/endpoints.ts'
+import { ownHost } from '../../../support/own-host.ts'
+import { tableStore } from '../../../support/store.ts'
+import { iamRole } from '../../../support/things.ts'
+
+let host: Awaited<ReturnType<typeof ownHost>>
+beforeAll(async () => {
+  host = await ownHost()
+})
+
+async function become(mode: ClusterMode): Promise<void> {
+  const { store, commit } = tableStore(host)
+  const [item] = await store.read([key('cluster')])
+  if (!item) throw new Error('there is no cluster record')
+  await commit(replace(key('cluster'), item, { ...item.data, mode }))
+}
+
+const DISABLED = {
+  errors: [
+    'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
+  ],
+}
+
+const status = async (path: string) => (await host.api('GET', path, undefined, { token: '' })).status
+
+describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
+  beforeAll(async () => {
+    await host.api('POST', '/auth/cloud/role/kept', iamRole.body)
+    await become('secondary')
+  })
+  afterAll(() => become('disabled'))
+
+  const closed = ways.filter(({ endpoint }) => ['active', 'primary', 'demotion'].includes(endpoint.serves))
+  test.each(closed)('refuses $title, with any token or none', async ({ endpoint, path: template }) => {
+    const path = filled(template, '/auth/cloud')
+    for (const token of [host.root_token, '', 'hvs.unknown'])
+      for (const method of [endpoint.method, 'OPTIONS', 'LIST']) {
+        const { status: code, body } = await host.api(method, path, undefined, { token })
+        expect([code, body]).toEqual([400, DISABLED])
+      }
+    expect((await host.api('HEAD', path)).status).toBe(400)
+  })
+
+  test('refuses paths of nothing, malformed bodies and wrong verbs in the same way', async () => {
+    for (const [method, path, body] of [
+      ['GET', '/nothing', undefined],
+      ['GET', '/auth/no/role/x', undefined],
+      ['POST', '/auth/cloud/login', 'not JSON'],
+      ['POST', '/auth/cloud/role/x', `{"x":"${'y'.repeat(1_100_000)}"}`],
+      ['DELETE', '/auth/cloud/config/identity', undefined],
+    ] as const) {
+      const reply = await host.api(method, path, body)
+      expect([reply.status, reply.body], path).toEqual([400, DISABLED])
+    }
+  })
+
+  test('monitors get their answers', async () => {
+    const health = await host.api('GET', '/sys/health', undefined, { token: '' })
+    expect([health.status, health.body]).toEqual([
+      472,
+      expect.objectContaining({
+        initialized: true,
+        sealed: false,
+        standby: false,
+        replication_dr_mode: 'secondary',
+      }),
+    ])
+    expect((await host.api('HEAD', '/sys/health')).status).toBe(472)
+    expect(await status('/sys/health?drsecondarycode=200')).toBe(200)
+    expect(await status('/sys/health?activecode=299&standbyok=true')).toBe(472)
+    for (const path of ['/sys/seal-status', '/sys/leader', '/sys/init']) expect(await status(path)).toBe(200)
+    const init = await host.api('PUT', '/sys/init', {}, { token: '' })
+    expect([init.status, init.body.errors]).toEqual([400, ['the cluster is already initialised']])
+  })
+
+  test('refusals are counted in the audit log, not written one by one', async () => {
+    const before = auditText(host.directory).length
+    for (let n = 0; n < 30; n++)
+      await host.api('GET', '/auth/cloud/role/seen', undefined, { token: 'hvs.not-shown' })
+    const entries = auditText(host.directory).slice(before)
+    expect(entries.split('\n').length).toBeLessThan(10)
+    expect(entries).not.toContain('role/seen')
+    expect(entries).not.toContain('hvs.not-shown')
+    expect(auditText(host.directory)).toContain('"audit":"refusals"')
+  })
+
+  test.each(['/sys/replication/dr/status', '/sys/replication/status', '/sys/replication/performance/status'])(
+    'its status is for anyone, in any namespace: %s',
+    async path => {
+      const headers = { 'x-vault-namespace': 'team', 'x-vault-wrap-ttl': '60' }
+      const reply = await host.api('GET', path, undefined, { token: '', headers })
+      expect([reply.status, reply.headers['cache-control']]).toEqual([200, 'no-store'])
+      const { data } = reply.body
+      if (path.includes('performance')) expect(data).toEqual({ mode: 'disabled' })
+      else expect(v.parse(drStatus, path.includes('dr') ? data : data.dr).mode).toBe('secondary')
+    },
+  )
+})
+
+describe('other roles', () => {
+  test.each<[mode: ClusterMode, code: number, serves: boolean]>([
+    ['bootstrapping', 503, false],
+    ['primary', 200, true],
+    ['disabled', 200, true],
+  ])('%s: health is %i', async (mode, code, serves) => {
+    await become(mode)
+    const health = await host.api('GET', '/sys/health')
+    expect([health.status, health.body.replication_dr_mode]).toEqual([code, mode])
+    const { status: read } = await host.api('GET', '/auth/cloud/role/kept')
+    expect(read).toBe(serves ? 200 : 503)
+    const { body } = await host.api('GET', '/sys/replication/status', undefined, { token: '' })
+    expect(v.parse(drStatus, body.data.dr).mode).toBe(mode)
+    expect(body.data.performance).toEqual({ mode: 'disabled' })
+  })
+})

@@ -1,0 +1,165 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { StorageFault } from '../../../../infra/local/faults/storage-faults.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { api, cluster, done, settled, storage } from '../../../support/cluster.ts'
+import { withoutWaiting } from '../../../support/no-waiting.ts'
+import { tableStore } from '../../../support/store.ts'
+import { lives, lookUp, make, tryMake } from '../../../support/tokens.ts'
+
+withoutWaiting()
+
+type Made = Awaited<ReturnType<typeof make>>
+
+async function family(): Promise<[Made, Made, Made]> {
+  const top = await make({ policies: 'root', ttl: '1h', no_parent: true })
+  const child = await make({ policies: 'root', ttl: '1h' }, { token: top.client_token })
+  return [top, child, await make({ policies: 'default' }, { token: child.client_token })]
+}
+
+let tables: ReturnType<typeof tableStore>
+beforeAll(() => {
+  tables = tableStore(cluster)
+})
+
+/** What of a family is stored. */
+async function left(made: readonly Made[]): Promise<number> {
+  const items = await tables.store.read([
+    ...made.map(one => key('token', one.accessor)),
+    ...made.slice(1).map((one, index) => key('child', made[index]?.accessor ?? '', one.accessor)),
+  ])
+  return items.filter(Boolean).length
+}
+
+afterEach(() => storage.reset())
+
+describe('revoke-orphan while children are being made', () => {
+  const orphaning = (token: string) => done('POST', '/auth/token/revoke-orphan', { token })
+
+  test('who is stored before the parent goes lives on as an orphan', async () => {
+    const [{ client_token: token }, child] = await family()
+    await storage.fault({ kind: 'hold', operation: 'DeleteItem', skip: 0 })
+    const revoked = orphaning(token)
+    await storage.held()
+    expect(await lookUp(child.client_token)).toMatchObject({ orphan: true })
+    const meanwhile = await make({ policies: 'default', ttl: '1h' }, { token })
+    await storage.mend()
+    await revoked
+    for (const one of [child, meanwhile]) {
+      expect(await lives(one.client_token)).toBe(true)
+      expect(await lookUp(one.client_token)).toMatchObject({ orphan: true })
+    }
+    expect((await tryMake({}, { token })).status).toBe(403)
+  })
+
+  test('who comes too late is dead', async () => {
+    const [{ client_token: token }] = await family()
+    await storage.fault({ kind: 'hold', operation: 'TransactWriteItems', skip: 0 })
+    const making = make({ policies: 'default', ttl: '1h' }, { token })
+    await storage.held()
+    await orphaning(token)
+    await storage.mend()
+    const late = await making
+    expect(await lives(late.client_token)).toBe(false)
+    for (const [path, status] of [
+      ['lookup', 403],
+      ['renew', 400],
+    ] as const)
+      expect((await api('POST', `/auth/token/${path}`, { token: late.client_token })).status).toBe(status)
+  })
+})
+
+describe('revoking while the storage fails', () => {
+  test.each<[string, StorageFault]>([
+    ['looking for the children', { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: 100 }],
+    [
+      'looking for the grandchildren',
+      { operation: 'Query', skip: 1, when: 'before', kind: 'reset', times: 100 },
+    ],
+    [
+      'removing the children',
+      { operation: 'TransactWriteItems', skip: 0, when: 'before', kind: 'error', times: 100 },
+    ],
+  ])('%s: the family is dead, and tidy removes it', async (_, fault) => {
+    const made = await family()
+    await storage.fault(fault)
+    const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
+    expect(reply.status, reply.text).toBe(204)
+    await storage.reset()
+    for (const one of made) expect(await lives(one.client_token)).toBe(false)
+    expect(await left(made)).toBeGreaterThan(0)
+    await done('POST', '/auth/token/tidy')
+    await settled()
+    expect(await left(made)).toBe(0)
+  })
+
+  test('when the token itself could not be removed, the caller is told, and nothing has happened', async () => {
+    const made = await family()
+    await storage.fault({ operation: 'DeleteItem', skip: 0, when: 'before', kind: 'error', times: 100 })
+    const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
+    expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1'])
+    await storage.reset()
+    for (const one of made) expect(await lives(one.client_token)).toBe(true)
+    expect((await api('POST', '/auth/token/revoke', { token: made[0].client_token })).status).toBe(204)
+    for (const one of made) expect(await lives(one.client_token)).toBe(false)
+  })
+
+  test('a use that is taken and not answered is taken', async () => {
+    const { client_token: token } = await make({ policies: 'default', num_uses: 2 })
+    await storage.fault({ operation: 'UpdateItem', skip: 0, when: 'after', kind: 'reset' })
+    expect(await lives(token)).toBe(true)
+    expect(await lives(token)).toBe(true)
+    expect(await lives(token)).toBe(false)
+  })
+
+  test('taking a use is one update, and not a write of the token', async () => {
+    const { client_token: token } = await make({ policies: 'default', num_uses: 3 })
+    await storage.reset()
+    await api('GET', '/auth/token/lookup-self', undefined, { token })
+    const writes = (await storage.calls()).map(call => call.operation).filter(name => !/Get|Query/.test(name))
+    expect(writes).toEqual(['UpdateItem'])
+  })
+
+  test('without a way to take a use there is no request', async () => {
+    const { client_token: token } = await make({ policies: 'default', num_uses: 2 })
+    await storage.fault({ operation: 'UpdateItem', skip: 0, when: 'before', kind: 'error', times: 100 })
+    const reply = await api('GET', '/auth/token/lookup-self', undefined, { token })
+    expect([reply.status, reply.body.data]).toEqual([503, undefined])
+  })
+
+  test('a wrapped answer that could not be spent is not given', async () => {
+    const { body } = await done(
+      'POST',
+      '/sys/wrapping/wrap',
+      { secret: 'TREASURE' },
+      { headers: { 'x-vault-wrap-ttl': '5m' } },
+    )
+    const { token } = body.wrap_info
+    const open = () => api('POST', '/sys/wrapping/unwrap', { token }, { token: '' })
+    await storage.fault({
+      operation: 'TransactWriteItems',
+      skip: 0,
+      when: 'before',
+      kind: 'conflict',
+      times: 100,
+    })
+    const refused = await open()
+    expect([refused.status, refused.text]).toEqual([503, expect.not.stringContaining('TREASURE')])
+    await storage.reset()
+    expect((await open()).body.data).toEqual({ secret: 'TREASURE' })
+  })
+
+  test('a token that could not be stored is not given, nor is a wrapped one', async () => {
+    for (const headers of [{}, { 'x-vault-wrap-ttl': '5m' }]) {
+      await storage.fault({
+        operation: 'TransactWriteItems',
+        skip: 0,
+        when: 'before',
+        kind: 'conflict',
+        times: 100,
+      })
+      const reply = await api('POST', '/auth/token/create', { policies: 'default' }, { headers })
+      expect([reply.status, reply.text]).toEqual([503, expect.not.stringContaining('hvs.')])
+      await storage.reset()
+    }
+  })
+})
