@@ -1,5 +1,5 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { isAlone } from '../test/support/running-file.ts'
+import { isAlone } from '../test/support/service/running-file.ts'
 
 /** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
 const WAITING = ['runbooks', 'roles', 'pair-again', 'pair', 'kill'].map(name => `e2e/${name}.test.ts`)

@@ -27,9 +27,9 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          globalSetup: './test/support/running-engine.ts',
+          globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
-          setupFiles: './test/support/afresh.ts',
+          setupFiles: './test/support/runner/afresh.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -50,7 +50,7 @@ export default defineConfig({
         test: {
           name: 'host',
           include: ['test/host/**/*.test.ts'],
-          globalSetup: './test/support/running-host.ts',
+          globalSetup: './test/support/runner/running-host.ts',
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -73,7 +73,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: './test/support/bundled.ts',
+          globalSetup: './test/support/runner/bundled.ts',
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 180_000,

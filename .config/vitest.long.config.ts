@@ -29,7 +29,7 @@ export default defineConfig({
     // one after the other: each of them takes the whole machine
     maxWorkers: 1,
     env: { LONG: 'true' },
-    globalSetup: ['./test/support/running-engine.ts', './test/support/bundled.ts'],
+    globalSetup: ['./test/support/runner/running-engine.ts', './test/support/runner/bundled.ts'],
     reporters: ['verbose', `${root}.config/slowest.ts`],
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,

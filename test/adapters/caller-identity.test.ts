@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { stsCallerIdentity } from '../../shared/adapters/aws/caller-identity.ts'
 import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
-import { webServer } from '../support/server.ts'
+import { webServer } from '../support/service/server.ts'
 
 test.each([
   ['to AWS itself only what was signed goes', false, undefined],

@@ -5,7 +5,7 @@ import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import type { ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
-import { rawServer } from '../support/server.ts'
+import { rawServer } from '../support/service/server.ts'
 
 const PLACE = { account: '111122223333', region: 'eu-west-1' }
 const RUNTIME = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']

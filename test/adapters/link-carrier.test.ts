@@ -22,8 +22,8 @@ import type { Authorities } from '../../shared/ports.ts'
 import { sha256 } from '../../shared/values/secret.ts'
 import type { CarryTo } from '../../shared/wire/carry.ts'
 import { LinkService } from '../../shared/wire/gen/link_pb.ts'
-import { linkGateway } from '../support/link.ts'
-import { closedPort, rawServer, webServer } from '../support/server.ts'
+import { closedPort, rawServer, webServer } from '../support/service/server.ts'
+import { linkGateway } from '../support/set/link.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
 
 let w: World

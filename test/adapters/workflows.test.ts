@@ -2,7 +2,7 @@ import { ListExecutionsCommand, StopExecutionCommand } from '@aws-sdk/client-sfn
 import { describe, expect, test, vi } from 'vitest'
 import { stepFunctions } from '../../shared/adapters/aws/workflows.ts'
 import { PREFIX, stateMachine, tokenTask, until } from '../provider/states/support.ts'
-import { closedPort } from '../support/server.ts'
+import { closedPort } from '../support/service/server.ts'
 
 const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not here')) }
 

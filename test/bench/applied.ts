@@ -18,7 +18,7 @@ import { followOn } from '../../shared/replication/secondary/follow.ts'
 import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
-import { sendTo } from '../support/store.ts'
+import { sendTo } from '../support/tables/store.ts'
 
 /** How fast a secondary takes what its primary has: journal entries of ec2 logins, of a token and an access-list entry each. */
 export interface AppliedRate {

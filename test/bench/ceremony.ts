@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hostileKey } from '../support/pgp.ts'
+import { hostileKey } from '../support/requests/pgp.ts'
 import { ceremonyWorld } from '../unit/ceremony/support.ts'
 
 const ROUNDS = 400

@@ -5,9 +5,9 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { Host } from '../../infra/local/host/host.ts'
 import { key } from '../../shared/storage/kinds.ts'
-import { call } from '../support/api.ts'
-import { entry } from '../support/lists.ts'
-import { seed, tableStore, type Where } from '../support/store.ts'
+import { entry } from '../support/requests/lists.ts'
+import { call } from '../support/service/api.ts'
+import { seed, tableStore, type Where } from '../support/tables/store.ts'
 
 /** What the removal of one entry took, microseconds. */
 export interface TidyCost {

@@ -2,7 +2,7 @@ import { signedLogin } from '../../infra/local/commands/start/workload.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { type Key, key } from '../../shared/storage/kinds.ts'
-import { call } from '../support/api.ts'
+import { call } from '../support/service/api.ts'
 import type { FloorEvent } from './floor.ts'
 
 /** A fleet that logs in, and what each of its logins looks like. */

@@ -6,8 +6,8 @@ import { unexpired } from '../../shared/api/licence.ts'
 import { initFields } from '../../shared/cluster/init.ts'
 import { requestOf } from '../../shared/http/events.ts'
 import { ofType, resourcesOf, stacksOf } from '../infra/synthesised.ts'
-import { blocksOf } from '../support/pages.ts'
-import { openShell, type Shell } from '../support/shell.ts'
+import { blocksOf } from '../support/programs/pages.ts'
+import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // docs/aws-pair.md from top to bottom in a real bash. There is no account: `aws`, `npx` and `curl` are programs that note
 // what they were given, and answer as AWS does.

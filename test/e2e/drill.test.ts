@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { closedPort } from '../support/server.ts'
+import { closedPort } from '../support/service/server.ts'
 
 // What it plays is played by the tests of the runbooks; here is how it is called.
 

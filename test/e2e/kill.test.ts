@@ -1,7 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
-import { call, type Reply } from '../support/api.ts'
 import {
   cleanUp,
   clusterFile,
@@ -14,7 +13,8 @@ import {
   killEngine,
   type Run,
   start,
-} from '../support/npm-start.ts'
+} from '../support/programs/npm-start.ts'
+import { call, type Reply } from '../support/service/api.ts'
 
 // A power cut in the middle of a fleet's logins: host and engine are killed outright, again and again. What a client
 // was told holds, a login is there whole or not at all, and whoever was interrupted repeats its login with its nonce.

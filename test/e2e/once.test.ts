@@ -6,7 +6,7 @@ import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/npm-start.ts'
+import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/programs/npm-start.ts'
 
 // What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what
 // each access key has made apart, so the keys that come by are noted here.

@@ -5,9 +5,9 @@ import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import { steadyPort } from '../../infra/local/os/loopback.ts'
 import { askReplication } from '../../infra/local/pair/dr-client.ts'
 import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
-import { call } from '../support/api.ts'
-import { eventually } from '../support/killed-hosts.ts'
-import { cleanUp, isRunning, type Run, startIn } from '../support/npm-start.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
+import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-start.ts'
+import { call } from '../support/service/api.ts'
 
 // The pair of an operator, who switches, stops it, starts it again, kills one of both, and has it back.
 

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { call } from '../support/api.ts'
-import { eventually } from '../support/killed-hosts.ts'
-import { cleanUp, clusterFile, start } from '../support/npm-start.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
+import { cleanUp, clusterFile, start } from '../support/programs/npm-start.ts'
+import { call } from '../support/service/api.ts'
 
 afterAll(cleanUp)
 

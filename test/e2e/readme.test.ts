@@ -2,9 +2,9 @@ import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
-import { cleanUp, type Run, startIn } from '../support/npm-start.ts'
-import { blocksOf } from '../support/pages.ts'
-import { openShell, type Shell } from '../support/shell.ts'
+import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
+import { blocksOf } from '../support/programs/pages.ts'
+import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand".
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ofType, resourcesOf } from '../infra/synthesised.ts'
-import { blocksOf } from '../support/pages.ts'
-import { openShell, type Shell } from '../support/shell.ts'
+import { blocksOf } from '../support/programs/pages.ts'
+import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // docs/restore.md from top to bottom in a real bash. `aws` is a program that keeps a stage and rules as AWS does, and
 // notes everything else; what the stage is before comes from the template.

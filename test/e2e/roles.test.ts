@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import type { Execution } from '../../infra/local/states/store.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
-import { eventually, type KilledHost, killedAt, killedHost } from '../support/killed-hosts.ts'
-import { cleanUp } from '../support/npm-start.ts'
-import { sized } from '../support/size.ts'
+import { eventually, type KilledHost, killedAt, killedHost } from '../support/programs/killed-hosts.ts'
+import { cleanUp } from '../support/programs/npm-start.ts'
+import { sized } from '../support/runner/size.ts'
 
 // A host that is killed outright in the middle of a change of roles, and started again: the change comes to one end.
 

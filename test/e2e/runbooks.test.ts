@@ -11,11 +11,11 @@ import type { Host } from '../../infra/local/host/host.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import type { ClusterPair } from '../../infra/local/pair/pair.ts'
 import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
-import { call } from '../support/api.ts'
-import { eventually } from '../support/killed-hosts.ts'
-import { blocksOf } from '../support/pages.ts'
-import { openShell, type Shell } from '../support/shell.ts'
-import { storyOf } from '../support/story.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
+import { blocksOf } from '../support/programs/pages.ts'
+import { openShell, type Shell } from '../support/programs/shell.ts'
+import { storyOf } from '../support/programs/story.ts'
+import { call } from '../support/service/api.ts'
 
 // What the runbooks say is pasted here into a bash as it stands there, against two clusters under load, in the order of a
 // bad week. They lie where readers have them, in .local/, of a folder of their own.

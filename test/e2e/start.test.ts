@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { call } from '../support/api.ts'
-import { eventually } from '../support/killed-hosts.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
 import {
   awsOf,
   cleanUp,
@@ -17,7 +16,8 @@ import {
   type Run,
   start,
   startIn,
-} from '../support/npm-start.ts'
+} from '../support/programs/npm-start.ts'
+import { call } from '../support/service/api.ts'
 
 /** What differs from start to start. */
 const changing = ({ pid, lambda_url, states_url }: ClusterFile) => ({ pid, lambda_url, states_url })

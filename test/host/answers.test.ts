@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Reply } from '../support/api.ts'
-import { api, done, fresh, freshMount } from '../support/cluster.ts'
-import { ec2Role, iamRole } from '../support/things.ts'
+import { ec2Role, iamRole } from '../support/requests/things.ts'
+import type { Reply } from '../support/service/api.ts'
+import { api, done, fresh, freshMount } from '../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

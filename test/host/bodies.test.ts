@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, cluster, done, fresh, freshMount } from '../support/cluster.ts'
-import { conversation, raw } from '../support/raw.ts'
-import { iamRole } from '../support/things.ts'
+import { iamRole } from '../support/requests/things.ts'
+import { api, cluster, done, fresh, freshMount } from '../support/service/cluster.ts'
+import { conversation, raw } from '../support/service/raw.ts'
 
 const arn = 'arn:aws:iam::111122223333:role/app*'
 const json = JSON.stringify({ bound_iam_principal_arn: arn, token_ttl: 60 })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, cluster, done, fresh, freshMount } from '../support/cluster.ts'
-import { conversation, raw } from '../support/raw.ts'
-import { iamRole } from '../support/things.ts'
+import { iamRole } from '../support/requests/things.ts'
+import { api, aws, cluster, done, fresh, freshMount } from '../support/service/cluster.ts'
+import { conversation, raw } from '../support/service/raw.ts'
 
 let mount = ''
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { api, cluster } from '../support/cluster.ts'
+import { api, cluster } from '../support/service/cluster.ts'
 
 /** Takes the slot, whatever other tests have left in it. */
 async function begun(): Promise<{ nonce: string; otp: string }> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorCodes } from '../../shared/api/errors.ts'
-import { api, cluster, done, fresh } from '../support/cluster.ts'
-import { raw } from '../support/raw.ts'
+import { api, cluster, done, fresh } from '../support/service/cluster.ts'
+import { raw } from '../support/service/raw.ts'
 
 const root = cluster.root_token
 const wrong = () => `hvs.${fresh()}`

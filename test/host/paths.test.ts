@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, cluster, done, freshMount } from '../support/cluster.ts'
-import { raw } from '../support/raw.ts'
-import { iamRole } from '../support/things.ts'
+import { iamRole } from '../support/requests/things.ts'
+import { api, cluster, done, freshMount } from '../support/service/cluster.ts'
+import { raw } from '../support/service/raw.ts'
 
 let mount = ''
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Reply } from '../support/api.ts'
-import { api, done, fresh, freshMount, localCertificate } from '../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, pkcs7Of } from '../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs, pkcs7Of } from '../support/requests/logins.ts'
+import type { Reply } from '../support/service/api.ts'
+import { api, done, fresh, freshMount, localCertificate } from '../support/service/cluster.ts'
 
 const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, cluster, done, fresh, freshMount } from '../support/cluster.ts'
-import { changesRole, filled, ways } from '../support/endpoints.ts'
-import { conversation, raw } from '../support/raw.ts'
-import { iamRole } from '../support/things.ts'
+import { changesRole, filled, ways } from '../support/requests/endpoints.ts'
+import { iamRole } from '../support/requests/things.ts'
+import { api, cluster, done, fresh, freshMount } from '../support/service/cluster.ts'
+import { conversation, raw } from '../support/service/raw.ts'
 
 let mount = ''
 let twin = ''

@@ -11,10 +11,10 @@ import { type TreeView, viewTree } from '../../shared/replication/check/view.ts'
 import { put, remove } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
-import { grown, grownItem } from '../support/grown.ts'
-import { grownJournal } from '../support/grown-journal.ts'
-import { member } from '../support/pair.ts'
-import { clusterSet } from '../support/set.ts'
+import { grown, grownItem } from '../support/set/grown.ts'
+import { grownJournal } from '../support/set/grown-journal.ts'
+import { member } from '../support/set/pair.ts'
+import { clusterSet } from '../support/set/set.ts'
 
 // The check of a tree at size: what it finds, how long it takes, and what it keeps in memory.
 

@@ -12,8 +12,8 @@ import { detachAll } from '../../shared/replication/primary/detach.ts'
 import { backfillJob, beginJournal, detachJob, endJournal } from '../../shared/replication/primary/enable.ts'
 import { put, replace } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
-import { differences, replayed, standing, wrongSums } from '../support/journal.ts'
-import { asAlone, member } from '../support/pair.ts'
+import { differences, replayed, standing, wrongSums } from '../support/service/journal.ts'
+import { asAlone, member } from '../support/set/pair.ts'
 
 // A journal is begun over many items, by the clock, while clients write, and ended again.
 

@@ -3,7 +3,7 @@ import type { AccessEntry } from '../../shared/model/access-entry.ts'
 import { create } from '../../shared/storage/changes.ts'
 import { versionIn } from '../../shared/storage/encryption.ts'
 import { key, partitions } from '../../shared/storage/kinds.ts'
-import { type ClusterSet, clusterSet } from '../support/set.ts'
+import { type ClusterSet, clusterSet } from '../support/set/set.ts'
 
 // Many secrets are encrypted anew on a primary and its secondary, by a clock that passes when all wait, while runs die.
 

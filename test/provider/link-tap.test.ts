@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LinkFault, startLinkTap } from '../../infra/local/faults/link-tap.ts'
-import { webServer } from '../support/server.ts'
+import { webServer } from '../support/service/server.ts'
 
 /** A cluster that answers every call with its body, a tap before it, and what arrived. */
 async function tapped() {

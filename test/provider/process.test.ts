@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { awsAt, awsProcess } from '../../infra/local/host/aws-process.ts'
 import { providerNote } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
-import { eventually } from '../support/killed-hosts.ts'
-import { isRunning } from '../support/npm-start.ts'
+import { eventually } from '../support/programs/killed-hosts.ts'
+import { isRunning } from '../support/programs/npm-start.ts'
 
 // The imitated AWS as hosts that may be killed share it: nobody owns it, and it is there for as long as one needs it.
 

@@ -1,7 +1,7 @@
 import VaultClient from 'node-vault-client'
 import { afterAll, describe, expect, test } from 'vitest'
 import { HOME } from '../../../infra/local/provider/home.ts'
-import { aws, cluster, done, fresh } from '../../support/cluster.ts'
+import { aws, cluster, done, fresh } from '../../support/service/cluster.ts'
 
 // A second client that nobody here wrote: it signs with a library of its own, names the server in a signed
 // header, sends Content-Length among the signed headers, and renews its token by a timer.

@@ -2,7 +2,7 @@ import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
 import { signedLogin } from '../../../infra/local/commands/start/workload.ts'
 import { HOME } from '../../../infra/local/provider/home.ts'
-import { aws, cluster } from '../../support/cluster.ts'
+import { aws, cluster } from '../../support/service/cluster.ts'
 
 // A client that nobody here wrote works unmodified against the running host: it administers, logs in with the
 // mount path that it was written for, reads, lists with the verb LIST, and renews.

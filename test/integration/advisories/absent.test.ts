@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives, make } from '../../support/tokens.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives, make } from '../../support/requests/tokens.ts'
+import { api, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 // Advisories about what this product leaves out: it must be absent, not half there.
 

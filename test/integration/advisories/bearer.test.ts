@@ -1,10 +1,18 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import type { Reply } from '../../support/api.ts'
-import { auditOf } from '../../support/audit.ts'
-import { api, aws, done, fresh, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
-import { callWatch, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
-import { make } from '../../support/tokens.ts'
+import { callWatch, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
+import { make } from '../../support/requests/tokens.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { auditOf } from '../../support/service/audit.ts'
+import {
+  api,
+  aws,
+  done,
+  fresh,
+  freshAccount,
+  freshMount,
+  localCertificate,
+} from '../../support/service/cluster.ts'
 
 describe('a bearer token goes to nobody else, whatever is asked of AWS: CVE-2026-4525, HCSEC-2026-07', () => {
   const account = freshAccount()

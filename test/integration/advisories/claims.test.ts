@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, loginWith } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
+import { aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 /** What the bounds of the roles below ask for, under the names that a request might claim it by. */
 const claims = {

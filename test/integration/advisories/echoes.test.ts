@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BadValue, type Field } from '../../../shared/api/fields.ts'
-import { api, cluster, done, fresh, freshMount } from '../../support/cluster.ts'
-import { filled, ways } from '../../support/endpoints.ts'
+import { filled, ways } from '../../support/requests/endpoints.ts'
+import { api, cluster, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 const SECRET = fresh('secret-')
 

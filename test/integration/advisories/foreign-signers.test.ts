@@ -4,8 +4,8 @@ import { type CertifiedKey, createAuthority } from '../../../infra/local/provide
 import { tagged } from '../../../infra/local/provider/documents/der.ts'
 import { frame, signerInfo } from '../../builders/signed-data.ts'
 import { at, readBer } from '../../provider/ber.ts'
-import { api, aws, done, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, placeOf, UNPROVEN } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
+import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 /** What a signature names its signer by. */
 function namesOf(pem: string) {

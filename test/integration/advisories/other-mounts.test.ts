@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, freshMount, localCertificate, tokenWith } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { api, done, freshMount, localCertificate, tokenWith } from '../../support/service/cluster.ts'
 
 /** A mount with a role whose tags narrow what it gives. */
 async function newMount(): Promise<string> {

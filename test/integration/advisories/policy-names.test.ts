@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../support/logins.ts'
+import { HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { api, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const ways: Record<string, (name: string) => string> = {
   'one up': name => `../${name}`,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs } from '../../support/logins.ts'
-import { makerWith } from '../../support/tokens.ts'
+import { errorsOf, HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { makerWith } from '../../support/requests/tokens.ts'
+import { api, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const role = {
   auth_type: 'ec2',

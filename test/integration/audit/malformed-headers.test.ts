@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Reply } from '../../support/api.ts'
-import { auditEntries, auditText } from '../../support/audit.ts'
-import { api, cluster, fresh, freshMount } from '../../support/cluster.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { auditEntries, auditText } from '../../support/service/audit.ts'
+import { api, cluster, fresh, freshMount } from '../../support/service/cluster.ts'
 
 const SECRET = fresh('secret-')
 const entriesOf = ({ headers }: Reply) =>

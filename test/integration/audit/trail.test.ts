@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { auditEntries, auditOf, auditText } from '../../support/audit.ts'
-import { api, cluster, done, fresh, freshMount, localCertificate, tokenWith } from '../../support/cluster.ts'
-import { filled, ways } from '../../support/endpoints.ts'
-import { HOME, launch, loginAs, pkcs7Of, signedBy } from '../../support/logins.ts'
-import { ec2Role, iamRole } from '../../support/things.ts'
+import { filled, ways } from '../../support/requests/endpoints.ts'
+import { HOME, launch, loginAs, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
+import { ec2Role, iamRole } from '../../support/requests/things.ts'
+import { auditEntries, auditOf, auditText } from '../../support/service/audit.ts'
+import {
+  api,
+  cluster,
+  done,
+  fresh,
+  freshMount,
+  localCertificate,
+  tokenWith,
+} from '../../support/service/cluster.ts'
 
 let mount = ''
 let accessor = ''

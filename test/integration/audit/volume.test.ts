@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { auditOf } from '../../support/audit.ts'
-import { done, freshMount, localCertificate } from '../../support/cluster.ts'
-import { launch, loginAs } from '../../support/logins.ts'
+import { launch, loginAs } from '../../support/requests/logins.ts'
+import { auditOf } from '../../support/service/audit.ts'
+import { done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 /** Bytes of the entries of all logins at a mount. */
 const bytesAt = (mount: string): number =>

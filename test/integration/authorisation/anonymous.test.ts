@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { errorCodes } from '../../../shared/api/errors.ts'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
-import { filled, ways } from '../../support/endpoints.ts'
+import { filled, ways } from '../../support/requests/endpoints.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 const GENERATE = ['/sys/generate-root', '/sys/replication/dr/secondary/generate-operation-token']
 

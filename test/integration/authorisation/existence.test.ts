@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
-import { type Thing, things } from '../../support/things.ts'
+import { type Thing, things } from '../../support/requests/things.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 const elsewhere = (title: string, at: () => string, body: Record<string, unknown>): Thing => ({
   title,

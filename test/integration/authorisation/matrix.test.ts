@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AccessRule } from '../../../shared/api/endpoint.ts'
 import { capabilities } from '../../../shared/model/policy.ts'
-import type { Reply } from '../../support/api.ts'
-import { clock } from '../../support/clock.ts'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
-import { endsService, filled, type Way, ways } from '../../support/endpoints.ts'
+import { endsService, filled, type Way, ways } from '../../support/requests/endpoints.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { clock } from '../../support/service/clock.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 type ByPolicy = Extract<AccessRule, { by: 'policy' }>
 

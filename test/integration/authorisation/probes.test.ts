@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
-import { callWatch, NOT_ACCEPTED, signedBy, UNPROVEN } from '../../support/logins.ts'
+import { callWatch, NOT_ACCEPTED, signedBy, UNPROVEN } from '../../support/requests/logins.ts'
+import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/service/cluster.ts'
 import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import newer from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 

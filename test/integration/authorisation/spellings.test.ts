@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
-import { filled, ways } from '../../support/endpoints.ts'
-import { iamRole, pem } from '../../support/things.ts'
+import { filled, ways } from '../../support/requests/endpoints.ts'
+import { iamRole, pem } from '../../support/requests/things.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 const ALL = '["create", "read", "update", "delete", "list", "sudo"]'
 const allow = (path: string) => `path "${path.slice(1)}" { capabilities = ${ALL} }\n`

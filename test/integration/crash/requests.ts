@@ -2,12 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { Auth } from '../../../shared/api/call.ts'
 import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import type { CallOptions } from '../../support/api.ts'
-import { aws, cluster, done, fresh, freshInstanceId, freshMount, invoke } from '../../support/cluster.ts'
-import { HOME, launch, pkcs7Of, signedBy } from '../../support/logins.ts'
-import { tableStore } from '../../support/store.ts'
-import { pem } from '../../support/things.ts'
-import { make } from '../../support/tokens.ts'
+import { HOME, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
+import { pem } from '../../support/requests/things.ts'
+import { make } from '../../support/requests/tokens.ts'
+import type { CallOptions } from '../../support/service/api.ts'
+import {
+  aws,
+  cluster,
+  done,
+  fresh,
+  freshInstanceId,
+  freshMount,
+  invoke,
+} from '../../support/service/cluster.ts'
+import { tableStore } from '../../support/tables/store.ts'
 
 /** A request that writes, on a state of its own. */
 export interface Writing {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { HOME, launch, loginAs, loginWith } from '../../support/logins.ts'
-import { lives } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { HOME, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
+import { lives } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const aliasOf = async (auth: Auth) =>
   (await done('GET', `/identity/entity/id/${auth.entity_id}`)).body.data.aliases[0]

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount } from '../../support/cluster.ts'
-import { lives, lookUp, make } from '../../support/tokens.ts'
-import { type Worker, workerOn } from '../../support/workers.ts'
+import { lives, lookUp, make } from '../../support/requests/tokens.ts'
+import { type Worker, workerOn } from '../../support/requests/workers.ts'
+import { api, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 const entityOf = async (id: string) => (await done('GET', `/identity/entity/id/${id}`)).body.data
 const write = (id: string, given: unknown) => api('POST', `/identity/entity/id/${id}`, given)

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { api, aws, done, freshMount, localCertificate } from '../../support/cluster.ts'
 import {
   callWatch,
   errorsOf,
@@ -11,7 +10,8 @@ import {
   pkcs7Of,
   satellite,
   signedBy,
-} from '../../support/logins.ts'
+} from '../../support/requests/logins.ts'
+import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 describe('published attacks on logins, tried', () => {
   let mount = ''

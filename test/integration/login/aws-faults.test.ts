@@ -1,7 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../support/api.ts'
-import { auditOf } from '../../support/audit.ts'
-import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
 import {
   errorsOf,
   launch,
@@ -10,8 +7,11 @@ import {
   NOT_ACCEPTED,
   placeOf,
   satellite,
-} from '../../support/logins.ts'
-import { closedPort, rawServer, type WhenDone } from '../../support/server.ts'
+} from '../../support/requests/logins.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { auditOf } from '../../support/service/audit.ts'
+import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
+import { closedPort, rawServer, type WhenDone } from '../../support/service/server.ts'
 
 type Fault = Omit<Parameters<typeof aws.fault>[0], 'account' | 'service'>
 

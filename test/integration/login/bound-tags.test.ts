@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws, done } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginWith, placeOf } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginWith, placeOf } from '../../support/requests/logins.ts'
+import { aws, done } from '../../support/service/cluster.ts'
 import { explained, fails, of } from './explained.ts'
 
 const bound_tags = { Env: ['prod', 'stage*'], Team: '*' }

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { errorsOf, HOME, launch, loginAs, satellite } from '../../support/requests/logins.ts'
 import {
   api,
   aws,
@@ -7,8 +8,7 @@ import {
   freshInstanceId,
   freshMount,
   localCertificate,
-} from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, satellite } from '../../support/logins.ts'
+} from '../../support/service/cluster.ts'
 
 const noRole = (account: string): string => `no STS role is configured for account ${account}`
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { errorsOf, HOME, launch, loginAs, placeOf } from '../../support/requests/logins.ts'
 import {
   api,
   aws,
@@ -7,8 +8,7 @@ import {
   freshInstanceId,
   freshMount,
   localCertificate,
-} from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, placeOf } from '../../support/logins.ts'
+} from '../../support/service/cluster.ts'
 
 const PROFILE = fresh('profile-')
 const ROLE = fresh('app-')

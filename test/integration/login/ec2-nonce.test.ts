@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Reply } from '../../support/api.ts'
-import { api, aws, done, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, placeOf, restart } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs, placeOf, restart } from '../../support/requests/logins.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const MISMATCH = 'nonce does not match'
 const NOT_NEWER = 'nonce does not match and metadata is not newer'

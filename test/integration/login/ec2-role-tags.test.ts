@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws, done, fresh, freshInstanceId, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, placeOf, restart } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs, placeOf, restart } from '../../support/requests/logins.ts'
+import {
+  aws,
+  done,
+  fresh,
+  freshInstanceId,
+  freshMount,
+  localCertificate,
+} from '../../support/service/cluster.ts'
 
 const failed = (why: string): string => `role tag check failed: ${why}`
 const DENIED = failed('the tag is on the deny list')

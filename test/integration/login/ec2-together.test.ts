@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
-import { api, aws, done, freshInstanceId, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, launch, pkcs7Of, placeOf, satellite } from '../../support/logins.ts'
+import { errorsOf, launch, pkcs7Of, placeOf, satellite } from '../../support/requests/logins.ts'
+import {
+  api,
+  aws,
+  done,
+  freshInstanceId,
+  freshMount,
+  localCertificate,
+} from '../../support/service/cluster.ts'
 
 test('logins that wait at the same time share calls to EC2, and none fails for another', async () => {
   const { path: mount } = await freshMount()

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 type Launched = Awaited<ReturnType<typeof launch>>
 

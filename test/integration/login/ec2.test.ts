@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, done, freshInstanceId, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, pkcs7Of, placeOf, UNPROVEN } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, pkcs7Of, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
+import {
+  api,
+  aws,
+  done,
+  freshInstanceId,
+  freshMount,
+  localCertificate,
+} from '../../support/service/cluster.ts'
 
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64')
 const document = (values: object = {}): string =>

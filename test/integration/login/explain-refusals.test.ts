@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws, done, freshAccount, freshInstanceId } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, restart, signedBy } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, restart, signedBy } from '../../support/requests/logins.ts'
+import { aws, done, freshAccount, freshInstanceId } from '../../support/service/cluster.ts'
 import { explained, fails, of } from './explained.ts'
 
 let w: Awaited<ReturnType<typeof explained>>

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { errorCodes } from '../../../shared/api/errors.ts'
-import { api, tokenWith } from '../../support/cluster.ts'
-import { errorsOf, launch, signedBy } from '../../support/logins.ts'
+import { errorsOf, launch, signedBy } from '../../support/requests/logins.ts'
+import { api, tokenWith } from '../../support/service/cluster.ts'
 import { explained, fails, of } from './explained.ts'
 
 let w: Awaited<ReturnType<typeof explained>>

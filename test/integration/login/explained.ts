@@ -1,5 +1,5 @@
-import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { HOME, type launch, pkcs7Of, satellite } from '../../support/logins.ts'
+import { HOME, type launch, pkcs7Of, satellite } from '../../support/requests/logins.ts'
+import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 interface Check {
   check: string

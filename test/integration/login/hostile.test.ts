@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, pkcs7Of, signedBy, UNPROVEN } from '../../support/logins.ts'
+import { errorsOf, HOME, launch, pkcs7Of, signedBy, UNPROVEN } from '../../support/requests/logins.ts'
+import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const SECRET = 'SECRET-VALUE'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, freshMount } from '../../support/cluster.ts'
-import { errorsOf, NOT_ACCEPTED, signedBy } from '../../support/logins.ts'
-import { type WhenDone, webServer } from '../../support/server.ts'
+import { errorsOf, NOT_ACCEPTED, signedBy } from '../../support/requests/logins.ts'
+import { api, done, freshMount } from '../../support/service/cluster.ts'
+import { type WhenDone, webServer } from '../../support/service/server.ts'
 
 const ACCOUNT = '123456789012'
 const ARN = `arn:aws:iam::${ACCOUNT}:user/bob`

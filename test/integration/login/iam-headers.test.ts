@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
-import { callWatch, errorsOf, iamFields, type SignOptions, signCallerIdentity } from '../../support/logins.ts'
+import {
+  callWatch,
+  errorsOf,
+  iamFields,
+  type SignOptions,
+  signCallerIdentity,
+} from '../../support/requests/logins.ts'
+import { api, aws, done, freshAccount, freshMount } from '../../support/service/cluster.ts'
 
 const ID = 'login.example.com'
 const OURS = 'X-Service-Cloud-IAM-Server-ID'

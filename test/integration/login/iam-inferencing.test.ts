@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { aws, done, fresh, freshAccount, freshInstanceId, freshMount } from '../../support/cluster.ts'
-import { errorsOf, launch, loginWith, placeOf, satellite } from '../../support/logins.ts'
+import { errorsOf, launch, loginWith, placeOf, satellite } from '../../support/requests/logins.ts'
+import { aws, done, fresh, freshAccount, freshInstanceId, freshMount } from '../../support/service/cluster.ts'
 
 type Launched = Awaited<ReturnType<typeof launch>>
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { aws, done, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
-import { errorsOf, HOME, loginWith, NOT_ACCEPTED, satellite } from '../../support/logins.ts'
+import { errorsOf, HOME, loginWith, NOT_ACCEPTED, satellite } from '../../support/requests/logins.ts'
+import { aws, done, fresh, freshAccount, freshMount } from '../../support/service/cluster.ts'
 
 const notBound = (role: string): string => `principal is not bound to role "${role}"`
 

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { api, aws, done, freshAccount, freshMount } from '../../support/cluster.ts'
-import { callWatch, errorsOf, type SignOptions, signedBy } from '../../support/logins.ts'
-import { webServer } from '../../support/server.ts'
+import { callWatch, errorsOf, type SignOptions, signedBy } from '../../support/requests/logins.ts'
+import { api, aws, done, freshAccount, freshMount } from '../../support/service/cluster.ts'
+import { webServer } from '../../support/service/server.ts'
 
 const account = freshAccount()
 let bob: TestKey

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { aws, done, fresh, freshMount } from '../../support/cluster.ts'
-import { errorsOf, loginWith, satellite } from '../../support/logins.ts'
+import { errorsOf, loginWith, satellite } from '../../support/requests/logins.ts'
+import { aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 describe('the token of an iam login', () => {
   let mount = ''

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { basicDate, presign, type TestKey } from '../../provider/hand-signer.ts'
-import { api, aws, done, fresh, freshMount } from '../../support/cluster.ts'
 import {
   errorsOf,
   iamFields,
@@ -10,7 +9,8 @@ import {
   satellite,
   signCallerIdentity,
   signedBy,
-} from '../../support/logins.ts'
+} from '../../support/requests/logins.ts'
+import { api, aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 const MINUTE = 60_000
 

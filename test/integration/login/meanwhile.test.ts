@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../support/api.ts'
+import { errorsOf, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
+import { pem } from '../../support/requests/things.ts'
+import type { Reply } from '../../support/service/api.ts'
 import {
   api,
   aws,
@@ -8,9 +10,7 @@ import {
   freshAccount,
   freshMount,
   localCertificate,
-} from '../../support/cluster.ts'
-import { errorsOf, launch, loginAs, loginWith } from '../../support/logins.ts'
-import { pem } from '../../support/things.ts'
+} from '../../support/service/cluster.ts'
 
 /** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
 async function ownWorld() {

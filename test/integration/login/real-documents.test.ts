@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, done, freshMount } from '../../support/cluster.ts'
-import { errorsOf, UNPROVEN } from '../../support/logins.ts'
+import { errorsOf, UNPROVEN } from '../../support/requests/logins.ts'
+import { api, aws, done, freshMount } from '../../support/service/cluster.ts'
 import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import newer from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 

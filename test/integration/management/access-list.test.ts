@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, freshMount, localCertificate } from '../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../support/logins.ts'
+import { HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { api, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

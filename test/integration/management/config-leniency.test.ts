@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, freshMount } from '../../support/cluster.ts'
-import { pem } from '../../support/things.ts'
+import { pem } from '../../support/requests/things.ts'
+import { api, done, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, freshMount } from '../../support/cluster.ts'
-import { pem, things } from '../../support/things.ts'
+import { pem, things } from '../../support/requests/things.ts'
+import { api, done, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

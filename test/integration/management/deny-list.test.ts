@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, eventually, freshMount } from '../../support/cluster.ts'
+import { api, done, eventually, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
-import { iamRole } from '../../support/things.ts'
+import { iamRole } from '../../support/requests/things.ts'
+import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/service/cluster.ts'
 
 const HOME = '111122223333'
 let mount = ''

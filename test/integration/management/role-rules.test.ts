@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, aws, done, fresh, freshMount } from '../../support/cluster.ts'
-import { ec2Role, iamRole } from '../../support/things.ts'
+import { ec2Role, iamRole } from '../../support/requests/things.ts'
+import { api, aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

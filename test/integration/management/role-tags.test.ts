@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount } from '../../support/cluster.ts'
-import { iamRole } from '../../support/things.ts'
+import { iamRole } from '../../support/requests/things.ts'
+import { api, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { identityFields } from '../../../shared/auth-method/config/identity.ts'
 import { stsFields } from '../../../shared/auth-method/config/sts.ts'
 import { roleFields } from '../../../shared/auth-method/roles/fields.ts'
 import { tidySettingsFields } from '../../../shared/auth-method/tidy/manage.ts'
-import { api, done, fresh, freshMount } from '../../support/cluster.ts'
-import { bodiesFor } from '../../support/hostile.ts'
-import { ec2Role, iamRole, pem, type Thing, things } from '../../support/things.ts'
+import { bodiesFor } from '../../support/requests/hostile.ts'
+import { ec2Role, iamRole, pem, type Thing, things } from '../../support/requests/things.ts'
+import { api, done, fresh, freshMount } from '../../support/service/cluster.ts'
 import { unsaid } from '../../unit/endpoints/interface.ts'
 
 const read = async (path: string) => (await done('GET', path)).body.data

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, insist, tokenWith } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { api, done, fresh, freshMount, insist, tokenWith } from '../../support/service/cluster.ts'
 
 const enable = (path: string, given: unknown = { type: 'cloud' }) => api('POST', `/sys/auth/${path}`, given)
 const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).body.data

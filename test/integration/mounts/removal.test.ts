@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, freshMount, localCertificate, settled } from '../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../support/logins.ts'
-import { lives } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { lives } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { api, done, freshMount, localCertificate, settled } from '../../support/service/cluster.ts'
 
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { done, freshMount } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives, lookUp } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives, lookUp } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { done, freshMount } from '../../support/service/cluster.ts'
 
 describe('what a mount says about its tokens', () => {
   test.each<[mount: string, role: string, given: string]>([

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { errorsOf, HOME, launch, loginAs, placeOf, satellite } from '../../support/logins.ts'
-import { refused, renew } from '../../support/renewals.ts'
-import { lives, lookUp } from '../../support/tokens.ts'
+import { errorsOf, HOME, launch, loginAs, placeOf, satellite } from '../../support/requests/logins.ts'
+import { refused, renew } from '../../support/requests/renewals.ts'
+import { lives, lookUp } from '../../support/requests/tokens.ts'
+import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 describe('renewal of ec2 tokens', () => {
   let mount = ''

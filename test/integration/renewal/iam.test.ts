@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { aws, done, fresh, freshMount } from '../../support/cluster.ts'
-import { HOME, launch, loginWith, placeOf } from '../../support/logins.ts'
-import { refused, renew } from '../../support/renewals.ts'
-import { lives, lookUp } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { HOME, launch, loginWith, placeOf } from '../../support/requests/logins.ts'
+import { refused, renew } from '../../support/requests/renewals.ts'
+import { lives, lookUp } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 describe('renewal of iam tokens', () => {
   let mount = ''

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, freshMount } from '../../support/cluster.ts'
+import { api, freshMount } from '../../support/service/cluster.ts'
 
 // DynamoDB takes names of 1024 bytes and items of 400 KB: what is longer is not there, or is refused; never a fault.
 

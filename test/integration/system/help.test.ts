@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { auditOf } from '../../support/audit.ts'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { auditOf } from '../../support/service/audit.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 let mount = ''
 let token = ''

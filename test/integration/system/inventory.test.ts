@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { api, cluster, done, tokenWith } from '../../support/cluster.ts'
+import { api, cluster, done, tokenWith } from '../../support/service/cluster.ts'
 
 describe('what command lines and graphical clients look at', () => {
   test('sys/audit lists no devices', async () => {

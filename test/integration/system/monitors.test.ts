@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { api, cluster, done } from '../../support/cluster.ts'
+import { api, cluster, done } from '../../support/service/cluster.ts'
 
 const get = (path: string) => api('GET', path, undefined, { token: '' })
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, tokenWith } from '../../support/cluster.ts'
+import { api, done, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 const TEXT = '# mine\npath "a/b" {\n  capabilities = ["read"]\n}\n'
 const at = (name: string) => `/sys/policies/acl/${name}`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Reply } from '../../support/api.ts'
-import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
+import type { Reply } from '../../support/service/api.ts'
+import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 
 const READ = 'path "sys/policies/acl/*" { capabilities = ["read"] }'
 const NOTHING = 'path "nothing" { capabilities = ["read"] }'

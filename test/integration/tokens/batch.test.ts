@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { clock } from '../../support/clock.ts'
-import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/cluster.ts'
-import { errorsOf, loginWith } from '../../support/logins.ts'
-import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+import { errorsOf, loginWith } from '../../support/requests/logins.ts'
+import { lives, lookUp, make, makerWith, tryMake } from '../../support/requests/tokens.ts'
+import { clock } from '../../support/service/clock.ts'
+import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/service/cluster.ts'
 
 afterEach(clock.reset)
 

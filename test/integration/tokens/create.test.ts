@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
-import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives, lookUp, make, makerWith, tryMake } from '../../support/tokens.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives, lookUp, make, makerWith, tryMake } from '../../support/requests/tokens.ts'
+import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 
 describe('auth/token/create', () => {
   test('the answer is the auth object of the new token', async () => {

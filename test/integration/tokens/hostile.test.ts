@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { api, done, fresh } from '../../support/cluster.ts'
-import { lives, lookUp, make, tryMake } from '../../support/tokens.ts'
+import { lives, lookUp, make, tryMake } from '../../support/requests/tokens.ts'
+import { api, done, fresh } from '../../support/service/cluster.ts'
 
 const BIG = 'x'.repeat(500_000)
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../shared/api/call.ts'
-import { clock } from '../../support/clock.ts'
-import { api, done, freshMount } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives, lookUp, make } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives, lookUp, make } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { clock } from '../../support/service/clock.ts'
+import { api, done, freshMount } from '../../support/service/cluster.ts'
 
 const H = 3600
 const SYSTEM = 768 * H

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { api, cluster, done, freshMount, tokenWith } from '../../support/cluster.ts'
-import { lives, lookUp, make } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { lives, lookUp, make } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { api, cluster, done, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 

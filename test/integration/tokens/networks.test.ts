@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { api, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { launch, pkcs7Of } from '../../support/logins.ts'
-import { lives, lookUp, make } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { launch, pkcs7Of } from '../../support/requests/logins.ts'
+import { lives, lookUp, make } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import { api, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 const ELSEWHERE = '127.0.0.9'
 

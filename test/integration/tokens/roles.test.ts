@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives, lookUp, makerWith } from '../../support/tokens.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives, lookUp, makerWith } from '../../support/requests/tokens.ts'
+import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 import { termsOfBoth } from '../../unit/endpoints/interface.ts'
 
 const write = async (given: Record<string, unknown>, role = fresh('role')): Promise<string> => {

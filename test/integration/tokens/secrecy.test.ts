@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { api, aws, cluster, done, fresh, freshMount, localCertificate } from '../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../support/logins.ts'
-import { make, tryMake } from '../../support/tokens.ts'
+import { HOME, launch, loginAs } from '../../support/requests/logins.ts'
+import { make, tryMake } from '../../support/requests/tokens.ts'
+import {
+  api,
+  aws,
+  cluster,
+  done,
+  fresh,
+  freshMount,
+  localCertificate,
+} from '../../support/service/cluster.ts'
 
 const logs = () =>
   ['audit.log', 'functions.log'].map(name => readFileSync(`${cluster.directory}/${name}`, 'utf8')).join('\n')

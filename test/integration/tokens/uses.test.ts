@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, fresh, tokenWith } from '../../support/cluster.ts'
-import { lives, lookUp, make } from '../../support/tokens.ts'
+import { lives, lookUp, make } from '../../support/requests/tokens.ts'
+import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 
 const self = (token: string) => api('GET', '/auth/token/lookup-self', undefined, { token })
 

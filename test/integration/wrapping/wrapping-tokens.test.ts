@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { api, done, tokenWith } from '../../support/cluster.ts'
-import { lives, make } from '../../support/tokens.ts'
+import { lives, make } from '../../support/requests/tokens.ts'
+import { api, done, tokenWith } from '../../support/service/cluster.ts'
 
 const TTL = { headers: { 'x-vault-wrap-ttl': '5m' } }
 

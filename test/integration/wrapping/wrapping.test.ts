@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { CallOptions } from '../../support/api.ts'
-import { clock } from '../../support/clock.ts'
-import { api, cluster, done, fresh, freshMount } from '../../support/cluster.ts'
-import { errorsOf } from '../../support/logins.ts'
-import { lives } from '../../support/tokens.ts'
-import { workerOn } from '../../support/workers.ts'
+import { errorsOf } from '../../support/requests/logins.ts'
+import { lives } from '../../support/requests/tokens.ts'
+import { workerOn } from '../../support/requests/workers.ts'
+import type { CallOptions } from '../../support/service/api.ts'
+import { clock } from '../../support/service/clock.ts'
+import { api, cluster, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 afterEach(clock.reset)
 

@@ -1,6 +1,6 @@
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { wire } from '../../../shared/adapters/aws/wire/post.ts'
-import type { WireItem } from '../wire-values.ts'
+import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 import { refusal, refusedCall } from './judge.ts'
 import { eventsRequest, invokeRequest, keyRequest, workflowRequest } from './requests.ts'

@@ -1,5 +1,5 @@
 import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
-import type { WireItem } from '../wire-values.ts'
+import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 
 /** A call to one table, as far as conditions look at it. */

@@ -1,6 +1,6 @@
-import type { ClusterSet } from '../set.ts'
 import { adversities } from './adversity.ts'
 import type { SetMember } from './member.ts'
+import type { ClusterSet } from './set.ts'
 import { type Forgery, type KnownShares, thefts } from './thefts.ts'
 
 /** Below this path are the calls that change roles. */

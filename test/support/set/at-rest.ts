@@ -1,6 +1,6 @@
 import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
-import { type ClusterSet, clusterSet } from '../set.ts'
 import { besideRequests } from './beside.ts'
+import { type ClusterSet, clusterSet } from './set.ts'
 import type { SetSnapshot } from './snapshot.ts'
 import type { Process } from './traps.ts'
 

@@ -1,4 +1,4 @@
-import type { ClusterSet } from '../set.ts'
+import type { ClusterSet } from './set.ts'
 
 /** Milliseconds after which a stream tells of what was written, and those of a run of the puller. */
 const STREAM_MS = 100

@@ -10,8 +10,8 @@ import type { Tables } from '../../../shared/storage/requests.ts'
 import type { CarryTo } from '../../../shared/wire/carry.ts'
 import { checkAllowed } from '../iam/judge.ts'
 import { eventsRequest, keyRequest, workerRequest, workflowRequest } from '../iam/requests.ts'
-import type { ownKms } from '../own-kms.ts'
 import { addressFor } from './network.ts'
+import type { ownKms } from './own-kms.ts'
 import type { tableTransport } from './transport.ts'
 
 export interface PortSettings {

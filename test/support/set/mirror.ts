@@ -1,7 +1,7 @@
 import { fromWire } from '../../../shared/adapters/aws/wire/values.ts'
-import type { WireItem } from '../wire-values.ts'
-import { type Terms, updatedBy } from './expression.ts'
-import { batchIn } from './memory-engine.ts'
+import { type Terms, updatedBy } from '../tables/expression.ts'
+import { batchIn } from '../tables/memory-engine.ts'
+import type { WireItem } from '../tables/wire-values.ts'
 import type { TableWrite } from './transport.ts'
 
 /** An item, attribute by attribute; numbers too long for one are `bigint`. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { Crash } from '../crash.ts'
+import { Crash } from '../tables/crash.ts'
 import type { Process } from './traps.ts'
 
 /** Processes that run, and what runs without anybody waiting for it. */

@@ -1,5 +1,5 @@
 import type { Tables } from '../../../shared/storage/requests.ts'
-import type { WireItem } from '../wire-values.ts'
+import type { WireItem } from '../tables/wire-values.ts'
 import { type Changed, type Entry, follow, type Standing } from './history.ts'
 import { type ItemChange, tableMirror } from './mirror.ts'
 import type { Simulation } from './simulation.ts'

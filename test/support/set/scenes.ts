@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { key } from '../../../shared/storage/kinds.ts'
-import { type ClusterSet, clusterSet } from '../set.ts'
 import { invariants } from './checks/all.ts'
 import { violationsIn } from './history.ts'
 import type { Warm } from './play.ts'
+import { type ClusterSet, clusterSet } from './set.ts'
 import type { Spot } from './traps.ts'
 
 /** What is done with clusters, and what must hold when all of it, and of what follows from it, is over. */

@@ -6,8 +6,8 @@ import {
   paginateScan,
 } from '@aws-sdk/client-dynamodb'
 import type { Tables } from '../../../shared/storage/requests.ts'
-import type { ownKms } from '../own-kms.ts'
-import type { WireItem } from '../wire-values.ts'
+import type { WireItem } from '../tables/wire-values.ts'
+import type { ownKms } from './own-kms.ts'
 
 /** A cluster as it can be put up again. */
 export interface MemberSnapshot {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
 import { anyone, type Endpoint, endpoint, handlerOf } from '../../../shared/api/endpoint.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'
 
 const handle = () => answer(nothing())

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { listOf, listOfMount } from '../../../shared/api/listing.ts'
 import { placeOf, removeStored, storedOf, subjectOf } from '../../../shared/api/subject.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { callWith } from '../support/call.ts'
-import { item, preparedStore } from '../support/store.ts'
+import { callWith } from '../../support/requests/call.ts'
+import { item, preparedStore } from '../../support/tables/prepared-store.ts'
 import { mount } from '../tokens/support.ts'
 
 const subjectKey = key('sts-role', 'auth_1', '111122223333')

@@ -15,7 +15,7 @@ import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { FieldCipher, Ports, Store } from '../../../shared/ports.ts'
 import { type Change, keyOf, put } from '../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 /** The answer to one request of a ceremony. */
 export interface Told {

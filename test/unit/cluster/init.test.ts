@@ -8,7 +8,7 @@ import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { clearCipher, NOW } from '../tokens/support.ts'
 
 interface HandedOut {

@@ -1,7 +1,7 @@
 import { generateKey, readKey } from 'openpgp'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkSizes, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
-import { hostileKey, keyBody, numbers, packet } from '../../support/pgp.ts'
+import { hostileKey, keyBody, numbers, packet } from '../../support/requests/pgp.ts'
 import { ceremonyWorld } from '../ceremony/support.ts'
 
 vi.mock('openpgp', async original => {

@@ -11,7 +11,7 @@ import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
 
 const entity = { id: 'e-1', mount: 'auth_cloud_1', alias: 'r-1' }

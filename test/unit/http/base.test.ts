@@ -8,7 +8,7 @@ import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import type { Memory, Ports } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount } from '../tokens/support.ts'
 
 const SECOND = 1000

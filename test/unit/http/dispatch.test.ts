@@ -10,7 +10,7 @@ import { accessorOf, hashOf, storedHashOf, type Token } from '../../../shared/mo
 import type { Ports } from '../../../shared/ports.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const changing = (call: AlwaysCall): Outcome =>

@@ -4,7 +4,7 @@ import { groups } from '../../../shared/endpoints/all.ts'
 import { rolesGroup } from '../../../shared/endpoints/roles.ts'
 import { helpFor } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 
 const fallback = { name: 'fallback', endpoints: [], all: async () => groups }
 

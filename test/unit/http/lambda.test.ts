@@ -10,7 +10,7 @@ import { groupHandler } from '../../../shared/http/lambda.ts'
 import type { FrontProxy, Log, Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW } from '../tokens/support.ts'
 
 type Handle = (call: Call) => Outcome | Promise<Outcome>

@@ -8,7 +8,7 @@ import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, rootToken, token } from '../tokens/support.ts'
 
 const GENERATED = 'hvs.generated-on-this-cluster'

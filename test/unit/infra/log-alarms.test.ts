@@ -3,7 +3,7 @@ import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
 import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
 import { alarming } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { fits } from '../../support/filter-pattern.ts'
+import { fits } from '../../support/service/filter-pattern.ts'
 
 /** Names of the alarms that count an event. */
 const told = (event: object): string[] =>

@@ -25,7 +25,7 @@ import {
 } from '../../../shared/mounts/manage.ts'
 import { newMount } from '../../../shared/mounts/new-mount.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'
 
 const tokenMount = mount({ path: 'token', type: 'token', accessor: 'auth_token_1' })

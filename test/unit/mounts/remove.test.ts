@@ -4,7 +4,7 @@ import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { NOW, token } from '../tokens/support.ts'
 
 const GONE = 'auth_gone'

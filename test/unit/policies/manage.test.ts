@@ -10,7 +10,7 @@ import {
   writePolicy,
 } from '../../../shared/policies/manage.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 
 const TEXT = 'path "a" { capabilities = ["read"] }\n'
 const stored = (name: string, text: string): Item<'policy'> => ({

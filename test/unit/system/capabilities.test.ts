@@ -8,9 +8,9 @@ import {
   capabilitiesSelf,
 } from '../../../shared/system/capabilities.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { access } from '../policies/support.ts'
-import { callWith } from '../support/call.ts'
-import { memoryStore } from '../support/memory-store.ts'
 import { clearCipher, NOW, token } from '../tokens/support.ts'
 
 describe('sys/capabilities-self', () => {

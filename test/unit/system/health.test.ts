@@ -4,7 +4,7 @@ import { readFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { health, healthFields, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { NOW } from '../tokens/support.ts'
 
 const signer = licenceKey()

@@ -5,8 +5,8 @@ import type { Item } from '../../../shared/storage/kinds.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../support/call.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, parentOf, rootToken, token } from './support.ts'
 
 /** A request of root to make a token. */

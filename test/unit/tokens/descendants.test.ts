@@ -11,7 +11,7 @@ import {
   orphanChildren,
   sweepDescendants,
 } from '../../../shared/tokens/descendants.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
 const tokenItem = (name: string, parts: Partial<Token> = {}): Item<'token'> => ({

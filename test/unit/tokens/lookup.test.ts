@@ -6,8 +6,8 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookup, lookupAccessor, lookupSelf } from '../../../shared/tokens/lookup.ts'
 import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../shared/tokens/revoke.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../support/call.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW, token } from './support.ts'
 
 const accessor = accessorOf(hashOf('hvs.other'))

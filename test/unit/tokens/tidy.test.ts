@@ -4,8 +4,8 @@ import type { Ports } from '../../../shared/ports.ts'
 import { type Item, type Kind, key } from '../../../shared/storage/kinds.ts'
 import { listAccessors } from '../../../shared/tokens/accessors.ts'
 import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
-import { callWith } from '../support/call.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
 const tokenItem = (name: string, parts: object = {}): Item<'token'> => ({

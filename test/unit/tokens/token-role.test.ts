@@ -5,9 +5,9 @@ import { noAccess } from '../../../shared/policies/access.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { termsOfBoth } from '../endpoints/interface.ts'
 import { access } from '../policies/support.ts'
-import { callWith } from '../support/call.ts'
 import { parentOf, rootToken, token } from './support.ts'
 
 const subjectKey = key('token-role', 'ci')

@@ -6,7 +6,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/tokens/unwrap.ts'
 import { wrap } from '../../../shared/tokens/wrapping.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../support/call.ts'
+import { callWith } from '../../support/requests/call.ts'
 import { clearCipher, NOW, token } from './support.ts'
 
 const cipher = clearCipher as unknown as FieldCipher

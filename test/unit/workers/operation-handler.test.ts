@@ -5,7 +5,7 @@ import type { OperationState } from '../../../shared/model/operation.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
-import { memoryStore } from '../support/memory-store.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
 const operation: Item<'operation'> = {

@@ -1,9 +1,9 @@
 import { rmSync, symlinkSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { tableStore } from '../../../support/store.ts'
-import { iamRole } from '../../../support/things.ts'
+import { iamRole } from '../../../support/requests/things.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 let host: Awaited<ReturnType<typeof ownHost>>
 let mount = ''

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { clock } from '../../../support/clock.ts'
+import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
+import { clock } from '../../../support/service/clock.ts'
 import {
   api,
   cluster,
@@ -10,10 +11,9 @@ import {
   localCertificate,
   settled,
   storage,
-} from '../../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../../support/logins.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { raw, snapshot, tableStore } from '../../../support/store.ts'
+} from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { raw, snapshot, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { groups } from '../../../../shared/endpoints/all.ts'
-import type { Reply } from '../../../support/api.ts'
+import type { Reply } from '../../../support/service/api.ts'
 import {
   api,
   cluster,
@@ -9,9 +9,9 @@ import {
   localCertificate,
   settled,
   storage,
-} from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { changesBy } from '../../../support/written.ts'
+} from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { changesBy } from '../../../support/tables/written.ts'
 import { manySteps, oneCommit, type Sent, type Writing } from '../../crash/requests.ts'
 
 // Every request that writes is cut at each of its calls to the tables: before the engine sees the call, and after it

@@ -1,4 +1,4 @@
-import '../../../support/over-connections.ts'
+import '../../../support/service/over-connections.ts'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { iamAccessKeys } from '../../../../shared/adapters/aws/access-keys.ts'
 import { stsCallerIdentity } from '../../../../shared/adapters/aws/caller-identity.ts'
@@ -13,6 +13,14 @@ import { create, remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import {
+  callWatch,
+  launch,
+  loginAs,
+  loginWith,
+  signCallerIdentity,
+} from '../../../support/requests/logins.ts'
+import { isServed, rotate, rotating } from '../../../support/requests/rotation.ts'
+import {
   aws,
   cluster,
   done,
@@ -21,10 +29,8 @@ import {
   freshMount,
   localCertificate,
   storage,
-} from '../../../support/cluster.ts'
-import { callWatch, launch, loginAs, loginWith, signCallerIdentity } from '../../../support/logins.ts'
-import { isServed, rotate, rotating } from '../../../support/rotation.ts'
-import { tableStore } from '../../../support/store.ts'
+} from '../../../support/service/cluster.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 const REGION = 'us-east-1'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Control, remoteControl } from '../../../../infra/local/provider/control.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { ownHost } from '../../../support/own-host.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
 
 withoutWaiting()
 

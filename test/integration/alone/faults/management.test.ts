@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Reply } from '../../../support/api.ts'
-import { api, aws, done, fresh, freshMount, invoke, settled } from '../../../support/cluster.ts'
-import { HOME, satellite } from '../../../support/logins.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { keysOf, rotate, rotating } from '../../../support/rotation.ts'
+import { HOME, satellite } from '../../../support/requests/logins.ts'
+import { keysOf, rotate, rotating } from '../../../support/requests/rotation.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { api, aws, done, fresh, freshMount, invoke, settled } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 

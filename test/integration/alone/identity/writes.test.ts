@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { done, freshMount, storage } from '../../../support/cluster.ts'
-import { type Worker, workerOn } from '../../../support/workers.ts'
+import { type Worker, workerOn } from '../../../support/requests/workers.ts'
+import { done, freshMount, storage } from '../../../support/service/cluster.ts'
 
 async function operationsOf(worker: Worker): Promise<string[]> {
   await storage.reset()

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { MOST_ATTEMPTS } from '../../../../shared/adapters/aws/wire/limits.ts'
-import type { Reply } from '../../../support/api.ts'
-import { auditText } from '../../../support/audit.ts'
-import { api, cluster, done, fresh, freshMount, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { workerOn } from '../../../support/workers.ts'
+import { workerOn } from '../../../support/requests/workers.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { auditText } from '../../../support/service/audit.ts'
+import { api, cluster, done, fresh, freshMount, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 // A function may serve many requests at once in one environment: what belongs to one must not reach another.
 

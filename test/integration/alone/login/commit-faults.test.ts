@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../../provider/hand-signer.ts'
-import { api, aws, done, freshMount, localCertificate, storage } from '../../../support/cluster.ts'
-import { launch, loginAs, loginWith, satellite } from '../../../support/logins.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
+import { launch, loginAs, loginWith, satellite } from '../../../support/requests/logins.ts'
+import { api, aws, done, freshMount, localCertificate, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
+  callWatch,
+  HOME,
+  launch,
+  loginAs,
+  pkcs7Of,
+  satellite,
+  signedBy,
+} from '../../../support/requests/logins.ts'
+import {
   api,
   aws,
   done,
@@ -8,8 +17,7 @@ import {
   freshMount,
   localCertificate,
   storage,
-} from '../../../support/cluster.ts'
-import { callWatch, HOME, launch, loginAs, pkcs7Of, satellite, signedBy } from '../../../support/logins.ts'
+} from '../../../support/service/cluster.ts'
 import document from '../../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
 /** What some work costs: calls to the tables, and calls to AWS without those for keys of our own. */

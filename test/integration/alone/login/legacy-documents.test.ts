@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Control, remoteControl } from '../../../../infra/local/provider/control.ts'
-import { errorsOf, UNPROVEN } from '../../../support/logins.ts'
-import { ownHost } from '../../../support/own-host.ts'
+import { errorsOf, UNPROVEN } from '../../../support/requests/logins.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
 import older from '../../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 
 const identity = Buffer.from(older.document)

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Auth } from '../../../../shared/api/call.ts'
 import { create, put } from '../../../../shared/storage/changes.ts'
 import { type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
-import { clock } from '../../../support/clock.ts'
+import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
+import { make } from '../../../support/requests/tokens.ts'
+import { workerOn } from '../../../support/requests/workers.ts'
+import { clock } from '../../../support/service/clock.ts'
 import {
   cluster,
   done,
@@ -11,11 +14,8 @@ import {
   invoke,
   localCertificate,
   settled,
-} from '../../../support/cluster.ts'
-import { HOME, launch, loginAs } from '../../../support/logins.ts'
-import { everything, snapshot, tableStore } from '../../../support/store.ts'
-import { make } from '../../../support/tokens.ts'
-import { workerOn } from '../../../support/workers.ts'
+} from '../../../support/service/cluster.ts'
+import { everything, snapshot, tableStore } from '../../../support/tables/store.ts'
 
 /** Kinds of which something may have come with a mount. */
 const taken = (Object.keys(kinds) as Kind[]).filter(kind => specOf(kind).goesWith !== undefined).sort()

@@ -2,12 +2,12 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../../infra/local/faults/storage-faults.ts'
 import { create } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { clock } from '../../../support/clock.ts'
-import { api, cluster, done, freshMount, invoke, settled, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { raw, tableStore } from '../../../support/store.ts'
-import { lives } from '../../../support/tokens.ts'
-import { workerOn } from '../../../support/workers.ts'
+import { lives } from '../../../support/requests/tokens.ts'
+import { workerOn } from '../../../support/requests/workers.ts'
+import { clock } from '../../../support/service/clock.ts'
+import { api, cluster, done, freshMount, invoke, settled, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { raw, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

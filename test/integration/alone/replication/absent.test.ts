@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { clusterSet } from '../../../support/set.ts'
+import { clusterSet } from '../../../support/set/set.ts'
 
 // A secondary that comes back after the journal has been trimmed.
 

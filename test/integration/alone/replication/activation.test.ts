@@ -13,8 +13,7 @@ import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { policyAt } from '../../../builders/journal.ts'
-import { Crash, crashes } from '../../../support/crash.ts'
-import { linkGateway } from '../../../support/link.ts'
+import { linkGateway } from '../../../support/set/link.ts'
 import {
   admitting,
   asAlone,
@@ -25,7 +24,8 @@ import {
   member,
   memberAs,
   newSet,
-} from '../../../support/pair.ts'
+} from '../../../support/set/pair.ts'
+import { Crash, crashes } from '../../../support/tables/crash.ts'
 import { primaryWorld } from '../../../unit/link/serve/world.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
-import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What clients and monitors meet alike on a primary and on a secondary.
 

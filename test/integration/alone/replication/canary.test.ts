@@ -3,7 +3,7 @@ import { unmasked } from '../../../../shared/ceremony/encode.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../../shared/storage/requests.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Secrets of a set, from its beginning to its first switch, and every place outside the answers that were asked for.
 

@@ -5,10 +5,10 @@ import { groups } from '../../../../shared/endpoints/all.ts'
 import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
 import { serve } from '../../../../shared/http/dispatch.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { fits } from '../../../support/filter-pattern.ts'
 import { asFunction } from '../../../support/iam/judge.ts'
+import { fits } from '../../../support/service/filter-pattern.ts'
 import { having } from '../../../support/set/member-ports.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const R = '/sys/replication/dr/secondary'
 const GENERATE = `${R}/generate-operation-token`

@@ -3,7 +3,7 @@ import { rootsPk } from '../../../../shared/journal/refresh.ts'
 import { bucketOf, type Limbs, pagePk } from '../../../../shared/journal/tree.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // The tree of a cluster is checked, level by level, and made anew: on a primary and on a secondary.
 

@@ -7,7 +7,7 @@ import { pull } from '../../../../shared/replication/secondary/pull.ts'
 import { readSegments } from '../../../../shared/replication/sync/segments.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What a full sync has brought is compared with what the primary has, once the tree of the secondary was made.
 

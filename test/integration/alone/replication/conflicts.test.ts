@@ -7,13 +7,20 @@ import type { Send } from '../../../../shared/adapters/aws/wire/tables.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { create, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { cluster, done, fresh, freshMount, localCertificate, storage } from '../../../support/cluster.ts'
-import { noBrokenHead } from '../../../support/heads.ts'
-import { begun, differences, replayed, wrongSums } from '../../../support/journal.ts'
-import { HOME, launch, loginAs } from '../../../support/logins.ts'
-import { sized } from '../../../support/size.ts'
-import { sendTo, tableStore } from '../../../support/store.ts'
-import { workerOn } from '../../../support/workers.ts'
+import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
+import { workerOn } from '../../../support/requests/workers.ts'
+import { sized } from '../../../support/runner/size.ts'
+import {
+  cluster,
+  done,
+  fresh,
+  freshMount,
+  localCertificate,
+  storage,
+} from '../../../support/service/cluster.ts'
+import { begun, differences, replayed, wrongSums } from '../../../support/service/journal.ts'
+import { noBrokenHead } from '../../../support/set/heads.ts'
+import { sendTo, tableStore } from '../../../support/tables/store.ts'
 
 // On DynamoDB overlapping transactions on one item cancel each other. What every login writes would stop all of them.
 

@@ -2,8 +2,8 @@ import type { Context } from 'aws-lambda'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ttlOf } from '../../../../shared/journal/generation.ts'
 import { roundHandler } from '../../../../shared/workers/handlers.ts'
-import { standing, wrongSums } from '../../../support/journal.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { standing, wrongSums } from '../../../support/service/journal.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Days pass on the clock of the test: what a secondary does by itself, and what the engine deletes meanwhile.
 

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
+import { sized } from '../../../support/runner/size.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall, type Scene } from '../../../support/set/scenes.ts'
-import type { ClusterSet } from '../../../support/set.ts'
-import { sized } from '../../../support/size.ts'
+import type { ClusterSet } from '../../../support/set/set.ts'
 
 // Processes that die in the middle of a change of roles, at each of their calls: it comes about once, or not at all.
 

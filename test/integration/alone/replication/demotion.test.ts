@@ -9,8 +9,8 @@ import { giveUp, type OperationRun } from '../../../../shared/replication/operat
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { policyAt } from '../../../builders/journal.ts'
-import { Crash, crashes } from '../../../support/crash.ts'
-import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../../support/pair.ts'
+import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../../support/set/pair.ts'
+import { Crash, crashes } from '../../../support/tables/crash.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000002'
 let east: Member

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { leafOf } from '../../../../shared/journal/tree.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A primary whose items are changed behind its journal's back, again and again: the one that is stays named, the others
 // are followed, and once the primary is put right the secondary begins anew.

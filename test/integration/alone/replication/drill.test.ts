@@ -7,10 +7,10 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { drillHandler } from '../../../../shared/workers/drills.ts'
 import { asFunction, checkAllowed } from '../../../support/iam/judge.ts'
 import { workflowRequest } from '../../../support/iam/requests.ts'
-import { blocksOf } from '../../../support/pages.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { blocksOf } from '../../../support/programs/pages.ts'
 import { having } from '../../../support/set/member-ports.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const DR = 'sys/replication/dr'
 /** What the runbook has an administrator write. */

@@ -18,10 +18,10 @@ import { create, put, remove, replace } from '../../../../shared/storage/changes
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { bounds } from '../../../../shared/values/bounds.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { differences, replayed, standing, wrongSums } from '../../../support/journal.ts'
-import { sized } from '../../../support/size.ts'
-import { tableStore } from '../../../support/store.ts'
+import { sized } from '../../../support/runner/size.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 // A journal is begun over a table that is in use, and ended again: nothing is lost, nothing is left out, and late
 // writers do no harm. The service itself stands still; its tables are used directly.

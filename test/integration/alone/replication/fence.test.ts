@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }

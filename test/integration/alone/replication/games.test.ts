@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { sized } from '../../../support/runner/size.ts'
 import { play, type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { sized } from '../../../support/size.ts'
 
 // Random sequences of what administrators, clients, networks and processes do, on the real code. `SEED=7` plays one of
 // them again (`SEED=7,8` two), `GAMES=10000` many. Tables in memory are much cheaper, and every tenth game is played on the engine

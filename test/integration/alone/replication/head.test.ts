@@ -6,9 +6,9 @@ import type { Head, HeadMode } from '../../../../shared/journal/head.ts'
 import { moves, type TransitionName } from '../../../../shared/journal/transitions.ts'
 import { byStoredNames } from '../../../../shared/storage/stored-names.ts'
 import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
-import { cluster, storage } from '../../../support/cluster.ts'
-import { movedBy } from '../../../support/heads.ts'
-import { sendAt, tableStore } from '../../../support/store.ts'
+import { cluster, storage } from '../../../support/service/cluster.ts'
+import { movedBy } from '../../../support/set/heads.ts'
+import { sendAt, tableStore } from '../../../support/tables/store.ts'
 
 // The head at the engine: its condition and the sentences of docs/spec/journal-head.md come to the same, in one round trip.
 

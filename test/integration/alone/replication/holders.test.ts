@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Who was given a term of the keyring, who was revoked, and who has heard of it: every cluster that serves can say it.
 

@@ -5,8 +5,8 @@ import { epochName, markText, posText } from '../../../../shared/journal/positio
 import { moves } from '../../../../shared/journal/transitions.ts'
 import type { Limbs } from '../../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { tableStore } from '../../../support/store.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 // The port of the journal against the engine: what stands in the way of what, and that sums stay exact.
 

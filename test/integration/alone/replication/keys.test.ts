@@ -3,7 +3,7 @@ import { unmasked } from '../../../../shared/ceremony/encode.ts'
 import type { AccessKeys } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What a disaster leaves of keys: those at the provider, and those of KMS, of which each cluster has its own.
 

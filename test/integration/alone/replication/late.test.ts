@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Reply } from '../../../support/api.ts'
+import { sized } from '../../../support/runner/size.ts'
+import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { goneOnWith, type LateScene, lateAtEachCall } from '../../../support/set/scenes.ts'
-import type { ClusterSet } from '../../../support/set.ts'
-import { sized } from '../../../support/size.ts'
+import type { ClusterSet } from '../../../support/set/set.ts'
 
 // Processes that stand still for a minute or more, before each of their calls, while roles change around them: what they
 // do when they wake comes too late to do anything.

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
-import { filled, ways } from '../../../support/endpoints.ts'
-import { ownHost } from '../../../support/own-host.ts'
+import { filled, ways } from '../../../support/requests/endpoints.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
 
 const signer = licenceKey()
 const licence = (text: string) => ({ LICENSE: text, LICENSE_PUBLIC_KEY: signer.publicKey })

@@ -15,11 +15,11 @@ import { sourceLink } from '../../../../shared/link/source-link.ts'
 import { isStatementOf } from '../../../../shared/link/statements.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
-import { clock } from '../../../support/clock.ts'
-import { api, cluster, done, fresh, invoke } from '../../../support/cluster.ts'
-import { begun } from '../../../support/journal.ts'
-import { linkGateway } from '../../../support/link.ts'
-import { tableStore } from '../../../support/store.ts'
+import { clock } from '../../../support/service/clock.ts'
+import { api, cluster, done, fresh, invoke } from '../../../support/service/cluster.ts'
+import { begun } from '../../../support/service/journal.ts'
+import { linkGateway } from '../../../support/set/link.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 // A primary as it is deployed, its Lambda of the link behind a gateway, and clusters that follow it.
 

@@ -3,9 +3,9 @@ import type { Endpoint } from '../../../../shared/api/endpoint.ts'
 import { unmasked } from '../../../../shared/ceremony/encode.ts'
 import { groups } from '../../../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
-import { promotions } from '../../../support/promotion.ts'
-import { filledPath, sensibleBody, sensibleToken } from '../../../support/sensible-calls.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { filledPath, sensibleBody, sensibleToken } from '../../../support/requests/sensible-calls.ts'
+import { promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // One cluster through all that a cluster can become, on the engine, behind the guard and the policies of its functions,
 // whose environments stay warm from the first life to the last. In each life every endpoint is called, and whatever a

@@ -3,7 +3,7 @@ import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
 import { create } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A primary that was done without, and the deletions that it alone acknowledged: an instance that may log in anew, a tag
 // that is allowed again. Whoever repeats them on the new primary learns of them by the report.

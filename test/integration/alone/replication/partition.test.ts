@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Three clusters that cannot hear each other, of which two are promoted by force.
 

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Reply } from '../../../support/api.ts'
+import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What waits for another cluster ends as soon as nothing can come of it, or when an administrator wants something else.
 

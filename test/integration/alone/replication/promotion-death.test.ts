@@ -7,10 +7,10 @@ import { promotionSteps } from '../../../../shared/replication/promotion/stand.t
 import { stepsOfPromotion } from '../../../../shared/replication/promotion/steps.ts'
 import { create, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { Crash, crashes } from '../../../support/crash.ts'
-import { type promotions, readyToPromote } from '../../../support/promotion.ts'
 import { having } from '../../../support/set/member-ports.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { Crash, crashes } from '../../../support/tables/crash.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
 

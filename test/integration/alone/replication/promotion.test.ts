@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { drStatus } from '../../../support/dr-status.ts'
-import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 let set: ClusterSet
 let write: ReturnType<typeof promotions>['write']

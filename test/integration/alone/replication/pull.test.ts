@@ -19,7 +19,7 @@ import {
   member,
   memberAs,
   newSet,
-} from '../../../support/pair.ts'
+} from '../../../support/set/pair.ts'
 
 let east: Member
 let west: Member

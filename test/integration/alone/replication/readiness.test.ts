@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { FORMAT } from '../../../../shared/link/source.ts'
 import { type Change, keyOf, put, remove, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const DR = '/sys/replication/dr'
 

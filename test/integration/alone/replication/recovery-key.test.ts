@@ -8,8 +8,8 @@ import { decryptField, type TermKeys, termOf } from '../../../../shared/storage/
 import { openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { type Key, type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { versionOf } from '../../../support/set/versions.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
 
 // Recovery shares authorise and decrypt nothing: what a member has, with all its keys, makes no share.
 

@@ -9,11 +9,11 @@ import { type Keys, openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { sized } from '../../../support/runner/size.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
-import { sized } from '../../../support/size.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What is stored is encrypted anew behind a rotation, on warm environments, and the older term is destroyed in the end.
 

@@ -5,8 +5,8 @@ import { hashOf } from '../../../../shared/model/token.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Reply } from '../../../support/api.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const R = '/sys/replication/dr'
 const GENERATE = `${R}/secondary/generate-operation-token`

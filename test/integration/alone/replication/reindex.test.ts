@@ -3,10 +3,10 @@ import { rootsPk } from '../../../../shared/journal/refresh.ts'
 import { bucketOf, pagePk } from '../../../../shared/journal/tree.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
+import { sized } from '../../../support/runner/size.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
-import { sized } from '../../../support/size.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A tree that is made anew while clients write, by workers of which one dies at each of its calls.
 

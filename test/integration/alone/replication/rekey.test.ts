@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { unmasked } from '../../../../shared/ceremony/encode.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A recovery key that is made anew on the primary is that of the whole set, on whoever serves.
 

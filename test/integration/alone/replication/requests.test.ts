@@ -3,12 +3,12 @@ import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { api, cluster, done, fresh, freshMount, settled, storage } from '../../../support/cluster.ts'
-import { begun, replayed, wrongSums } from '../../../support/journal.ts'
-import { entry } from '../../../support/lists.ts'
-import { sized } from '../../../support/size.ts'
-import { seed, tableStore } from '../../../support/store.ts'
-import { workerOn } from '../../../support/workers.ts'
+import { entry } from '../../../support/requests/lists.ts'
+import { workerOn } from '../../../support/requests/workers.ts'
+import { sized } from '../../../support/runner/size.ts'
+import { api, cluster, done, fresh, freshMount, settled, storage } from '../../../support/service/cluster.ts'
+import { begun, replayed, wrongSums } from '../../../support/service/journal.ts'
+import { seed, tableStore } from '../../../support/tables/store.ts'
 
 // The whole service while it keeps a journal.
 

@@ -3,7 +3,7 @@ import { monthlyCosts, sumOf } from '../../../bench/at-rest.ts'
 import { pairAtRest } from '../../../support/set/at-rest.ts'
 import { besideRequests } from '../../../support/set/beside.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A pair at rest, with schedules and streams as AWS has them: what it asks, and how soon it notices what is written.
 

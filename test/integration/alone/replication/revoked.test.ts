@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A cluster is revoked while it becomes a secondary. What the primary says then stays, however often it is asked.
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { promotions } from '../../../support/promotion.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // Several clusters that write at once, and how long it takes until one of them is left: by the set's clock, with runs that
 // begin every minute and last a minute, as schedules start them.

@@ -9,7 +9,6 @@ import { ask, type Follower } from '../../../../shared/replication/secondary/fol
 import { drain, redo } from '../../../../shared/replication/secondary/redo.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Doing, neighbours, policyAt, tokenAt } from '../../../builders/journal.ts'
-import { Crash, crashes } from '../../../support/crash.ts'
 import {
   asPrimary,
   asWiped,
@@ -21,7 +20,8 @@ import {
   linkTo,
   type Member,
   member,
-} from '../../../support/pair.ts'
+} from '../../../support/set/pair.ts'
+import { Crash, crashes } from '../../../support/tables/crash.ts'
 
 const { a, b, apart } = neighbours
 const x = policyAt('x')

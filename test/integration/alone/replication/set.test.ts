@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { Crash } from '../../../support/crash.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { Crash } from '../../../support/tables/crash.ts'
 
 // Clusters as they are deployed, all in this process: what other tests of sets rest on.
 

@@ -3,7 +3,7 @@ import { moves } from '../../../../shared/journal/transitions.ts'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, warmSnapshot } from '../../../support/set/play.ts'
-import { clusterSet } from '../../../support/set.ts'
+import { clusterSet } from '../../../support/set/set.ts'
 
 // Whose silence lets another cluster take over without force, and whose does not; and what an asked primary leaves that dies.
 

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Reply } from '../../../support/api.ts'
+import { sized } from '../../../support/runner/size.ts'
+import type { Reply } from '../../../support/service/api.ts'
 import type { Manner } from '../../../support/set/network.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
-import { sized } from '../../../support/size.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A primary that answers late, or not at all, or whose front answers in its stead: whoever asks it comes to an end.
 

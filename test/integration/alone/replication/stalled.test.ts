@@ -2,8 +2,8 @@ import { beforeAll, expect, test } from 'vitest'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { violationsIn } from '../../../support/set/history.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { Stall } from '../../../support/set/transport.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
 
 // The coordinator of a transaction may stall: for seconds its items are taken, and nobody knows what became of it.
 

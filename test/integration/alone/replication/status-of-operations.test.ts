@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { beforeEach, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { drStatus } from '../../../support/dr-status.ts'
-import { type promotions, readyToPromote } from '../../../support/promotion.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
+import { type promotions, readyToPromote } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { Spot } from '../../../support/set/traps.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
 
 // What anybody can see of a change of the role: how far it is, until when it waits, and why the last one was given up.
 

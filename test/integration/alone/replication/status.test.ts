@@ -5,9 +5,9 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { create, put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { api, cluster, storage } from '../../../support/cluster.ts'
-import { drStatus } from '../../../support/dr-status.ts'
-import { tableStore } from '../../../support/store.ts'
+import { api, cluster, storage } from '../../../support/service/cluster.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 const { store, journal, commit } = tableStore(cluster)
 /** Young however long the answer takes. */

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { activeTerm, type Keys } from '../../../../shared/storage/keyring.ts'
 import { partitions } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { forgedToken, keysOf } from '../../../support/set/thief.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
 
 // A thief has west: its tables, and the use of its KMS key. What can be done with that, before and after it is revoked.
 

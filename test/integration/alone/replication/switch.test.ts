@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Reply } from '../../../support/api.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // What operators do: a switch in either order and back again, and what is left after a disaster.
 

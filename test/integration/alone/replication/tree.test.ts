@@ -15,9 +15,9 @@ import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
 import { maintainJournal } from '../../../../shared/replication/primary/maintain.ts'
 import { type Change, create, put, remove, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { begun, replayed } from '../../../support/journal.ts'
-import { tableStore } from '../../../support/store.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { begun, replayed } from '../../../support/service/journal.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 // The tree of a primary: its roots are those of exactly one position, whatever is written meanwhile.
 

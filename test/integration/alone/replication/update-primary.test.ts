@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOf } from '../../../../shared/model/token.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import type { Reply } from '../../../support/api.ts'
-import { drStatus } from '../../../support/dr-status.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const R = '/sys/replication/dr'

@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
 import { FORMAT } from '../../../../shared/link/source.ts'
-import { blocksOf } from '../../../support/pages.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
-import { webServer } from '../../../support/server.ts'
+import { blocksOf } from '../../../support/programs/pages.ts'
+import { openShell } from '../../../support/programs/shell.ts'
+import { webServer } from '../../../support/service/server.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { versionOf } from '../../../support/set/versions.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
-import { openShell } from '../../../support/shell.ts'
 
 // Clusters of two versions, the later of which writes what the earlier would misread. Both are this code; they differ in
 // the number of the format alone. What messages of a real earlier format look like is kept in test/vectors/formats.

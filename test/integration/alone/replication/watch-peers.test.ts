@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { alarming } from '../../../../shared/api/alarming.ts'
-import { clusterSet } from '../../../support/set.ts'
+import { clusterSet } from '../../../support/set/set.ts'
 
 test('who is silent or behind is told of by whoever notices, once a minute, while it lasts', async () => {
   const set = await clusterSet(['east', 'west'])

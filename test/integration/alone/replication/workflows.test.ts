@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/promotion.ts'
+import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { SetSnapshot } from '../../../support/set/snapshot.ts'
-import { type ClusterSet, clusterSet } from '../../../support/set.ts'
 
 // Every workflow, asked for in every state that a cluster can be in: it is refused, or it comes to its end.
 

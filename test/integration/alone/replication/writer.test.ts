@@ -16,9 +16,9 @@ import {
   replace,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { begun, differences, replayed, standing, wrongSums } from '../../../support/journal.ts'
-import { raw, tableStore } from '../../../support/store.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { begun, differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
+import { raw, tableStore } from '../../../support/tables/store.ts'
 
 // A journaled commit against the engine: the same truth to its caller as a plain one, and to the journal: positions
 // without holes, journal entries that say what happened, sums that are those of what stands.

@@ -1,7 +1,14 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { aws, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { configured, guardEnds, isServed, keysOf, rotate, rotating } from '../../../support/rotation.ts'
+import {
+  configured,
+  guardEnds,
+  isServed,
+  keysOf,
+  rotate,
+  rotating,
+} from '../../../support/requests/rotation.ts'
+import { aws, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 

@@ -1,7 +1,23 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { api, aws, done, eventually, freshMount, invoke, settled, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { configured, isServed, keysOf, rotate, rotating, setStatus } from '../../../support/rotation.ts'
+import {
+  configured,
+  isServed,
+  keysOf,
+  rotate,
+  rotating,
+  setStatus,
+} from '../../../support/requests/rotation.ts'
+import {
+  api,
+  aws,
+  done,
+  eventually,
+  freshMount,
+  invoke,
+  settled,
+  storage,
+} from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 

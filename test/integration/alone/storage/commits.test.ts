@@ -1,4 +1,4 @@
-import '../../../support/over-connections.ts'
+import '../../../support/service/over-connections.ts'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import {
@@ -9,9 +9,9 @@ import {
   replace,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { tableStore } from '../../../support/store.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

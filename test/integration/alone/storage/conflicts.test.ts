@@ -1,4 +1,4 @@
-import '../../../support/over-connections.ts'
+import '../../../support/service/over-connections.ts'
 import {
   DeleteItemCommand,
   DynamoDBClient,
@@ -8,7 +8,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { cluster, eventually, fresh, storage } from '../../../support/cluster.ts'
+import { cluster, eventually, fresh, storage } from '../../../support/service/cluster.ts'
 
 const client = new DynamoDBClient({
   endpoint: cluster.tap_url ?? '',

@@ -1,11 +1,11 @@
-import '../../../support/over-connections.ts'
+import '../../../support/service/over-connections.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterRead, Store } from '../../../../shared/ports.ts'
 import { create, remove } from '../../../../shared/storage/changes.ts'
 import { type Item, key, partitions } from '../../../../shared/storage/kinds.ts'
-import { cluster, fresh, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { tableStore } from '../../../support/store.ts'
+import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

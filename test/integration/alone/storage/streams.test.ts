@@ -6,7 +6,7 @@ import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { clientOf, createTables } from '../../../../infra/local/engine/engine.ts'
 import { activityOf, type Worked } from '../../../../infra/local/host/activity.ts'
 import { startStreams } from '../../../../infra/local/streams/poller.ts'
-import { eventually } from '../../../support/cluster.ts'
+import { eventually } from '../../../support/service/cluster.ts'
 
 const region = 'us-east-1'
 const credentials = { accessKeyId: 'streams', secretAccessKey: 'of the test' }

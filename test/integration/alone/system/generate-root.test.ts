@@ -2,8 +2,8 @@ import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { raw, tableStore } from '../../../support/store.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { raw, tableStore } from '../../../support/tables/store.ts'
 
 /** Ahead of the system's, in milliseconds. */
 const clock = { ahead: 0, now: () => Date.now() + clock.ahead, sleep: async () => undefined }

@@ -3,9 +3,9 @@ import { combine } from 'shamir-secret-sharing'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { auditText } from '../../../support/audit.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { tableStore } from '../../../support/store.ts'
+import { auditText } from '../../../support/service/audit.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 let host: Awaited<ReturnType<typeof ownHost>>
 beforeAll(async () => {

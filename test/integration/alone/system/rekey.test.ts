@@ -4,8 +4,8 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { unmasked } from '../../../../shared/ceremony/encode.ts'
 import { put, remove } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { raw, tableStore } from '../../../support/store.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { raw, tableStore } from '../../../support/tables/store.ts'
 
 /** Ahead of the system's, in milliseconds. */
 const clock = { ahead: 0, now: () => Date.now() + clock.ahead, sleep: async () => undefined }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { raw } from '../../../support/store.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { raw } from '../../../support/tables/store.ts'
 
 let host: Awaited<ReturnType<typeof ownHost>>
 beforeAll(async () => {

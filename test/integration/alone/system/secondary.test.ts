@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { auditText } from '../../../support/audit.ts'
-import { drStatus } from '../../../support/dr-status.ts'
-import { filled, ways } from '../../../support/endpoints.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { tableStore } from '../../../support/store.ts'
-import { iamRole } from '../../../support/things.ts'
+import { filled, ways } from '../../../support/requests/endpoints.ts'
+import { iamRole } from '../../../support/requests/things.ts'
+import { auditText } from '../../../support/service/audit.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 let host: Awaited<ReturnType<typeof ownHost>>
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import type { Token } from '../../../../shared/model/token.ts'
 import type { Clock } from '../../../../shared/ports.ts'
 import { type Change, create } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { fresh } from '../../../support/cluster.ts'
-import { entry } from '../../../support/lists.ts'
-import { ownHost } from '../../../support/own-host.ts'
-import { raw, seed, tableStore } from '../../../support/store.ts'
+import { entry } from '../../../support/requests/lists.ts'
+import { fresh } from '../../../support/service/cluster.ts'
+import { ownHost } from '../../../support/service/own-host.ts'
+import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
 // Work that is longer than its Lambda may run goes on in the next one, where it stopped. Jobs stop two seconds before
 // their end, so here they have one second for their work, on a clock on which every look takes a while: what outlasts

@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { HOME, launch, pkcs7Of } from '../../../support/requests/logins.ts'
 import {
   cluster,
   done,
@@ -10,8 +11,7 @@ import {
   freshMount,
   invoke,
   localCertificate,
-} from '../../../support/cluster.ts'
-import { HOME, launch, pkcs7Of } from '../../../support/logins.ts'
+} from '../../../support/service/cluster.ts'
 
 const tables = DynamoDBDocumentClient.from(
   new DynamoDBClient({

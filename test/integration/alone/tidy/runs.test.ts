@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { api, cluster, done, freshMount, invoke, settled, storage } from '../../../support/cluster.ts'
-import { entry, lists } from '../../../support/lists.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { raw, seed, tableStore } from '../../../support/store.ts'
+import { entry, lists } from '../../../support/requests/lists.ts'
+import { api, cluster, done, freshMount, invoke, settled, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

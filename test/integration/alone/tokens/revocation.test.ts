@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { StorageFault } from '../../../../infra/local/faults/storage-faults.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { api, cluster, done, settled, storage } from '../../../support/cluster.ts'
-import { withoutWaiting } from '../../../support/no-waiting.ts'
-import { tableStore } from '../../../support/store.ts'
-import { lives, lookUp, make, tryMake } from '../../../support/tokens.ts'
+import { lives, lookUp, make, tryMake } from '../../../support/requests/tokens.ts'
+import { api, cluster, done, settled, storage } from '../../../support/service/cluster.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
+import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 

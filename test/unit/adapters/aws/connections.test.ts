@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onceHandler, requestHandler } from '../../../../shared/adapters/aws/client.ts'
 import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
-import { webServer } from '../../../support/server.ts'
+import { webServer } from '../../../support/service/server.ts'
 
 /** Sends a request and reads the answer. @param ms after which the attempt ends */
 type Ask = (url: string, ms?: number) => Promise<string>

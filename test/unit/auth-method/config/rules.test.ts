@@ -11,8 +11,8 @@ import { stsFields, writeSts } from '../../../../shared/auth-method/config/sts.t
 import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { matchesRolePattern } from '../../../../shared/values/arn.ts'
-import { callWith } from '../../support/call.ts'
-import { item, plainCipher } from '../../support/store.ts'
+import { callWith } from '../../../support/requests/call.ts'
+import { item, plainCipher } from '../../../support/tables/prepared-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'

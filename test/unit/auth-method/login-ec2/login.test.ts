@@ -9,7 +9,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { encrypted, item } from '../../support/store.ts'
+import { encrypted, item } from '../../../support/tables/prepared-store.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 
 const accessor = 'auth_cloud_1'

@@ -19,10 +19,10 @@ import type { Deployment, Memory } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
+import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
 import y2017 from '../../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
-import { callWith, fetchedItems } from '../../support/call.ts'
-import { item, preparedStore } from '../../support/store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'

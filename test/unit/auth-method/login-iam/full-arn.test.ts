@@ -3,7 +3,7 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { fullArnOf } from '../../../../shared/auth-method/login-iam/full-arn.ts'
 import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { type Entity, parseEntity } from '../../../../shared/values/arn.ts'
-import { callWith } from '../../support/call.ts'
+import { callWith } from '../../../support/requests/call.ts'
 
 const HOUR = 3_600_000
 let versions = 0

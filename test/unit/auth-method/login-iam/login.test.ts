@@ -8,7 +8,7 @@ import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { request } from '../../../builders/signed-request.ts'
 import { stsAnswer, stsError, usualCaller } from '../../../builders/sts-answer.ts'
-import { item } from '../../support/store.ts'
+import { item } from '../../../support/tables/prepared-store.ts'
 import { NOW } from '../../tokens/support.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 

@@ -3,9 +3,9 @@ import type { loginFields } from '../../../../shared/auth-method/login/fields.ts
 import type { Ports } from '../../../../shared/ports.ts'
 import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { callWith, fetchedItems } from '../../support/call.ts'
-import { memoryStore } from '../../support/memory-store.ts'
-import { plainCipher } from '../../support/store.ts'
+import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
+import { plainCipher } from '../../../support/tables/prepared-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
 type LoginCall = MountCall<typeof loginFields>

@@ -4,7 +4,7 @@ import { seeInstance } from '../../../../shared/auth-method/login/see-instance.t
 import type { AwsTarget, Instance, InstanceProfile } from '../../../../shared/ports.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { callWith } from '../../support/call.ts'
+import { callWith } from '../../../support/requests/call.ts'
 
 const target = { account: '111122223333', region: 'eu-west-1' } as AwsTarget
 const NOW = 1_000_000_000

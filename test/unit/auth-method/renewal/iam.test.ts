@@ -7,8 +7,8 @@ import type { AwsTarget, Instance, Principal } from '../../../../shared/ports.ts
 import { key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
-import { callWith } from '../../support/call.ts'
-import { item, plainCipher, preparedStore } from '../../support/store.ts'
+import { callWith } from '../../../support/requests/call.ts'
+import { item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'

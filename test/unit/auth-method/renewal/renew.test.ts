@@ -5,7 +5,7 @@ import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.t
 import type { Item } from '../../../../shared/storage/kinds.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { callWith } from '../../support/call.ts'
+import { callWith } from '../../../support/requests/call.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
 const accessor = accessorOf(hashOf('hvs.parent'))

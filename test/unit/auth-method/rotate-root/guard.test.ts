@@ -9,8 +9,8 @@ import {
 } from '../../../../shared/auth-method/rotate-root/guard.ts'
 import type { Rotation } from '../../../../shared/model/rotation.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { callWith } from '../../support/call.ts'
-import { item, preparedStore } from '../../support/store.ts'
+import { callWith } from '../../../support/requests/call.ts'
+import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const NOW = 1_000_000

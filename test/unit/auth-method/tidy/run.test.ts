@@ -4,7 +4,7 @@ import { noRun } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { TidyRun } from '../../../../shared/model/tidy.ts'
 import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { item, preparedStore } from '../../support/store.ts'
+import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
 
 const NOW = 1_000_000
 const place = key('tidy-run', 'auth_cloud_1', 'roletag-denylist')

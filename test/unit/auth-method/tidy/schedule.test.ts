@@ -4,7 +4,7 @@ import { everyHour } from '../../../../shared/auth-method/tidy/schedule.ts'
 import { jobRun } from '../../../../shared/jobs/job.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
-import { item, preparedStore } from '../../support/store.ts'
+import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
 const cluster = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const

@@ -7,7 +7,7 @@ import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import type { Carry, Method } from '../../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
-import { sized } from '../../../support/size.ts'
+import { sized } from '../../../support/runner/size.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
 // A network that loses, repeats, reorders, delays, cuts, changes and plays back what it carries, between one primary

@@ -5,8 +5,8 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { demotePrimary } from '../../../../shared/replication/handlers/demote.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { callWith, fetchedItems } from '../../support/call.ts'
-import { memoryStore } from '../../support/memory-store.ts'
+import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_000
 

@@ -5,7 +5,7 @@ import { showDivergence, waitsFor } from '../../../../shared/replication/handler
 import { nameInWords } from '../../../../shared/replication/handlers/in-words.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { callWith } from '../../support/call.ts'
+import { callWith } from '../../../support/requests/call.ts'
 
 const EPOCH = '000001.0123456789ab'
 const pos = (seq: number) => `${EPOCH}/${String(seq).padStart(12, '0')}`

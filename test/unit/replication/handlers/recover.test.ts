@@ -4,7 +4,7 @@ import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.
 import { recoverLink } from '../../../../shared/replication/handlers/recover.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { callWith } from '../../support/call.ts'
+import { callWith } from '../../../support/requests/call.ts'
 
 const NOW = 1_700_000_000_000
 const own = emptyLink('own' as Encrypted)

@@ -4,8 +4,8 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import { revokeSecondary } from '../../../../shared/replication/handlers/revoke.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { callWith } from '../../support/call.ts'
-import { memoryStore } from '../../support/memory-store.ts'
+import { callWith } from '../../../support/requests/call.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_500
 const CLUSTER = '11111111-2222-3333-4444-555555555555'

@@ -13,8 +13,8 @@ import {
 } from '../../../../shared/replication/handlers/secondaries.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
-import { callWith, fetchedItems } from '../../support/call.ts'
-import { memoryStore } from '../../support/memory-store.ts'
+import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_500
 /** Encrypts nothing. */

@@ -8,7 +8,7 @@ import { executionsBy, maintainOperation } from '../../../../shared/replication/
 import { beginOperation, newOperation } from '../../../../shared/replication/operation/operate.ts'
 import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { memoryStore } from '../../support/memory-store.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
 const BEGUN = 1_000_000

@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/replication/operation/waiting.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
-import { memoryStore } from '../../support/memory-store.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data: { id: 'c-1' } as ClusterRecord }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { type StatusFacts, statusOf } from '../../../../shared/replication/status/status.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { drStatus } from '../../../support/dr-status.ts'
+import { drStatus } from '../../../support/set/dr-status.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({

@@ -17,7 +17,7 @@ import type { Provider } from '../../../../../shared/adapters/aws/provider.ts'
 import { accountOf, sessionOf } from '../../../../../shared/adapters/aws/sessions.ts'
 import { wire } from '../../../../../shared/adapters/aws/wire/post.ts'
 import type { AwsTarget } from '../../../../../shared/ports.ts'
-import { sized } from '../../../../support/size.ts'
+import { sized } from '../../../../support/runner/size.ts'
 
 // Calls to EC2, IAM, STS and KMS: sent as the SDK sends them, and read as it reads what they answer.
 

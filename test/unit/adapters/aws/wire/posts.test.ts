@@ -5,7 +5,7 @@ import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
 import { signedPosts } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
 import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables-over-http.ts'
-import { closedPort, rawServer, webServer } from '../../../../support/server.ts'
+import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
 // The wire on real connections, against servers that do as told.
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type TableOperation, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import { sized } from '../../../../support/size.ts'
+import { sized } from '../../../../support/runner/size.ts'
 import { type Calling, type Engine, operations, sdkCalls, seen, wireCalls } from './sdk-tables.ts'
 import { answers, inputs, mutated } from './table-values.ts'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startLambdaService } from '../../../../../infra/local/lambda/service.ts'
-import { call } from '../../../../support/api.ts'
+import { call } from '../../../../support/service/api.ts'
 
 async function service() {
   const invoke = async (_: string, event: unknown) => event

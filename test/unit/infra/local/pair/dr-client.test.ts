@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { askHost } from '../../../../../infra/local/pair/dr-client.ts'
-import { webServer } from '../../../../support/server.ts'
+import { webServer } from '../../../../support/service/server.ts'
 
 /** A cluster that answers one after the other: status, body, seconds of Retry-After. */
 async function answering(...answers: [status: number, body: string, retryAfter?: string][]) {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { askedIn, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
-import { blocksOf } from '../../../../../support/pages.ts'
+import { blocksOf } from '../../../../../support/programs/pages.ts'
 
 const read = (line: string, environment: Record<string, string> = {}) =>
   askedIn(line === '' ? [] : line.split(' '), environment)

@@ -1,0 +1,341 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { type EngineWire, engineWire } from '../../../infra/local/engine/wire.ts'
+import { unsigned } from '../../support/service/lean-client.ts'
+import { memoryEngine } from '../../support/tables/memory-engine.ts'
+
+// Most tests of sets have their tables in memory: the same requests come to the same there as at the engine.
+
+const key = (pk: string, sk: string) => ({ pk: { S: pk }, sk: { S: sk } })
+const item = (pk: string, sk: string, more: object = {}) => ({ ...key(pk, sk), ...more })
+const due = (sk: string, at: number) => item('due', sk, { due: { N: String(at) }, rev: { S: 'r' } })
+
+let TableName = ''
+let wire: EngineWire
+const memory = memoryEngine()
+
+beforeAll(async () => {
+  const { engine, model } = inject('ground')
+  const [data] = model.tables.filter(({ name }) => name.toLowerCase().includes('data'))
+  if (!data) throw new Error('there is no data table')
+  TableName = `${data.name}-${randomUUID()}`
+  const { ttl: _, ...table } = data
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+  await createTables(clientOf(engine, 'us-east-1', credentials), [{ ...table, name: TableName }])
+  wire = engineWire(engine)
+})
+afterAll(() => wire.close())
+
+async function atEngine(operation: string, input: object): Promise<{ statusCode: number; body: object }> {
+  const headers = {
+    'content-type': 'application/x-amz-json-1.0',
+    'x-amz-target': `DynamoDB_20120810.${operation}`,
+    ...unsigned('test'),
+  }
+  const { statusCode, body } = await wire.send({ headers, body: Buffer.from(JSON.stringify(input)) })
+  return { statusCode, body: JSON.parse(body.toString('utf8')) as object }
+}
+
+/** What the adapters read of an answer. */
+function told({ statusCode, body }: { statusCode: number; body: object }, sorted: boolean) {
+  const { __type, Item, Items, Count, LastEvaluatedKey, Responses, CancellationReasons, Attributes } =
+    body as Record<string, never>
+  const listed = (items: unknown[]) =>
+    items.map(one => JSON.stringify(one, Object.keys(one as object).sort()))
+  const inOrder = (items?: unknown[]) =>
+    items && (sorted ? (items as { sk: { S: string } }[]).map(({ sk }) => sk.S) : listed(items).sort())
+  return {
+    statusCode,
+    type: String(__type ?? '').split('#')[1],
+    reasons: (CancellationReasons as { Code: string }[] | undefined)?.map(({ Code }) => Code),
+    ...{ Item, Count, LastEvaluatedKey, Attributes },
+    items: inOrder(Items),
+    read: inOrder((Responses as Record<string, unknown[]> | undefined)?.[TableName]),
+  }
+}
+
+type Request = [title: string, operation: string, input: () => object]
+
+const put = (Item: object, more: object = {}) => ({ TableName, Item, ...more })
+const rev = (text: string) => ({ ExpressionAttributeValues: { ':rev': { S: text } } })
+const transaction = (token: string, ...TransactItems: object[]) => ({
+  ClientRequestToken: token,
+  TransactItems,
+})
+const [once, twice, never] = [randomUUID(), randomUUID(), randomUUID()]
+const query = (condition: string, values: object, more: object = {}) => ({
+  ...{ TableName, KeyConditionExpression: condition, ExpressionAttributeValues: values },
+  ...more,
+})
+
+const requests: Request[] = [
+  [
+    'an item where there is none',
+    'PutItem',
+    () =>
+      put(item('a', '1', { rev: { S: 'x' }, n: { N: '1' } }), {
+        ConditionExpression: 'attribute_not_exists(pk)',
+      }),
+  ],
+  [
+    'another one in its place',
+    'PutItem',
+    () => put(item('a', '1'), { ConditionExpression: 'attribute_not_exists(pk)' }),
+  ],
+  [
+    'another one, and what stands there is asked for',
+    'PutItem',
+    () =>
+      put(item('a', '1'), {
+        ConditionExpression: 'rev = :rev',
+        ...rev('y'),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+  ],
+  [
+    'its next revision',
+    'PutItem',
+    () =>
+      put(item('a', '1', { rev: { S: 'y' }, n: { N: '5' } }), {
+        ConditionExpression: 'attribute_exists(pk) AND rev = :rev',
+        ...rev('x'),
+      }),
+  ],
+  [
+    'an update that adds, sets and removes',
+    'UpdateItem',
+    () => ({
+      TableName,
+      Key: key('a', '1'),
+      UpdateExpression: 'SET #s = :s ADD n :n REMOVE rev',
+      ExpressionAttributeNames: { '#s': 'status' },
+      ExpressionAttributeValues: { ':s': { S: 'new' }, ':n': { N: '123456789012345678901234567890' } },
+      ReturnValues: 'ALL_NEW',
+    }),
+  ],
+  [
+    'an update of what is not there',
+    'UpdateItem',
+    () => ({
+      TableName,
+      Key: key('a', '2'),
+      UpdateExpression: 'ADD n :n',
+      ExpressionAttributeValues: { ':n': { N: '7' } },
+      ReturnValues: 'ALL_NEW',
+    }),
+  ],
+  [
+    'an update whose condition fails',
+    'UpdateItem',
+    () => ({
+      TableName,
+      Key: key('a', '2'),
+      UpdateExpression: 'ADD n :n',
+      ConditionExpression: 'n < :n OR attribute_not_exists(n)',
+      ExpressionAttributeValues: { ':n': { N: '7' } },
+    }),
+  ],
+  [
+    'a deletion whose condition fails',
+    'DeleteItem',
+    () => ({
+      TableName,
+      Key: key('a', '2'),
+      ConditionExpression: 'NOT n IN (:a, :b)',
+      ExpressionAttributeValues: { ':a': { N: '6' }, ':b': { N: '7' } },
+    }),
+  ],
+  [
+    'a deletion',
+    'DeleteItem',
+    () => ({
+      TableName,
+      Key: key('a', '2'),
+      ConditionExpression: 'n >= :a',
+      ExpressionAttributeValues: { ':a': { N: '7' } },
+    }),
+  ],
+  ['a deletion of what is not there', 'DeleteItem', () => ({ TableName, Key: key('a', '2') })],
+  [
+    'a transaction',
+    'TransactWriteItems',
+    () =>
+      transaction(
+        once,
+        { Put: put(item('b', '1', { bucket: { S: 'one' } })) },
+        { Put: put(item('b', '2', { bucket: { S: 'one' } })) },
+        {
+          Update: {
+            TableName,
+            Key: key('a', '1'),
+            UpdateExpression: 'ADD n :n',
+            ExpressionAttributeValues: { ':n': { N: '-5' } },
+          },
+        },
+      ),
+  ],
+  [
+    'the same once more',
+    'TransactWriteItems',
+    () =>
+      transaction(
+        once,
+        { Put: put(item('b', '1', { bucket: { S: 'one' } })) },
+        { Put: put(item('b', '2', { bucket: { S: 'one' } })) },
+        {
+          Update: {
+            TableName,
+            Key: key('a', '1'),
+            UpdateExpression: 'ADD n :n',
+            ExpressionAttributeValues: { ':n': { N: '-5' } },
+          },
+        },
+      ),
+  ],
+  [
+    'one of which a part fails',
+    'TransactWriteItems',
+    () =>
+      transaction(
+        never,
+        { Put: put(item('b', '9')) },
+        {
+          ConditionCheck: { TableName, Key: key('b', '1'), ConditionExpression: 'attribute_not_exists(pk)' },
+        },
+        { Delete: { TableName, Key: key('b', '2') } },
+      ),
+  ],
+  [
+    'one with a check that holds',
+    'TransactWriteItems',
+    () =>
+      transaction(
+        twice,
+        { Put: put(item('b', '3', { bucket: { S: 'two' } })) },
+        {
+          ConditionCheck: {
+            TableName,
+            Key: key('b', '1'),
+            ConditionExpression: 'begins_with(#bucket, :o)',
+            ExpressionAttributeNames: { '#bucket': 'bucket' },
+            ExpressionAttributeValues: { ':o': { S: 'on' } },
+          },
+        },
+        { Delete: { TableName, Key: key('b', '2') } },
+      ),
+  ],
+  ...[30, 4, 100].map(
+    (at): Request => [`an item that is due at ${at}`, 'PutItem', () => put(due(`d${at}`, at))],
+  ),
+  [
+    'a batch read',
+    'BatchGetItem',
+    () => ({
+      RequestItems: {
+        [TableName]: {
+          ConsistentRead: true,
+          Keys: [key('a', '1'), key('b', '2'), key('b', '3'), key('none', '1')],
+        },
+      },
+    }),
+  ],
+  ['a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'b' } })],
+  [
+    'the rest of a partition',
+    'Query',
+    () => query('pk = :pk AND sk > :after', { ':pk': { S: 'b' }, ':after': { S: '1' } }),
+  ],
+  ['the first of a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 2 })],
+  [
+    'of a partition what follows one of its items, which is not there any more',
+    'Query',
+    () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 1, ExclusiveStartKey: key('due', 'd2') }),
+  ],
+  [
+    'the first of what is due',
+    'Query',
+    () =>
+      query(
+        'pk = :pk AND due < :before',
+        { ':pk': { S: 'due' }, ':before': { N: '99' } },
+        { IndexName: 'expiry', Limit: 1 },
+      ),
+  ],
+  ['an empty partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'none' } })],
+  [
+    'what is due',
+    'Query',
+    () =>
+      query(
+        'pk = :pk AND due < :before',
+        { ':pk': { S: 'due' }, ':before': { N: '99' } },
+        { IndexName: 'expiry' },
+      ),
+  ],
+  [
+    'what is in a bucket',
+    'Query',
+    () =>
+      query(
+        '#bucket = :bucket',
+        { ':bucket': { S: 'one' } },
+        { IndexName: 'tree', ExpressionAttributeNames: { '#bucket': 'bucket' } },
+      ),
+  ],
+  ['everything', 'Scan', () => ({ TableName })],
+  [
+    'some of everything',
+    'Scan',
+    () => ({
+      TableName,
+      FilterExpression: 'attribute_exists(due) AND due <> :d',
+      ExpressionAttributeValues: { ':d': { N: '4' } },
+    }),
+  ],
+]
+
+// an index by keys tells of less than the whole item, which nobody reads from it
+const byKeys = ['what is in a bucket', 'what is due']
+
+test.each(requests)(
+  'the engine in memory answers as the real one does: %s',
+  async (title, operation, input) => {
+    const sorted = byKeys.includes(title) || title.includes('partition')
+    const [expected, found] = [
+      told(await atEngine(operation, input()), sorted),
+      told(memory.answer(operation, input()), sorted),
+    ]
+    expect(found).toEqual(expected)
+  },
+)
+
+test('the pages of a scan hold every item once', () => {
+  type Page = { Items: unknown[]; LastEvaluatedKey?: object }
+  const all = (memory.answer('Scan', { TableName }).body as Page).Items
+  const pages: unknown[][] = []
+  let from: object | undefined
+  do {
+    const { Items, LastEvaluatedKey } = memory.answer('Scan', {
+      ...{ TableName, Limit: 2 },
+      ...(from ? { ExclusiveStartKey: from } : {}),
+    }).body as Page
+    pages.push(Items)
+    from = LastEvaluatedKey
+  } while (from)
+  expect(
+    pages
+      .flat()
+      .map(one => JSON.stringify(one))
+      .sort(),
+  ).toEqual(all.map(one => JSON.stringify(one)).sort())
+  expect(pages.every(page => page.length <= 2)).toBe(true)
+})
+
+test('the segments of a scan hold every item once', () => {
+  const segment = (Segment: number) =>
+    memory.answer('Scan', { TableName, Segment, TotalSegments: 3 }).body as { Items: unknown[] }
+  const all = memory.answer('Scan', { TableName }).body as { Items: unknown[] }
+  const parts = [0, 1, 2].flatMap(one => segment(one).Items).map(one => JSON.stringify(one))
+  expect(parts.sort()).toEqual(all.Items.map(one => JSON.stringify(one)).sort())
+})

@@ -1,0 +1,135 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import type { Execution, StatePlace } from '../../../infra/local/states/store.ts'
+import { call, type Reply } from '../service/api.ts'
+import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'
+
+/** Steps take longer. */
+const POLL_MS = 10
+
+/** An execution of a host's state machines, and how far it has come. */
+interface Stand {
+  execution: Execution
+  place: StatePlace | undefined
+}
+
+/** A cluster whose host is a process of its own, which is killed and started again. */
+export type KilledHost = Awaited<ReturnType<typeof killedHost>>
+
+/** @param ports options with ports that are kept: others know them */
+export async function killedHost(name: string, ...ports: string[]) {
+  const cluster = freshCluster(name)
+  const begun = async (): Promise<Run> => {
+    const one = start('--cluster', cluster, ...ports)
+    await one.until('Serving.')
+    return one
+  }
+  let run = await begun()
+  const file = (): ClusterFile => clusterFile(cluster)
+
+  /** executions of a workflow, the newest first; none while the file is being made */
+  function executions(workflow: string): Stand[] {
+    const database = new DatabaseSync(`${folderOf(cluster)}/states.sqlite`, { timeout: 5000 })
+    try {
+      const sql =
+        "SELECT e.data AS execution, p.data AS place FROM executions e LEFT JOIN places p ON p.execution = e.arn AND p.path = '' WHERE e.machine LIKE ? ORDER BY e.rowid DESC"
+      return database
+        .prepare(sql)
+        .all(`%${workflow}`)
+        .map(({ execution, place }) => ({
+          execution: JSON.parse(String(execution)) as Execution,
+          place: place === null ? undefined : (JSON.parse(String(place)) as StatePlace),
+        }))
+    } finally {
+      database.close()
+    }
+  }
+
+  /** Kills the host, or host and engine, and starts it again on what is left. */
+  async function again({ engine = false } = {}): Promise<void> {
+    const pid = enginePid(cluster)
+    run.child.kill('SIGKILL')
+    if (engine) process.kill(pid, 'SIGKILL')
+    await run.ended
+    run = await begun()
+  }
+
+  /** Kills the host, or has it sleep, for longer than others take to notice. @returns how it comes back */
+  async function away(how: 'killed' | 'stopped'): Promise<() => Promise<void>> {
+    if (how === 'stopped') {
+      run.child.kill('SIGSTOP')
+      const stopped = setTimeout(6000)
+      return async () => {
+        await stopped
+        run.child.kill('SIGCONT')
+      }
+    }
+    run.child.kill('SIGKILL')
+    await run.ended
+    return async () => {
+      run = start('--cluster', cluster, ...ports)
+      await run.until('Serving.')
+    }
+  }
+
+  return {
+    ...{ cluster, file, executions, again, away },
+    request: (method: string, path: string, body?: unknown, token?: string): Promise<Reply> =>
+      call(file().base_url, method, path, body, token === undefined ? {} : { token }),
+    /** where the imitated AWS has written down its events, if it is this host's */
+    folder: folderOf(cluster),
+  }
+}
+
+/** Looks again and again; the test's own limit ends it. */
+export async function eventually<T>(
+  probe: () => Promise<T | undefined> | T | undefined,
+  pause = 200,
+): Promise<T> {
+  for (;;) {
+    const found = await probe()
+    if (found !== undefined) return found
+    await setTimeout(pause)
+  }
+}
+
+/**
+ * Begins something that starts a workflow, and kills the host as soon as that has come to a step, or has passed it, for
+ * each of some steps.
+ * @returns the workflow's executions when none of them runs any more, and the states in which the host was killed
+ */
+export async function killedAt(
+  host: KilledHost,
+  workflow: string,
+  steps: readonly string[],
+  act: () => Promise<unknown>,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+): Promise<{ executions: Execution[]; met: string[] }> {
+  const before = host.executions(workflow).length
+  const own = (): Stand[] => host.executions(workflow).slice(0, -before || undefined)
+  // whoever asked gets no answer from a host that is killed
+  const acted = act().catch(() => undefined)
+  const met: string[] = []
+  for (const [index, step] of steps.entries()) {
+    met.push(await eventually(() => passed(own()[0], step), POLL_MS))
+    await host.again({ engine: index % 2 === 1 })
+    await meanwhile()
+  }
+  await acted
+  const executions = await eventually(() => {
+    const all = own().map(({ execution }) => execution)
+    return all.length > 0 && all.every(({ status }) => status !== 'RUNNING') ? all : undefined
+  })
+  return { executions, met }
+}
+
+/** The state of an execution that has come as far as a step, or farther. */
+function passed(stand: Stand | undefined, step: string): string | undefined {
+  if (!stand) return undefined
+  const { execution, place } = stand
+  if (execution.status !== 'RUNNING') return execution.status
+  const { States } = JSON.parse(execution.definition) as { States: object }
+  const names = Object.keys(States)
+  return place && names.indexOf(place.state) >= names.indexOf(step) ? place.state : undefined
+}

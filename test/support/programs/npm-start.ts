@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { root } from '../../../infra/checkout.ts'
+import { worksOn } from '../../../infra/local/engine/process.ts'
+import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import { type ProviderNote, providerNote } from '../../../infra/local/provider/note.ts'
+
+/** A process that runs what `npm start` runs. */
+export interface Run {
+  child: ChildProcess
+  output: () => string
+  /** waits until the output holds a text @throws when the process ends without it */
+  until: (text: string) => Promise<void>
+  ended: Promise<number | null>
+}
+
+/** Whether a process has ended, by itself or by a signal. */
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null
+
+/** How a process has ended. */
+export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
+  `ended with ${exitCode ?? signalCode}`
+
+const children: ChildProcess[] = []
+const clusters: string[] = []
+
+/** What `npm start` runs with Node: the host, with the flags that it has there. */
+const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
+const [, ...COMMAND] = scripts.start.split(' ')
+
+export const start = (...options: string[]): Run => startIn({}, ...options)
+
+/** What a host makes is its owner's alone by itself, not by the mask of the shell. */
+const OPEN_MASK = 'umask 000; exec "$0" "$@"'
+
+/** The same with further variables in its environment. */
+export function startIn(environment: Record<string, string>, ...options: string[]): Run {
+  const child = spawn('bash', ['-c', OPEN_MASK, process.execPath, ...COMMAND, ...options], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
+  const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
+  const until = async (wanted: string) => {
+    while (!text.includes(wanted)) {
+      if (hasEnded(child)) throw new Error(`the text did not come: ${wanted}\n${endOf(child)}: ${text}`)
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+  return { child, output: () => text, until, ended }
+}
+
+/** AWS keys of somebody's shell: the functions have keys of their own. */
+export const foreignKeys = {
+  AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
+  AWS_SECRET_ACCESS_KEY: 'x',
+  AWS_SESSION_TOKEN: 'y',
+}
+
+/** A name for a kept cluster, which `cleanUp` removes. */
+export function freshCluster(name: string): string {
+  const cluster = `${name}-${process.pid}`
+  clusters.push(cluster)
+  return cluster
+}
+
+export const folderOf = (cluster: string): string => `${root}.local/${cluster}`
+
+/** What a kept cluster says about itself in its folder. */
+export const clusterFile = (cluster: string): ClusterFile =>
+  JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterFile
+
+/** The process of a kept cluster's engine. */
+export const enginePid = (cluster: string): number =>
+  (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
+
+/** What a kept cluster's imitated AWS says of itself. */
+export const awsOf = (cluster: string): ProviderNote => providerNote(folderOf(cluster)) as ProviderNote
+
+/** Whether a process runs: one that has ended, and that nobody has asked about yet, has no command line any more. */
+export function isRunning(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}
+
+/** Whether a process is a kept cluster's engine: of a process that has ended, the number may be another's by now. */
+export const isEngineOf = (cluster: string, pid: number): boolean =>
+  worksOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
+
+/** Kills a kept cluster's engine. @returns whether it was there */
+export function killEngine(cluster: string): boolean {
+  try {
+    const pid = enginePid(cluster)
+    return isEngineOf(cluster, pid) && process.kill(pid, 'SIGKILL')
+  } catch {
+    // it ended with its host, or is just about to
+    return false
+  }
+}
+
+/** Ends what a test file has started and removes what it kept. */
+export function cleanUp(): void {
+  for (const child of children) child.kill('SIGKILL')
+  for (const cluster of clusters) {
+    killEngine(cluster)
+    rmSync(folderOf(cluster), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { root } from '../../../infra/checkout.ts'
+
+/**
+ * The `sh` blocks of a page, in their order, without what they are indented by.
+ * @param page path in the checkout, or the name of a runbook
+ * @param heading only those under this heading, up to the next one of any rank
+ */
+export function blocksOf(page: string, heading?: string): string[] {
+  const path = page.endsWith('.md') ? page : `docs/runbooks/${page}.md`
+  const blocks: string[] = []
+  let [under, indent] = ['', '']
+  let block: string[] | undefined
+  for (const line of readFileSync(root + path, 'utf8').split('\n')) {
+    if (block) {
+      if (line.trim() !== '```') block.push(line.slice(indent.length))
+      else {
+        if (heading === undefined || heading === under) blocks.push(block.join('\n'))
+        block = undefined
+      }
+    } else if (line.startsWith('#')) under = line.replace(/^#+ /, '')
+    else if (line.trim() === '```sh') [block, indent] = [[], line.slice(0, line.indexOf('`'))]
+  }
+  if (blocks.length === 0)
+    throw new Error(`${path} has no block to paste${heading ? ` under ${heading}` : ''}`)
+  return blocks
+}

@@ -1,0 +1,34 @@
+import { type Endpoint, pathsOf } from '../../../shared/api/endpoint.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { fresh } from '../service/cluster.ts'
+
+/** One way to reach an endpoint. */
+export interface Way {
+  /** `GET /auth/:mount/role/:role` */
+  title: string
+  endpoint: Endpoint
+  path: string
+}
+
+/** Every endpoint of the interface under every path it has. */
+export const ways: readonly Way[] = groups.flatMap(group =>
+  group.endpoints.flatMap(endpoint =>
+    pathsOf(endpoint).map(path => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
+  ),
+)
+
+/** What would make the cluster that tests share one that serves nobody: succeeds on clusters of their own alone. */
+export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
+
+/**
+ * What makes the cluster another one, on which for a moment nothing is served: not on a cluster that test files call at
+ * the same time.
+ */
+export const changesRole = (path: string): boolean =>
+  /^\/sys\/replication\/dr\/primary\/(enable|disable|demote)$/.test(path)
+
+/** A path of the template in which the mount is given and everything else is named as nothing else is. */
+export const filled = (template: string, mount: string): string =>
+  template.replace(/:(\w+)/g, (_, name: string) =>
+    name === 'mount' ? mount.replace('/auth/', '') : fresh('x'),
+  )

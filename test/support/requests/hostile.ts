@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { BadValue, type Field, type Fields } from '../../../shared/api/fields.ts'
+
+const values: readonly unknown[] = [
+  null,
+  '',
+  ' ',
+  0,
+  -1,
+  1e308,
+  2 ** 53,
+  0.5,
+  true,
+  false,
+  [],
+  {},
+  [[]],
+  [{}],
+  [''],
+  [null],
+  '0',
+  '-1',
+  '1h',
+  '9999999999h',
+  'root',
+  'ROOT',
+  '__proto__',
+  { __proto__: null, constructor: 1, toString: {} },
+  ['__proto__', 'constructor'],
+  '\u0000\u0001\u007f',
+  '\u{1f600}é中',
+  '../../../..',
+  '{{identity.entity.id}}',
+  'x'.repeat(5000),
+  Array.from({ length: 200 }, (_, index) => `x${index}`),
+  'arn:aws:iam::111122223333:role/x',
+  'AAAA',
+  'hvs.x',
+  'hvb.1.AAAA',
+]
+
+const isReadable = (field: Field<unknown>, value: unknown): boolean => {
+  try {
+    field.read(value)
+    return true
+  } catch (error) {
+    if (error instanceof BadValue) return false
+    throw error
+  }
+}
+
+/** Mostly values that a field reads, so that what lies behind the reading is reached too. */
+const valueFor = (field: Field<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...values.filter(value => isReadable(field, value))) },
+    { weight: 1, arbitrary: fc.constantFrom(...values) },
+  )
+
+/** Bodies that no careful client sends; the same ones in every run. */
+export function bodiesFor(fields: Fields, numRuns: number): Record<string, unknown>[] {
+  const names = Object.keys(fields)
+  const body = fc.record(
+    Object.fromEntries(names.map(name => [name, valueFor(fields[name] as Field<unknown>)])),
+    {
+      requiredKeys: names.filter(name => fields[name]?.required),
+      noNullPrototype: true,
+    },
+  )
+  return fc.sample(body, { numRuns, seed: 20_260 })
+}

@@ -1,0 +1,27 @@
+import { defaultTidy, sweepTimes, type TidyList } from '../../../shared/auth-method/tidy/settings.ts'
+import { type Change, create } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+
+/** Path of a list below its mount, and the kind of its items. */
+export const lists = [
+  { list: 'identity-accesslist', kind: 'access' },
+  { list: 'roletag-denylist', kind: 'deny' },
+] as const satisfies readonly { list: TidyList; kind: 'access' | 'deny' }[]
+
+const HOUR = 3600
+
+/** An entry that expired so many hours ago, as a login or a denial would have left it. */
+export function entry(kind: 'access' | 'deny', accessor: string, name: string, hoursAgo: number): Change {
+  const expiresAt = Date.now() - hoursAgo * HOUR * 1000
+  const times = sweepTimes(expiresAt, defaultTidy)
+  if (kind === 'deny') return create(key('deny', accessor, name), { createdAt: 0, expiresAt }, times)
+  const data = {
+    role: 'web',
+    disallowReauthentication: false,
+    pendingTime: '2026-01-01T00:00:00Z',
+    createdAt: 0,
+    updatedAt: 0,
+    expiresAt,
+  }
+  return create(key('access', accessor, name), data, times)
+}

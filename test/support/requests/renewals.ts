@@ -1,0 +1,16 @@
+import { expect } from 'vitest'
+import type { Auth } from '../../../shared/api/call.ts'
+import { api } from '../service/cluster.ts'
+import { lookUp } from './tokens.ts'
+
+/** Renews the token of a login, as root. */
+export const renew = (auth: Auth, given = {}) =>
+  api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
+
+/** Refused as a rule forbids it, and the token lives on as it was. */
+export async function refused(auth: Auth): Promise<void> {
+  const before = await lookUp(auth.client_token)
+  const reply = await renew(auth, { increment: '9h' })
+  expect([reply.status, reply.body.errors]).toEqual([403, ['permission denied']])
+  expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
+}

@@ -1,0 +1,65 @@
+import { IAMClient, UpdateAccessKeyCommand } from '@aws-sdk/client-iam'
+import { expect } from 'vitest'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { Reply } from '../service/api.ts'
+import { api, aws, cluster, done, fresh, freshAccount, freshMount } from '../service/cluster.ts'
+import { tableStore } from '../tables/store.ts'
+
+/** A mount that calls AWS with the one access key of a user. */
+export interface Rotating {
+  path: string
+  accessor: string
+  account: string
+  user: string
+  first: string
+}
+
+export async function rotating(): Promise<Rotating> {
+  const { path, accessor } = await freshMount()
+  const [account, user] = [freshAccount(), 'cloud-auth']
+  await aws.putUser({ account, name: user })
+  const { accessKeyId, secretAccessKey } = await aws.createAccessKey({ account, user })
+  await done('POST', `${path}/config/client`, { access_key: accessKeyId, secret_key: secretAccessKey })
+  return { path, accessor, account, user, first: accessKeyId }
+}
+
+export const rotate = ({ path }: Rotating): Promise<Reply> => api('POST', `${path}/config/rotate-root`)
+
+/** The user's access keys, as AWS knows them. */
+export const keysOf = async ({ account, user }: Rotating): Promise<string[]> =>
+  (await aws.putUser({ account, name: user })).accessKeyIds
+
+/** The access key that the mount works with. */
+export const configured = async ({ path }: Rotating): Promise<string> =>
+  (await done('GET', `${path}/config/client`)).body.data.access_key
+
+/** The configured key exists, and calls to AWS succeed. */
+export async function isServed(one: Rotating, where = ''): Promise<void> {
+  expect(await keysOf(one), where).toContain(await configured(one))
+  const bound_iam_principal_arn = `arn:aws:iam::${one.account}:user/${one.user}`
+  const reply = await api('POST', `${one.path}/role/${fresh('r')}`, { bound_iam_principal_arn })
+  expect(reply.status, `${where} ${reply.text}`).toBe(204)
+}
+
+/** As if the time of a guard that a crash left had passed. */
+export async function guardEnds({ accessor }: Rotating): Promise<void> {
+  const { store, commit } = tableStore(cluster)
+  const place = key('rotation', accessor)
+  const [guard] = await store.read([place])
+  if (guard) await commit({ put: place, data: { ...guard.data, leaseUntil: 0 }, expected: 'any', times: {} })
+}
+
+/** Whether AWS accepts a key. */
+export async function setStatus(
+  { account, user }: Rotating,
+  accessKey: string,
+  Status: 'Active' | 'Inactive',
+): Promise<void> {
+  const iam = new IAMClient({
+    endpoint: cluster.provider_url,
+    region: 'us-east-1',
+    credentials: await aws.rootKey({ account }),
+  })
+  await iam.send(new UpdateAccessKeyCommand({ UserName: user, AccessKeyId: accessKey, Status }))
+  iam.destroy()
+}

@@ -1,0 +1,40 @@
+import type { Auth } from '../../../shared/api/call.ts'
+import type { Reply } from '../service/api.ts'
+import { aws, done, fresh, freshAccount } from '../service/cluster.ts'
+import { loginWith, signedBy } from './logins.ts'
+
+/** An IAM user that may log in to a role of its own. */
+export interface Worker {
+  account: string
+  /** of the user */
+  arn: string
+  /** name of the role on the mount */
+  role: string
+  /** parameters of a login, signed now */
+  signed(): Record<string, unknown>
+  /** a login; it need not succeed */
+  tryLogin(more?: Record<string, unknown>): Promise<Reply>
+  /** a login that succeeds */
+  login(more?: Record<string, unknown>): Promise<Auth>
+  /** changes the role */
+  change(given: Record<string, unknown>): Promise<void>
+}
+
+/** Makes a user and a role that is bound to it by name, so that no call to IAM is made for it. */
+export async function workerOn(mount: string, given: Record<string, unknown> = {}): Promise<Worker> {
+  const account = freshAccount()
+  const { arn } = await aws.putUser({ account, name: 'worker' })
+  const keys = await aws.createAccessKey({ account, user: 'worker' })
+  const role = fresh('role')
+  const change = async (fields: Record<string, unknown>) => {
+    await done('POST', `${mount}/role/${role}`, fields)
+  }
+  await change({ bound_iam_principal_arn: arn, resolve_aws_unique_ids: false, ...given })
+  const tryLogin = (more: Record<string, unknown> = {}) => loginWith(mount, keys, { role, ...more })
+  const login = async (more: Record<string, unknown> = {}) => {
+    const reply = await tryLogin(more)
+    if (reply.status !== 200) throw new Error(`login: ${reply.status} ${reply.text}`)
+    return reply.body.auth as Auth
+  }
+  return { account, arn, role, signed: () => ({ ...signedBy(keys), role }), tryLogin, login, change }
+}

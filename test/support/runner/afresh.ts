@@ -1,0 +1,22 @@
+import { afterAll, expect, inject } from 'vitest'
+import { root } from '../../../infra/checkout.ts'
+import { isAlone, runnerState } from '../service/running-file.ts'
+
+/** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
+const worker = globalThis as { fileBefore?: string }
+
+// before a file that is alone, and behind one: what another file has started in modules of the tests is not there for this
+// one. Modules of the product keep nothing of one cluster, and are shared: to load them again takes longer than many a file
+const { evaluatedModules, filepath } = runnerState()
+const { fileBefore } = worker
+worker.fileBefore = filepath
+if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
+  for (const [path, module] of evaluatedModules.idToModuleMap)
+    if (path.startsWith(`${root}test/`)) evaluatedModules.invalidateModule(module)
+
+// what a policy refuses may be swallowed by whoever asked: it is no less wrong
+afterAll(async () => {
+  const { takeRefused, tellUsed } = await import('../iam/judge.ts')
+  tellUsed(inject('ground').directory)
+  expect(takeRefused(), 'requests that the policies of functions refuse').toEqual([])
+})

@@ -1,0 +1,29 @@
+import { rmSync } from 'node:fs'
+import type { TestProject } from 'vitest/node'
+import { startEngine } from '../../../infra/local/engine/engine.ts'
+import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
+import { createAuthority } from '../../../infra/local/provider/documents/authority.ts'
+import { readAssembly } from '../../../infra/local/template/assembly.ts'
+import { synthesise } from '../../../infra/local/template/synth.ts'
+import { TEST_PLACE } from '../iam/place.ts'
+import { policiesIn } from '../iam/policies.ts'
+import '../service/service.ts'
+
+/** One engine for all services of a run; each service has tables of its own in it. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const directory = temporaryDirectory()
+  const assembly = await synthesise({ legacySignatures: false })
+  const model = readAssembly(assembly, TEST_PLACE)
+  const policies = policiesIn(assembly, TEST_PLACE)
+  const engine = await startEngine({
+    directory,
+    tables: [],
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
+  })
+  provide('ground', { engine: engine.url, model, policies, authority: await createAuthority(), directory })
+  return async () => {
+    await engine.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,37 @@
+import type { TestProject } from 'vitest/node'
+import type { EngineCredentials } from '../../../infra/local/engine/engine.ts'
+import { startHost } from '../../../infra/local/host/host.ts'
+import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    cluster: ClusterFile & {
+      directory: string
+      engine_url: string
+      tables: { data: string; cluster: string; ceremony: string }
+      credentials: EngineCredentials
+    }
+  }
+}
+
+/** One host for all integration tests; each test file makes a mount of its own on it. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const host = await startHost({ cluster: 'test', port: 0, memory: true })
+  const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host
+  const { environment } = runtimeOf('generate-root')
+  const variable = (name: string): string => environment[name] ?? ''
+  provide('cluster', {
+    ...known,
+    engine_url: variable('AWS_ENDPOINT_URL_DYNAMODB'),
+    tables: {
+      data: variable('DATA_TABLE'),
+      cluster: variable('CLUSTER_TABLE'),
+      ceremony: variable('CEREMONY_TABLE'),
+    },
+    credentials: {
+      accessKeyId: variable('AWS_ACCESS_KEY_ID'),
+      secretAccessKey: variable('AWS_SECRET_ACCESS_KEY'),
+    },
+  })
+  return close
+}

@@ -1,0 +1,37 @@
+import { systemClock } from '../../../shared/adapters/aws/system.ts'
+import type { Clock } from '../../../shared/ports.ts'
+
+let aheadMs = 0
+let stoppedAt: number | undefined
+let skips = false
+
+/**
+ * The clock of the service in a test's process. Files of a worker share it: who turns it puts it right again.
+ * AWS has a clock of its own.
+ */
+export const clock: Clock & { advance(seconds: number): void; stop(): void; skip(): void; reset(): void } = {
+  ...systemClock,
+  sleep: async ms => {
+    if (skips) aheadMs += ms
+    else await systemClock.sleep(ms)
+  },
+  now: () => (stoppedAt ?? systemClock.now()) + aheadMs,
+  /** puts it forward */
+  advance: (seconds: number) => {
+    aheadMs += seconds * 1000
+  },
+  /** lets it stand still, so that times can be compared exactly */
+  stop: () => {
+    stoppedAt ??= systemClock.now()
+  },
+  /** lets it jump over every sleep */
+  skip: () => {
+    skips = true
+  },
+  /** lets it run, and tell the time */
+  reset: () => {
+    aheadMs = 0
+    stoppedAt = undefined
+    skips = false
+  },
+}

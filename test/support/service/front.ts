@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
+import type { CallOptions, Reply } from './api.ts'
+
+/** The event that an HTTP API would send for a request to `<base><path>`; like the host, LIST becomes a flag. */
+export function frontEvent(
+  base: string,
+  method: string,
+  path: string,
+  body: unknown,
+  { token, headers = {}, from = '127.0.0.1' }: CallOptions,
+): FrontEvent {
+  const { host, pathname } = new URL(base)
+  const [before = '', query = ''] = path.split(/\?(.*)/s)
+  const list = method === 'LIST' && !/(^|&)list=/.test(query)
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+  return {
+    version: '2.0',
+    rawPath: decoded(`${pathname}${before}`),
+    rawQueryString: list ? [query, 'list=true'].filter(part => part !== '').join('&') : query,
+    headers: {
+      host,
+      ...(token ? { 'x-vault-token': token } : {}),
+      ...Object.fromEntries(lower),
+    },
+    requestContext: {
+      requestId: randomUUID(),
+      domainName: host,
+      http: { method: method === 'LIST' ? 'GET' : method, sourceIp: from },
+    },
+    ...(text ? { body: text } : {}),
+    isBase64Encoded: false,
+  }
+}
+
+// the gateway leaves alone what it cannot decode
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/** What an API's caller makes of the answer. */
+export const replyOf = ({ statusCode, headers, body = '' }: FrontAnswer): Reply => ({
+  status: statusCode,
+  headers,
+  text: body,
+  body: body.startsWith('{') ? JSON.parse(body) : undefined,
+})

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Head } from '../../../shared/journal/head.ts'
+import type { Journal } from '../../../shared/journal/journal.ts'
+import { epochName } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
+import { bucketText, deltasOf, leafIn, leafInTree, leafOf, sumLive } from '../../../shared/journal/tree.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+import { fresh } from './cluster.ts'
+
+/** Begins a journal of its own in the tables of a host, and gives the cluster record's part of it. */
+export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
+  const epoch = epochName(1, fresh('0000'))
+  const old = await journal.head()
+  if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
+  await journal.moveHead(moves.begin(await journal.head(), epoch))
+  return { mode: 'primary', epoch, treeId: fresh() }
+}
+
+/** Everything in the table `data`, as it stands. */
+export async function standing(journal: Journal): Promise<StoredItem[]> {
+  const found: StoredItem[] = []
+  let from: { pk: string; sk: string } | undefined
+  do {
+    const page = await journal.scan({ index: 0, of: 1, from })
+    found.push(...page.items)
+    from = page.next
+  } while (from)
+  return found
+}
+
+const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
+
+/** The journal of this cluster from its beginning, position by position. */
+export async function replayed(journal: Journal) {
+  const head = (await journal.head()) as Head
+  const entries = await journal.entries(head.lineage, 0, head.last)
+  const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
+  const table = new Map<string, StoredItem>()
+  /** positions at which a journal entry names another previous leaf than the journal left */
+  const torn: string[] = []
+  for (const entry of entries)
+    for (const change of entry?.body ?? []) {
+      const before = table.get(nameOf(change))
+      if ((before?.leaf ?? null) !== (change.prev?.leaf ?? null)) torn.push(`${entry?.seq} ${nameOf(change)}`)
+      if (change.item) table.set(nameOf(change), change.item)
+      else table.delete(nameOf(change))
+    }
+  return { head, entries, holes, table, torn }
+}
+
+/** What the journal says against what stands: names of items that differ, sorted. */
+export async function differences(journal: Journal, own: (item: { pk: string }) => boolean = () => true) {
+  const { table } = await replayed(journal)
+  const there = new Map((await standing(journal)).filter(own).map(item => [nameOf(item), item]))
+  const said = new Map([...table].filter(([, item]) => own(item)))
+  const content = (item: StoredItem | undefined) => item && { ...item, bucket: undefined }
+  return [...new Set([...there.keys(), ...said.keys()])]
+    .filter(name => !isDeepStrictEqual(content(there.get(name)), content(said.get(name))))
+    .sort()
+}
+
+/** The sum of a bucket in which nothing counts. */
+const NOTHING = '0,0,0'
+
+/** Buckets of a tree whose sums are not those of the items in them, and items whose leaf is not that of their content. */
+export async function wrongSums(
+  journal: Journal,
+  treeId: string,
+  now = Math.floor(Date.now() / 1000),
+): Promise<string[]> {
+  const items = (await standing(journal)).filter(item => leafInTree(item, treeId))
+  const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
+  const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
+  const wanted = new Map(
+    deltasOf(treeId, changes, now)
+      .map(({ bucket, sums }) => [bucketText(bucket), sumLive(sums, now).join()] as const)
+      .filter(([, sum]) => sum !== NOTHING),
+  )
+  const found = new Map<string, string>()
+  const touched = (await replayed(journal)).entries.flatMap(entry => deltasOf(treeId, entry?.body ?? [], now))
+  for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
+    for (const [sk, { sums }] of await journal.page(pk)) {
+      const sum = sumLive(sums, now).join()
+      if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)
+    }
+  const buckets = [...new Set([...wanted.keys(), ...found.keys()])].filter(
+    name => wanted.get(name) !== found.get(name),
+  )
+  return [...leaves, ...buckets]
+}

@@ -1,0 +1,98 @@
+import {
+  type EngineRequest,
+  type EngineResponse,
+  type EngineWire,
+  engineWire,
+} from '../../../infra/local/engine/wire.ts'
+import type { StorageTap } from '../../../infra/local/faults/storage-tap.ts'
+import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import {
+  type Send,
+  type TableCall,
+  type TableEngine,
+  tableSend,
+} from '../../../shared/adapters/aws/wire/tables.ts'
+import { refusedCall } from '../iam/judge.ts'
+
+/** An engine keeps tables by the access key and looks no further: signatures are a third of what a call costs. */
+export const unsigned = (accessKeyId: string) => ({
+  authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`,
+  'x-amz-date': '20260101T000000Z',
+})
+
+/** Makes requests of calls. */
+function requestsAs(accessKeyId: string): (call: Pick<TableCall, 'operation' | 'input'>) => EngineRequest {
+  const common = { 'content-type': 'application/x-amz-json-1.0', ...unsigned(accessKeyId) }
+  return ({ operation, input }) => ({
+    headers: { ...common, 'x-amz-target': `DynamoDB_20120810.${operation}` },
+    body: Buffer.from(JSON.stringify(input)),
+  })
+}
+
+const answerOf = ({ statusCode, body }: EngineResponse): JsonAnswer => ({
+  statusCode,
+  body: JSON.parse(body.toString('utf8')) as object,
+})
+
+/** The engine over HTTP. */
+export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: string): TableEngine {
+  const requestOf = requestsAs(accessKeyId)
+  return async call => answerOf(await send(requestOf(call)))
+}
+
+const wires = new Map<string, EngineWire>()
+
+/** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
+export function leanSend(url: string, accessKeyId: string): Send {
+  const wire = wires.get(url) ?? engineWire(url)
+  wires.set(url, wire)
+  const engine = engineOver(wire, accessKeyId)
+  return tableSend(async (call, ms) => refusedCall(call) ?? engine(call, ms))
+}
+
+/** The same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
+export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): Send {
+  const requestOf = requestsAs(accessKeyId)
+  const sent = overKeptConnections()
+  const engine: TableEngine = async (call, ms) => {
+    const refused = refusedCall(call)
+    if (refused) return refused
+    const { operation, input, invocation } = call
+    const passing = { ...requestOf(call), operation, input, invocation }
+    const answer = await sent(() => inTime(pass(passing), ms))
+    if (!answer) throw unanswered('the connection broke', 'ECONNRESET')
+    return answerOf(answer)
+  }
+  return tableSend(engine)
+}
+
+/** What breaks on a connection that was kept is sent again at once, which is no attempt (`connections.ts`). */
+function overKeptConnections() {
+  let resting = 0
+  const over = async <T>(send: () => Promise<T | undefined>) => {
+    const answer = await send()
+    resting = answer ? resting + 1 : 0
+    return answer
+  }
+  return async <T>(send: () => Promise<T | undefined>): Promise<T | undefined> => {
+    const kept = resting > 0
+    if (kept) resting -= 1
+    return (await over(send)) ?? (kept ? over(send) : undefined)
+  }
+}
+
+/** What ends without an answer. */
+const unanswered = (message: string, code: string): Error => Object.assign(new Error(message), { code })
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const end = () => reject(unanswered(`there was no answer within ${ms} ms`, 'ETIMEDOUT'))
+    timer = setTimeout(end, ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

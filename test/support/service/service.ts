@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdtempSync } from 'node:fs'
+import type { Context } from 'aws-lambda'
+import { usesOfFunction } from '../../../infra/build/uses.ts'
+import { clientOf, createTables, type EngineCredentials } from '../../../infra/local/engine/engine.ts'
+import { type StorageTapPort, startStorageTap } from '../../../infra/local/faults/storage-tap-port.ts'
+import { routeFinder } from '../../../infra/local/gateway/gateway.ts'
+import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
+import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
+import { type LicenceVariables, newLicence } from '../../../infra/local/lambda/licence.ts'
+import { startLambdaService } from '../../../infra/local/lambda/service.ts'
+import type { Authority } from '../../../infra/local/provider/documents/authority.ts'
+import { EXECUTION_USER, HOME } from '../../../infra/local/provider/home.ts'
+import { startProvider } from '../../../infra/local/provider/provider.ts'
+import type { Model } from '../../../infra/local/template/assembly.ts'
+import { type Environment, readEnvironment } from '../../../shared/adapters/aws/environment.ts'
+import { awsPorts } from '../../../shared/adapters/aws/ports.ts'
+import { systemClock } from '../../../shared/adapters/aws/system.ts'
+import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
+import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import type { FrontAnswer } from '../../../shared/http/events.ts'
+import { groupHandler } from '../../../shared/http/lambda.ts'
+import { linkHandler } from '../../../shared/http/link.ts'
+import { notifier } from '../../../shared/link/outgoing/notify.ts'
+import type { Clock } from '../../../shared/ports.ts'
+import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
+import { operationHandler } from '../../../shared/workers/operations.ts'
+import { judgeAwsCalls } from '../iam/aws-calls.ts'
+import { asFunction } from '../iam/judge.ts'
+import type { Policies } from '../iam/policies.ts'
+import { sendTo } from '../tables/store.ts'
+import type { CallOptions, Reply } from './api.ts'
+import { frontEvent, replyOf } from './front.ts'
+import { leanSend, tappedSend } from './lean-client.ts'
+
+/**
+ * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
+ * and the imitated AWS on the wire. There is no gateway and there are no threads; all requests share one
+ * environment, as they may on AWS.
+ */
+export interface Service {
+  /** what requests name as their host; nobody listens there */
+  base_url: string
+  provider_url: string
+  /** where the tables are reached */
+  engine_url: string
+  /** a tap in front of the engine, where one was asked for */
+  tap_url?: string
+  tap?: Pick<StorageTapPort, 'tap' | 'drop'>
+  /** sends calls to the tables like those of the functions */
+  send: Send
+  root_token: string
+  recovery_keys: string[]
+  /** holds `audit.log` and `functions.log` */
+  directory: string
+  tables: Tables
+  /** of the functions */
+  credentials: EngineCredentials
+  /** functions by folder */
+  functions: Record<string, string>
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
+  /** runs a function as an administrator would, and waits for its result */
+  invoke(folder: string, event: unknown): Promise<Reply>
+  /** waits until no work runs in the background, and none that it has started in turn */
+  settled(): Promise<void>
+}
+
+type Tables = Environment['tables']
+type Handler = (event: never, context: Context) => Promise<unknown>
+
+/** Where the engine is, and what the template says. */
+export interface Ground {
+  engine: string
+  model: Model
+  /** what functions may ask AWS for */
+  policies: Policies
+  /** signs the identity documents of all services: RSA keys take long to make */
+  authority: Authority
+  /** removed when the run ends */
+  directory: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    ground: Ground
+  }
+}
+
+export interface ServiceOptions {
+  /** the clock of the service; the system's unless a test owns it */
+  clock?: Clock
+  /** seconds that a function may run, by folder */
+  timeouts?: Readonly<Record<string, number>>
+  /** variables of functions that are not as in the template */
+  variables?: Readonly<Record<string, string>>
+  /**
+   * count calls to the tables, and let them be made to fail: in this process, or, at twice the time, over connections as
+   * on AWS
+   */
+  tap?: boolean | 'connections'
+  /** what functions are told of a licence; absent: one that does */
+  licence?: LicenceVariables
+  /** lines that functions print */
+  onLine?: (line: string) => void
+}
+
+const BASE_URL = 'http://service.test/v1'
+
+/** Starts a service with tables of its own; it ends with the process. */
+export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
+  const { engine, model, authority } = ground
+  const [provider, tap] = await Promise.all([
+    startProvider({ home: HOME, authority }),
+    options.tap ? startStorageTap(engine) : undefined,
+  ])
+  const engineUrl = tap?.url ?? engine
+  const directory = mkdtempSync(`${ground.directory}/service-`)
+  const suffix = randomUUID()
+  await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
+  const key = await provider.control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
+  await createTables(
+    clientOf(engine, HOME.region, key),
+    // an engine that deletes what has expired by itself would do it before tidy, which tests look at
+    model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
+  )
+  const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
+  // each function has a client of its own
+  const newSend = (): Send => {
+    if (!tap) return leanSend(engine, key.accessKeyId)
+    return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
+  }
+  const { lambdas, settled } = functionsOf(model, () => environment, { ...options, newSend })
+  const service = await startLambdaService(lambdas)
+  clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
+  const environment = readEnvironment({
+    ...process.env,
+    ...suffixed(model, suffix),
+    AWS_LAMBDA_FUNCTION_NAME: 'in-process',
+    CLUSTER_NAME: 'test',
+    PLAIN_ENDPOINTS: 'true',
+    ...options.variables,
+    AUDIT_FILE: `${directory}/audit.log`,
+    ...(options.licence ?? newLicence('test', systemClock.now())),
+  })
+  capture(`${directory}/functions.log`, options.onLine)
+  const find = routeFinder(model.routes)
+  const call: Service['call'] = async (method, path, body, more = {}) => {
+    const event = frontEvent(BASE_URL, method, path, body, more)
+    const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
+    return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
+  }
+  const { body } = await initialised(call)
+  return {
+    base_url: BASE_URL,
+    provider_url: provider.url,
+    engine_url: engineUrl,
+    ...(tap ? { tap_url: tap.url, tap } : {}),
+    send: newSend(),
+    root_token: body.root_token,
+    recovery_keys: body.recovery_keys,
+    directory,
+    tables: environment.tables,
+    credentials: key,
+    functions,
+    call,
+    invoke: async (folder, event) => {
+      const result = await lambdas.invoke(folder, event)
+      return { status: 200, headers: {}, text: JSON.stringify(result ?? null), body: result }
+    },
+    settled,
+  }
+}
+
+/** Tells the SDK in this process where AWS is. */
+function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
+  judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
+  Object.assign(process.env, {
+    AWS_REGION: HOME.region,
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_DYNAMODB: at.tables,
+    AWS_ENDPOINT_URL_EC2: at.rest,
+    AWS_ENDPOINT_URL_IAM: at.rest,
+    AWS_ENDPOINT_URL_KMS: at.rest,
+    AWS_ENDPOINT_URL_STS: at.rest,
+    AWS_ENDPOINT_URL_LAMBDA: at.functions,
+    AWS_ENDPOINT_URL_EVENTBRIDGE: at.rest,
+  })
+}
+
+async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
+  const reply = await call('PUT', '/sys/init', {})
+  if (reply.status === 200) return reply
+  if (tries === 0) throw new Error(`initialisation: ${reply.status} ${reply.text}`)
+  return initialised(call, tries - 1)
+}
+
+/** The functions of the template, in this process; `settled` waits for those that nobody else waits for. */
+function functionsOf(
+  model: Model,
+  environment: () => Environment,
+  { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => Send },
+): { lambdas: Omit<Lambdas, 'complain' | 'activity'>; settled: Service['settled'] } {
+  const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
+  const handlers = new Map<string, Handler>()
+  const invoke = async (name: string, event: unknown): Promise<unknown> => {
+    const folder = folders[name] ?? name
+    const handler = handlers.get(folder) ?? handlerOf(folder, environment(), clock, newSend())
+    handlers.set(folder, handler)
+    return asFunction(folder, () => handler(event as never, contextOf(name, timeouts[folder])))
+  }
+  const background = new Set<Promise<void>>()
+  const inBackground = (work: Promise<void>): void => {
+    background.add(work)
+    void work.finally(() => background.delete(work))
+  }
+  const lambdas = {
+    invoke,
+    start: (name: string, event: unknown) => inBackground(threeTimes(() => invoke(name, event))),
+    has: (name: string) => folders[name] !== undefined,
+    close: async () => undefined,
+  }
+  const settled = async (): Promise<void> => {
+    while (background.size > 0) await Promise.all(background)
+  }
+  return { lambdas, settled }
+}
+
+/** What a function does when it is first asked, as its `index.ts` does. */
+function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {
+  const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
+  const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
+  if (folder === 'on-job') return jobHandler(ports)
+  if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
+  if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
+  if (folder === 'on-tidy-schedule') return roundHandler(ports)
+  if (folder === 'on-pull') return pullHandler(ports, carryTo)
+  if (folder === 'link') return linkHandler(ports) as Handler
+  const group = groups.find(one => one.name === folder) ?? {
+    name: folder,
+    endpoints: [],
+    all: async () => groups,
+  }
+  return groupHandler(group, ports) as Handler
+}
+
+/** Asynchronous invocations that fail are made twice again, as on AWS. */
+async function threeTimes(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; tries <= 3; tries++) {
+    if (
+      await work().then(
+        () => true,
+        () => false,
+      )
+    )
+      return
+  }
+}
+
+const LAMBDA_SECONDS = 60
+
+function contextOf(name: string, seconds = LAMBDA_SECONDS): Context {
+  const deadline = performance.now() + seconds * 1000
+  return {
+    functionName: name,
+    awsRequestId: randomUUID(),
+    getRemainingTimeInMillis: () => deadline - performance.now(),
+  } as Context
+}
+
+/** The variables of the template, with the tables of this service. */
+const suffixed = ({ functions, tables }: Model, suffix: string): Record<string, string> =>
+  Object.fromEntries(
+    functions
+      .flatMap(one => Object.entries(one.environment))
+      .map(([name, value]) => [
+        name,
+        tables.some(table => table.name === value) ? `${value}-${suffix}` : value,
+      ]),
+  )
+
+/** What functions log goes to a file, not between the results of tests. */
+function capture(file: string, onLine: ServiceOptions['onLine']): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream) as typeof stream.write
+    stream.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
+      const text = String(chunk)
+      if (!/^\{"(level|timestamp|_aws|service)/.test(text)) return write(chunk, ...rest)
+      appendFileSync(file, text)
+      for (const line of text.split('\n')) if (line !== '') onLine?.(line)
+      return true
+    }) as typeof stream.write
+  }
+}

@@ -1,0 +1,91 @@
+import { firstHead } from '../../../shared/journal/head.ts'
+import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
+import { refreshTree } from '../../../shared/journal/refresh.ts'
+import {
+  type Bucket,
+  bucketText,
+  deltasOf,
+  type Limbs,
+  leafIn,
+  type Sums,
+} from '../../../shared/journal/tree.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+import { grownItem } from './grown.ts'
+
+/** Items of one call of a scan. */
+const SCANNED = 500
+
+/** Sums of buckets, by page. */
+function newBuckets() {
+  const pages = new Map<string, Map<string, StoredBucket & { sums: Map<string, Limbs> }>>()
+  const add = ({ pk, sk }: Bucket, sums: Sums): void => {
+    const page = pages.get(pk) ?? new Map()
+    const bucket = page.get(sk) ?? { sums: new Map<string, Limbs>() }
+    pages.set(pk, page.set(sk, bucket))
+    for (const [slot, [a, b, c]] of sums) {
+      const [x, y, z] = bucket.sums.get(slot) ?? [0n, 0n, 0n]
+      bucket.sums.set(slot, [a + x, b + y, c + z])
+    }
+  }
+  return { pages, add }
+}
+
+/**
+ * The tables of a primary of so many items, which are made as they are read: what is held of them is sums, hashes and
+ * the number of each one's bucket. Everything that a check asks is answered at once.
+ */
+export async function grownJournal(treeId: string, count: number, now: number) {
+  const head = firstHead('000001.000000000000', 1)
+  const changed = new Map<number, StoredItem>()
+  const itemAt = (index: number): StoredItem => changed.get(index) ?? grownItem(index, treeId, now)
+  const { pages, add } = newBuckets()
+  const hashes = new Map<string, Map<string, StoredPage>>()
+  const numbers = new Map<string, number>()
+  const inBucket = new Int32Array(count)
+  for (let index = 0; index < count; index++) {
+    const item = itemAt(index)
+    for (const { bucket, sums } of deltasOf(treeId, [{ ...item, prev: null, next: leafIn(item) }], now)) {
+      add(bucket, sums)
+      const name = bucketText(bucket)
+      const number = numbers.get(name) ?? numbers.size
+      numbers.set(name, number)
+      inBucket[index] = number
+    }
+  }
+  const journal: Pick<
+    Journal,
+    'head' | 'scan' | 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'entries'
+  > = {
+    head: async () => head,
+    entries: async () => [],
+    scan: async ({ index, of, from }) => {
+      const items: StoredItem[] = []
+      let at = from ? Number(from.sk) : index
+      for (; at < count && items.length < SCANNED; at += of) items.push(itemAt(at))
+      return at < count ? { items, next: { pk: '', sk: String(at) } } : { items }
+    },
+    buckets: async places => places.map(({ pk, sk }) => pages.get(pk)?.get(sk)),
+    itemsOf: async bucket => {
+      const number = numbers.get(bucketText(bucket))
+      const found: StoredItem[] = []
+      for (let index = 0; index < count; index++) if (inBucket[index] === number) found.push(itemAt(index))
+      return found
+    },
+    page: async pk => new Map(pages.get(pk)),
+    pageHashes: async root => new Map(hashes.get(root)),
+    putPageHash: async (root, page, stored) => {
+      hashes.set(root, (hashes.get(root) ?? new Map<string, StoredPage>()).set(page, stored))
+    },
+  }
+  const whole = journal as Journal
+  await refreshTree({ journal: whole, treeId, head, now })
+  return {
+    journal: whole,
+    /** changes an item behind the journal's back */
+    overwrite: (index: number, change: (item: StoredItem) => StoredItem): void => {
+      changed.set(index, change(itemAt(index)))
+    },
+    /** adds one to the sums of a bucket */
+    raise: (bucket: Bucket): void => add(bucket, new Map([['p', [1n, 0n, 0n]]])),
+  }
+}

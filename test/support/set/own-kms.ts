@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { ApiError } from '../../../shared/api/errors.ts'
+
+type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']
+
+/** A KMS key of one cluster alone. `setEnabled`: as its administrators do, for all who use it from then on. */
+export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
+  const own = new Map<string, Uint8Array>()
+  let isEnabled = true
+  const check = (): void => {
+    if (!isEnabled)
+      throw new ApiError('busy', 'the keyring of this cluster cannot be decrypted at the moment')
+  }
+  return {
+    setEnabled: enabled => {
+      isEnabled = enabled
+    },
+    newDataKey: async () => {
+      check()
+      const [dataKey, wrapped] = [randomBytes(32), randomBytes(16).toString('base64')]
+      own.set(wrapped, dataKey)
+      return { wrapped, dataKey }
+    },
+    unwrap: async ({ wrapped }) => {
+      check()
+      return own.get(wrapped) ?? Promise.reject(new Error('another key wrapped this'))
+    },
+  }
+}

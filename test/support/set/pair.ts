@@ -1,0 +1,341 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { inject } from 'vitest'
+import { usesOfFunction } from '../../../infra/build/uses.ts'
+import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
+import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { callMeter } from '../../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { endEpoch } from '../../../shared/journal/density.ts'
+import { generationOf, ttlOf } from '../../../shared/journal/generation.ts'
+import type { Head } from '../../../shared/journal/head.ts'
+import type { Element, Journal, Place } from '../../../shared/journal/journal.ts'
+import { type EntryChange, noopEntry } from '../../../shared/journal/journal-entry.ts'
+import { compareLineages, epochName, markText, posText } from '../../../shared/journal/position.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
+import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
+import { activationJwt, newSignerKey, signerKey } from '../../../shared/link/activation-token.ts'
+import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
+import { serveTree } from '../../../shared/link/serve/reading.ts'
+import { LinkRefused } from '../../../shared/link/source.ts'
+import type { SourceLink } from '../../../shared/link/source-link.ts'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { Connect } from '../../../shared/replication/secondary/connect.ts'
+import { type Follower, newSession } from '../../../shared/replication/secondary/follower.ts'
+import { create } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { StoredItem } from '../../../shared/storage/requests.ts'
+import type { Doing } from '../../builders/journal.ts'
+import { asFunction, refusedCall } from '../iam/judge.ts'
+import { leanSend } from '../service/lean-client.ts'
+import { everythingIn } from '../tables/everything.ts'
+import { memoryEngine } from '../tables/memory-engine.ts'
+import { noBrokenHead } from './heads.ts'
+import { having } from './member-ports.ts'
+import { ownKms } from './own-kms.ts'
+import { engineOf } from './transport.ts'
+
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+const REGION = 'us-east-1'
+
+/** Large tables belong into the engine. */
+const isReal = process.env['ENGINE'] === 'real' || process.env['LONG'] !== undefined
+
+/** A cluster as replication sees it: tables of its own, in memory unless `ENGINE=real`, and a clock that tests turn. */
+export type Member = Awaited<ReturnType<typeof member>>
+
+export async function member(clock = { ms: Date.now() }) {
+  const { tables, send } = isReal ? await engineTables() : memoryTables()
+  const [id, treeId] = [randomUUID(), randomUUID().slice(0, 8)]
+  const around = {
+    tables,
+    clock: {
+      now: () => clock.ms,
+      // time passes at once, but others get their turn
+      sleep: (ms: number) => {
+        clock.ms += ms
+        return new Promise<void>(resolve => setTimeout(resolve, 1))
+      },
+    },
+    entropy: { bytes: randomBytes, uuid: randomUUID },
+    meter: callMeter(),
+    log: { error: noBrokenHead },
+  }
+  const { store, journal } = dynamoTables(around, send)
+  const as = async (): Promise<ClusterRead> => ({
+    record: {} as ClusterRead['record'],
+    readAt: clock.ms,
+  })
+  const kms = ownKms()
+  const { entropy } = around
+  const keys = {
+    cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
+    keyFactory: kmsKeyFactory({ keyArn: 'own', entropy, kms }),
+  }
+  return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
+}
+
+/** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
+export function memberAs(one: Member, folder: string): Member {
+  const guarded = guardedPorts(one as unknown as Ports, usesOfFunction(folder)) as unknown as Member
+  const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
+  return having(guarded, { store, journal })
+}
+
+const judgedAs = <T extends object>(folder: string, port: T): T =>
+  new Proxy(port, {
+    get: (all, name) => {
+      const member: unknown = Reflect.get(all, name)
+      return typeof member === 'function'
+        ? (...given: unknown[]) => asFunction(folder, () => member.apply(all, given) as unknown)
+        : member
+    },
+  })
+
+/** Tables of the engine that all tests of a run share. */
+async function engineTables() {
+  const { engine, model } = inject('ground')
+  const suffix = randomUUID()
+  const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
+  await createTables(clientOf(engine, REGION, credentials), tables)
+  const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
+  return {
+    tables: { data: nameOf('data'), cluster: nameOf('cluster') },
+    send: leanSend(engine, credentials.accessKeyId),
+  }
+}
+
+/** Tables in memory, which do the same (`memory-engine.test.ts`). */
+function memoryTables() {
+  const engine = engineOf(memoryEngine())
+  const send = tableSend(async (call, ms) => {
+    // others go on meanwhile
+    await setImmediate()
+    return refusedCall(call) ?? engine(call, ms)
+  }, 1)
+  return { tables: { data: 'data', cluster: 'cluster' }, send }
+}
+
+/** Initialises a member: a cluster that is in no set, with a keyring of its own. */
+export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): Promise<void> {
+  const { keyring } = await keyFactory.newKeyring(turn.ms)
+  const record: ClusterRecord = {
+    ...{ id, name: 'test', mode: 'disabled', initialisedAt: turn.ms },
+    ...{ keyring: keyring.id, term: keyring.term },
+  }
+  await store.commit([create(key('cluster'), record), create(key('keyring'), keyring)], {
+    record,
+    readAt: turn.ms,
+  })
+  cipher.expect(record)
+}
+
+/** A DR set: its name, and the keys of its primary. */
+export const newSet = () => {
+  const pair = linkPair(newLinkPair(randomBytes))
+  const signer = signerKey(newSignerKey())
+  const set = randomUUID()
+  const token = (id: string, now: number): string =>
+    activationJwt(signer, {
+      ...{ jti: randomUUID(), addr: 'http://east', id, set },
+      ...{ iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 600 },
+      primaryKey: keysOf(pair).signing.toString('base64url'),
+    })
+  return { set, pair, token }
+}
+
+/** The link to a primary that admits whoever has a token, once. */
+export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): Connect {
+  const used = new Map<string, string>()
+  return peer => ({
+    ...linkTo(at),
+    activate: async ({ token, cluster }) => {
+      const exchange = keysOf(peer.pair).exchange
+      const shown = exchange.toString('hex')
+      if ((used.get(token) ?? shown) !== shown)
+        throw new LinkRefused('permission_denied', 'the token has been used')
+      used.set(token, shown)
+      const { keyring } = await at.cipher.exportTo(exchange, set)
+      const { epoch, lineage } = await headOf(at)
+      const key64 = keysOf(pair).signing.toString('base64')
+      return {
+        ...{ set, primary: at.id, epoch, lineage, keyring, primaryKey: key64, addresses: ['http://east'] },
+        met: [],
+        recovery: { shares: 5, threshold: 3 },
+        chain: [],
+        statement: { set, by: at.id, id: cluster, key: key64, epoch, signature: 'signed' },
+      }
+    },
+    keyring: () => at.cipher.exportTo(keysOf(peer.pair).exchange, set),
+  })
+}
+
+/** Begins a journal. */
+export async function asPrimary({ journal, id }: Member): Promise<void> {
+  await journal.moveHead(moves.begin(undefined, epochName(1, id)))
+}
+
+/** What the head of a wiped cluster is. */
+export async function asWiped({ journal }: Member): Promise<void> {
+  await journal.moveHead(moves.startEmpty(undefined, ''))
+}
+
+const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
+  const head = await journal.head()
+  if (!head) throw new Error('there is no head')
+  return head
+}
+
+/** Commits as a primary does. @returns its position, or nothing when it does not write any more */
+export async function commit(at: Member, ...doings: Doing[]): Promise<number | undefined> {
+  for (;;) {
+    const { epoch } = await headOf(at)
+    const given = await at.journal.allocate(epoch)
+    if (given === 'refused') return undefined
+    const own = await at.journal.raw(doings.map(([place]) => place))
+    const { elements } = written(at, { epoch, ...given }, doings, own)
+    if ((await at.journal.transact(elements)) === 'done') return given.seq
+    await at.journal.putEntry(noopEntry({ epoch, seq: given.seq }, at.turn.ms))
+  }
+}
+
+function written(
+  at: Member,
+  position: { epoch: string; seq: number; incarnation: number },
+  doings: readonly Doing[],
+  own: readonly (StoredItem | undefined)[],
+) {
+  const now = Math.floor(at.turn.ms / 1000)
+  const pos = posText(position)
+  const pairs = doings
+    .map((doing, index) => ({ doing, mine: own[index] }))
+    .filter(({ doing: [, value], mine }) => value !== null || mine)
+  const body = pairs.map(({ doing: [place, value, expires], mine }): EntryChange => {
+    const item = value === null ? null : itemOf(place, value, pos, now, expires)
+    return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
+  })
+  const mark = markText(position.incarnation, pos)
+  const elements: Element[] = [
+    ...pairs.map(({ mine }, index) => {
+      const { kind, pk, sk, item } = body[index] as EntryChange
+      const put = item && placeInTree(item, at.treeId)
+      return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
+    }),
+    { entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
+    ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
+  ]
+  return { elements }
+}
+
+function itemOf(place: Place, value: string, pos: string, now: number, expires?: number): StoredItem {
+  const gen = generationOf(expires, now)
+  const item: StoredItem = {
+    ...place,
+    rev: randomBytes(12).toString('base64url'),
+    data: place.kind === 'client-config' ? { secretKey: value } : { value },
+    pos,
+    ...(expires === undefined ? {} : { expires }),
+    ...(gen === null ? {} : { ttl: ttlOf(gen) }),
+  }
+  return { ...item, leaf: leafOf(item) }
+}
+
+/** Takes over as a forced promotion does, once everything staged is applied. */
+export async function claim(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.stopStaging(await headOf(at)))
+  const head = await headOf(at)
+  await at.journal.moveHead(moves.takeOver(head, epochName(head.maxEpoch + 1, at.id)))
+}
+
+export async function closeHead(at: Member): Promise<void> {
+  await at.journal.moveHead(moves.close(await headOf(at), '', 0))
+}
+
+/** Until where no journal entry is missing. */
+async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
+  const entries = await journal.entries(lineage, retainedFrom, last)
+  const hole = entries.indexOf(undefined)
+  return hole < 0 ? last : retainedFrom + hole
+}
+
+/** A primary as its secondary sees it, without anything in between. */
+export function linkTo(at: Member): SourceLink {
+  const never = async () => {
+    throw new Error('not asked for here')
+  }
+  return {
+    activate: never,
+    keyring: never,
+    tree: request => serveTree(at.journal, request, at.treeId, at.turn.ms),
+    handover: async ({ epoch }) => {
+      const end = await endEpoch(at, { epoch }, 'the successor')
+      if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
+      return { ...end, addresses: [], keyring: '' }
+    },
+    heartbeat: async () => {
+      const head = await headOf(at)
+      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
+      const { last, epoch, lineage } = head
+      const frontier = await frontierOf(at.journal, head)
+      const rest = {
+        addresses: [],
+        met: [],
+        apiAddress: '',
+        canaryAt: 0,
+        format: 1,
+        took: 0,
+        skew: 0,
+        term: '',
+      }
+      return { time: at.turn.ms, seq: last, frontier, epoch, lineage, ...rest }
+    },
+    entries: async ({ lineage, from }) => {
+      const head = await headOf(at)
+      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
+      const { forkPoint, diverged } = compareLineages(head, { lineage, last: from })
+      if (diverged) return { diverged: forkPoint }
+      if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
+      const frontier = await frontierOf(at.journal, head)
+      const entries = await at.journal.entries(head.lineage, from, Math.min(frontier, from + 700))
+      return { entries: entries.filter(entry => entry !== undefined), lineage: head.lineage, frontier }
+    },
+    items: async ({ keys }) => {
+      const items = await at.journal.raw(keys)
+      const { last, lineage, epoch } = await headOf(at)
+      return { items, seq: last, lineage, epoch }
+    },
+    scan: async ({ segment, of, cursor }) => {
+      const page = await at.journal.scan({ index: segment, of, from: cursor })
+      return { ...page, frontier: await frontierOf(at.journal, await headOf(at)) }
+    },
+  }
+}
+
+/** A secondary at work on its tables; its source is asked first. */
+export async function follower(at: Member, link: SourceLink | undefined): Promise<Follower> {
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const { journal, store, clock, entropy } = at
+  const one: Follower = {
+    own: { journal, store, clock, entropy, log: silent, audit: { write: async () => undefined } },
+    cluster: at.as,
+    link,
+    treeId: at.treeId,
+    linkName: '',
+    hasTime: () => true,
+    holdTerms: async needs => needs,
+    take: async () => undefined,
+    session: newSession(),
+  }
+  if (link) one.session.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  return one
+}
+
+const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
+
+/** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
+export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>
+  everythingIn(journal, treeId, turn.ms)

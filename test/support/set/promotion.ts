@@ -1,0 +1,42 @@
+import { hashOf } from '../../../shared/model/token.ts'
+import { put } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import type { Reply } from '../service/api.ts'
+import type { ClusterSet } from './set.ts'
+
+const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
+export const OPERATION_TOKEN = 'hvs.operation-token-of-the-test'
+
+/** What tests of promotions do to clusters of a set. */
+export const promotions = (set: ClusterSet) => ({
+  write: (cluster: string, name: string): Promise<Reply> =>
+    set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY),
+  policies: async (cluster: string): Promise<string[]> =>
+    (await set.at(cluster).ok('LIST', '/sys/policies/acl')).body.data.keys,
+  /** what the ceremony of the recovery shares leaves */
+  giveToken: async (cluster: string): Promise<void> => {
+    const { ports, record } = set.at(cluster)
+    const { set: of = '', epoch = '' } = await record()
+    const made = { hash: hashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
+    const as = { record: await record(), readAt: ports.clock.now() }
+    await ports.store.commit([put(key('operation-token'), made)], as)
+  },
+  promote: (cluster: string, more: object = {}): Promise<Reply> =>
+    set.at(cluster).request('POST', '/sys/replication/dr/secondary/promote', {
+      dr_operation_token: OPERATION_TOKEN,
+      ...more,
+    }),
+  health: async (cluster: string): Promise<number> =>
+    (await set.at(cluster).request('GET', '/sys/health')).status,
+})
+
+/** A primary and its secondary, which has an operation token. */
+export async function readyToPromote(set: ClusterSet): Promise<ReturnType<typeof promotions>> {
+  const doing = promotions(set)
+  await set.enable('east')
+  await set.join('west', 'east')
+  await doing.write('east', 'before')
+  await set.converge()
+  await doing.giveToken('west')
+  return doing
+}

@@ -1,0 +1,223 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { inject } from 'vitest'
+import type { Journal } from '../../../shared/journal/journal.ts'
+import type { Entropy } from '../../../shared/ports.ts'
+import { everythingIn } from '../tables/everything.ts'
+import { engineGround, type Ground, memoryGround } from './grounds.ts'
+import { type SetMember, setMember } from './member.ts'
+import { network } from './network.ts'
+import { ownKms } from './own-kms.ts'
+import { recorder } from './recorder.ts'
+import { type Simulation, type SimulationOptions, simulation } from './simulation.ts'
+import type { SetSnapshot } from './snapshot.ts'
+import { type TransportOptions, tableTransport } from './transport.ts'
+
+export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOptions, 'aws' | 'onCall'> {
+  entropy?: Entropy
+  /** tables in memory instead of the real engine's; so they are unless it is wanted by `ENGINE=real` */
+  memory?: boolean
+  /** what is done to the journal of every cluster, to see that it is noticed */
+  broken?: (journal: Journal) => Journal
+  /** the version that a cluster runs; absent: this one */
+  madeBy?: (name: string) => typeof setMember | undefined
+  /** clusters that are put up again, instead of new ones */
+  from?: SetSnapshot
+}
+
+export type ClusterSet = Awaited<ReturnType<typeof clusterSet>>
+
+/** Rounds after which clusters that have not come to rest never will. */
+const ROUNDS = 40
+
+/**
+ * Clusters in this process, each with tables of its own on the shared engine, initialised and in no set yet. Requests,
+ * workers, workflows and the link are the real ones; they share one clock, which passes when all of them wait. Calls to
+ * tables and of the link are steps, at each of which a process may die, stand still, or get no answer (`trap`).
+ */
+export async function clusterSet(names: readonly string[], options: SetOptions = {}) {
+  const { from, start = from?.at ?? Date.now(), random, aws = false } = options
+  const world = simulation({ start, ...(random ? { random } : {}) })
+  const recording = recorder(world)
+  const ground = (options.memory ?? process.env['ENGINE'] !== 'real') ? memoryGround() : engineGround()
+  const transport = tableTransport(world, {
+    ...{ engine: ground.engine, aws, onWrite: recording.wrote },
+    ...(options.onCall ? { onCall: options.onCall } : {}),
+  })
+  const net = network(world)
+  const { members, at } = await membersOf(names, options, {
+    simulation: world,
+    transport,
+    net,
+    recording,
+    ground,
+  })
+  if (!from) await Promise.all(members.map(initialised))
+  const { settled, pass, trap, freezeAt, kill, clock } = world
+  return {
+    ...{ members, at, clock, net, pass, trap, freezeAt, kill, settled, recording },
+    stall: transport.stall,
+    /** runs something that nobody waits for but `settled` */
+    start: world.start,
+    ...roles(at, settled),
+    ...wires(net),
+    ...rest(members, world),
+    fillDisk: transport.fillDisk,
+    /** all links are whole, clocks right and disks have room, and nobody dies or stands still any more */
+    mend: (): void => {
+      net.healAll()
+      world.clearTraps()
+      transport.makeRoom()
+      for (const one of members) one.setClock(0)
+    },
+    /** what can be put up again */
+    snapshot: async (): Promise<SetSnapshot> => ({
+      at: clock.now(),
+      members: await Promise.all(
+        members.map(async ({ name, tables, kms, token, shares }) => ({
+          ...{ name, kms, shares, token: token(), items: await ground.items(tables) },
+        })),
+      ),
+    }),
+    /** the tables are not needed any more */
+    drop: () => ground.drop(members.map(({ tables }) => tables)),
+    /** what a cluster has: items, sums as they are kept, and as they should be */
+    everything: async (name: string) => {
+      const { treeId = '' } = await at(name).record()
+      return everythingIn(at(name).ports.journal, treeId, clock.now())
+    },
+  }
+}
+
+interface Surroundings {
+  simulation: Simulation
+  transport: ReturnType<typeof tableTransport>
+  net: ReturnType<typeof network>
+  recording: ReturnType<typeof recorder>
+  ground: Ground
+}
+
+/** New clusters, or those of a snapshot. */
+async function membersOf(
+  names: readonly string[],
+  {
+    from,
+    entropy = { bytes: randomBytes, uuid: randomUUID },
+    broken = same => same,
+    madeBy = () => undefined,
+  }: SetOptions,
+  { recording, ground, ...around }: Surroundings,
+): Promise<{ members: SetMember[]; at: (name: string) => SetMember }> {
+  const { model } = inject('ground')
+  const newMember = async (name: string): Promise<SetMember> => {
+    const known = from?.members.find(one => one.name === name)
+    const tables = await ground.newTables(known?.items)
+    recording.watch(name, tables, known?.items)
+    const { kms = ownKms(), token = '' } = known ?? {}
+    const one = (madeBy(name) ?? setMember)({
+      ...around,
+      name,
+      tables,
+      model,
+      entropy,
+      kms,
+      answered: recording.answered,
+    })
+    one.ports.journal = broken(one.ports.journal)
+    one.useToken(token)
+    one.shares.push(...(known?.shares ?? []))
+    return one
+  }
+  const members = await Promise.all(names.map(newMember))
+  const at = (name: string): SetMember => {
+    const found = members.find(one => one.name === name)
+    if (!found) throw new Error(`there is no cluster ${name}`)
+    return found
+  }
+  return { members, at }
+}
+
+/** What lies between clusters. */
+const wires = (net: ReturnType<typeof network>) => ({
+  /** nothing goes through between two clusters; `there`: nothing from the first to the second */
+  cut: (a: string, b: string, way: 'both' | 'there' = 'both'): void => {
+    net.cutWay(a, b)
+    if (way === 'both') net.cutWay(b, a)
+  },
+  heal: (a: string, b: string): void => {
+    net.healWay(a, b)
+    net.healWay(b, a)
+  },
+})
+
+/** How clusters come to rest. */
+const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
+  /** whether a secondary has all that its primary has */
+  isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
+  tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
+  /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
+  converge: async (...names: string[]): Promise<void> => {
+    const wanted = members.filter(({ name }) => names.length === 0 || names.includes(name))
+    for (let rounds = 0; ; rounds++) {
+      await settled()
+      await tick(members)
+      // what a tick has started in the background writes, too
+      await settled()
+      const even = await Promise.all(wanted.map(one => isEven(one, members)))
+      if (even.every(Boolean)) return
+      const behind = wanted.filter((_, index) => !even[index]).map(({ name }) => name)
+      if (rounds === ROUNDS) throw new Error(`never comes to rest: ${behind}`)
+      // what dead processes have leased
+      if (rounds > 2) pass(30_000)
+    }
+  },
+})
+
+/** Requests that change roles, with all that follows in the background. */
+const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) => ({
+  /** makes a cluster the primary of a set of its own; its journal is built when this ends */
+  enable: async (name: string): Promise<void> => {
+    await at(name).ok('POST', '/sys/replication/dr/primary/enable', {})
+    await settled()
+  },
+  /** makes a cluster a secondary of another; it has all of it when this ends, and the other's root token */
+  join: async (name: string, primary: string, id: string = name): Promise<void> => {
+    const { body } = await at(primary).ok('POST', '/sys/replication/dr/primary/secondary-token', { id })
+    await at(name).ok('POST', '/sys/replication/dr/secondary/enable', { token: body.wrap_info.token })
+    await settled()
+    at(name).useToken(at(primary).token())
+  },
+})
+
+async function initialised(member: SetMember): Promise<void> {
+  const { body } = await member.ok('PUT', '/sys/init', {})
+  member.useToken(body.root_token)
+  member.shares.push(...body.recovery_keys)
+}
+
+/** What schedules start every minute, everywhere, one run each. One that dies is like one that never was. */
+async function tick(members: readonly SetMember[], how = {}): Promise<void> {
+  const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
+  await Promise.all(members.map(one => quietly(one.minute(how))))
+  await Promise.all(members.map(one => quietly(one.pull())))
+}
+
+/** Whether a secondary has all that its primary has; other clusters have nothing to catch up with. */
+async function isEven(member: SetMember, members: readonly SetMember[]): Promise<boolean> {
+  const { mode, link, set } = await member.record()
+  if (mode === 'primary' || !link) return true
+  const own = await member.head()
+  const primaries = await Promise.all(
+    members.map(async one => {
+      const record = await one.record()
+      return record.mode === 'primary' && record.set === set ? one.head() : undefined
+    }),
+  )
+  const even = primaries.some(head => head?.epoch === own.epoch && head.last === own.last)
+  return (
+    even &&
+    own.mode === 'applying' &&
+    own.applied === own.last &&
+    own.replayUntil === 0 &&
+    own.unfinishedSync === null
+  )
+}

@@ -1,0 +1,64 @@
+import type { WireItem } from './wire-values.ts'
+
+/** A table in memory. */
+export type MemoryTable = ReturnType<typeof memoryTable>
+
+/** Items of a partition, by what tells them apart. */
+type Partition = Map<string, WireItem>
+
+/**
+ * Items by partition and sort key; and by each attribute that somebody has looked for, so that a read of an index
+ * takes as long as what it finds.
+ */
+export function memoryTable() {
+  const partitions = new Map<string, Partition>()
+  const indexes = new Map<string, Map<string, Partition>>()
+
+  const items = (): WireItem[] => [...partitions.values()].flatMap(partition => [...partition.values()])
+
+  function indexOf(name: string): Map<string, Partition> {
+    const known = indexes.get(name)
+    if (known) return known
+    const index = new Map<string, Partition>()
+    indexes.set(name, index)
+    for (const item of items()) add(index, item[name]?.S, placeOf(item), item)
+    return index
+  }
+
+  function remove(place: WireItem): void {
+    const partition = partitions.get(textOf(place['pk']))
+    const item = partition?.get(textOf(place['sk']))
+    if (!item) return
+    partition?.delete(textOf(place['sk']))
+    for (const [name, index] of indexes) index.get(textOf(item[name]))?.delete(placeOf(item))
+  }
+
+  return {
+    items,
+    remove,
+    at: (place: WireItem): WireItem | undefined =>
+      partitions.get(textOf(place['pk']))?.get(textOf(place['sk'])),
+    put: (item: WireItem): void => {
+      remove(item)
+      add(partitions, textOf(item['pk']), textOf(item['sk']), item)
+      for (const [name, index] of indexes) add(index, item[name]?.S, placeOf(item), item)
+    },
+    /** Items that have a text as an attribute. */
+    partition: (name: string, value: string): WireItem[] => [
+      ...((name === 'pk' ? partitions : indexOf(name)).get(value)?.values() ?? []),
+    ],
+    /** Keys of partitions from one on, in order. */
+    partitionsFrom: (pk: string): string[] => [...partitions.keys()].filter(key => key >= pk).sort(),
+  }
+}
+
+const textOf = (attribute: WireItem[string] | undefined): string => attribute?.S ?? ''
+const placeOf = (item: WireItem): string => JSON.stringify([textOf(item['pk']), textOf(item['sk'])])
+
+/** Adds an item, unless it has no such attribute: then it is not in that index. */
+function add(to: Map<string, Partition>, value: string | undefined, name: string, item: WireItem): void {
+  if (value === undefined) return
+  const partition: Partition = to.get(value) ?? new Map()
+  to.set(value, partition)
+  partition.set(name, item)
+}

@@ -1,0 +1,116 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
+import type { EngineCredentials } from '../../../infra/local/engine/engine.ts'
+import { wireSettings } from '../../../shared/adapters/aws/environment.ts'
+import { callMeter } from '../../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { type Send, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { tablesOverHttp } from '../../../shared/adapters/aws/wire/tables-over-http.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
+import type { Change } from '../../../shared/storage/changes.ts'
+import type { Key } from '../../../shared/storage/kinds.ts'
+import { type Tables, tableOf } from '../../../shared/storage/requests.ts'
+import { noBrokenHead } from '../set/heads.ts'
+
+/** Where the tables of a host are. */
+export interface Where {
+  engine_url: string
+  tables: Tables
+  credentials: EngineCredentials
+  /** sends calls to the tables; absent: over HTTP */
+  send?: Send | undefined
+}
+
+/** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
+export function tableStore(
+  where: Where,
+  {
+    sleep = () => undefined,
+    log = noBrokenHead,
+  }: { sleep?: (ms: number) => void; log?: (message: string, fields: object) => void } = {},
+) {
+  const clock = { ms: Date.now() }
+  const { store, journal } = dynamoTables(
+    {
+      tables: where.tables,
+      clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
+      entropy: { bytes: randomBytes, uuid: randomUUID },
+      meter: callMeter(),
+      log: { error: log },
+    },
+    sendAt(where),
+  )
+  const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
+  return { store, journal, clock, commit: (...changes: Change[]) => store.commit(changes, as()) }
+}
+
+const AT_ONCE = 100
+
+/** Writes many items, a hundred at a time. */
+export async function seed(
+  { commit }: Pick<ReturnType<typeof tableStore>, 'commit'>,
+  changes: readonly Change[],
+): Promise<void> {
+  for (let at = 0; at < changes.length; at += AT_ONCE) await commit(...changes.slice(at, at + AT_ONCE))
+}
+
+/** A client of the engine itself; to be destroyed. */
+const engineAt = ({ engine_url: url, credentials }: Where): DynamoDBClient =>
+  new DynamoDBClient({ endpoint: url, region: 'us-east-1', credentials })
+
+interface Seen {
+  kind: string
+  rev: string
+}
+
+/** Kind and revision of everything in the tables, by place. */
+export async function snapshot(where: Where): Promise<Map<string, Seen>> {
+  const client = engineAt(where)
+  const found = new Map<string, Seen>()
+  for (const TableName of Object.values(where.tables)) {
+    const pages = paginateScan({ client }, { TableName, ProjectionExpression: 'pk, sk, kind, rev' })
+    for await (const { Items = [] } of pages) {
+      for (const { pk, sk, kind, rev } of Items)
+        found.set(`${TableName} ${pk?.S} ${sk?.S}`, { kind: kind?.S ?? '', rev: rev?.S ?? '' })
+    }
+  }
+  client.destroy()
+  return found
+}
+
+/** Everything in the tables, each item as a text. */
+export async function everything(where: Where): Promise<string[]> {
+  const client = engineAt(where)
+  const found: string[] = []
+  for (const TableName of Object.values(where.tables))
+    for await (const { Items = [] } of paginateScan({ client }, { TableName }))
+      found.push(...Items.map(item => JSON.stringify(item)))
+  client.destroy()
+  return found
+}
+
+/**
+ * Calls to an engine as the adapters make them, over their connections. It is told where the engine is: what a service
+ * of an earlier file still does would ask the environment late, and find another.
+ */
+export function sendTo(url: string, credentials: EngineCredentials): Send {
+  const settings = wireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
+  return tableSend(tablesOverHttp({ settings, credentials: () => credentials }))
+}
+
+const known = new WeakMap<Where, Send>()
+
+/** Sends calls to the tables; one for each place. */
+export function sendAt(where: Where): Send {
+  const found = where.send ?? known.get(where) ?? sendTo(where.engine_url, where.credentials)
+  known.set(where, found)
+  return found
+}
+
+/** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
+export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
+  const table = tableOf(where.tables, at)
+  const RequestItems = { [table]: { Keys: [{ pk: at.pk, sk: at.sk }], ConsistentRead: true } }
+  const { Responses } = await sendAt(where)('BatchGetItem', { RequestItems })
+  return Responses[table]?.[0]
+}

@@ -1,0 +1,10 @@
+import { afterAll, expect, test } from 'vitest'
+import { cleanUp, start } from '../../../support/programs/npm-start.ts'
+
+afterAll(cleanUp)
+
+test('whoever waits for a text hears when the process was killed', async () => {
+  const run = start('--help')
+  run.child.kill('SIGKILL')
+  await expect(run.until('Serving.')).rejects.toThrow('ended with SIGKILL')
+})

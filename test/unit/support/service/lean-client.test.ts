@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { EngineResponse } from '../../../../infra/local/engine/wire.ts'
+import { tappedSend } from '../../../support/service/lean-client.ts'
+
+const answered: EngineResponse = { statusCode: 200, headers: {}, body: Buffer.from('{}') }
+
+/** Scans through a tap that answers, or breaks the connection, as told. @returns the calls' ids, and how each scan ended */
+async function scans(...outcomes: ('answers' | 'breaks')[]) {
+  const ids: string[] = []
+  const pass = async ({ invocation }: { invocation: string }) => {
+    ids.push(invocation)
+    return outcomes.shift() === 'breaks' ? undefined : answered
+  }
+  const send = tappedSend({ pass }, 'test')
+  const ends: string[] = []
+  do {
+    const scan = send('Scan', { TableName: 'data' })
+    ends.push(
+      await scan.then(
+        () => 'answered',
+        error => String(error.code),
+      ),
+    )
+  } while (outcomes.length > 0)
+  return { ends, calls: ids.length, different: new Set(ids).size }
+}
+
+test('what breaks is tried again as the same call: three times', async () => {
+  expect(await scans('breaks')).toEqual({ ends: ['answered'], calls: 2, different: 1 })
+  expect(await scans('breaks', 'breaks', 'breaks')).toEqual({
+    ends: ['ECONNRESET'],
+    calls: 3,
+    different: 1,
+  })
+})
+
+test('what breaks on a connection that was kept is sent again at once, which is no attempt', async () => {
+  expect(await scans('answers', 'breaks')).toEqual({
+    ends: ['answered', 'answered'],
+    calls: 3,
+    different: 2,
+  })
+  const whole = await scans('answers', 'breaks', 'breaks', 'breaks', 'breaks', 'answers')
+  expect(whole).toEqual({
+    ends: ['answered', 'ECONNRESET', 'answered'],
+    calls: 6,
+    different: 3,
+  })
+})
