@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+
+const page = readFileSync(`${root}docs/contributing.md`, 'utf8')
+const IMPORT = /(?:from|import) '(\.[^']+)'/g
+
+/** The rooms of a folder as the page lists them, from top to bottom. */
+function roomsOf(folder: string): string[] {
+  const [, table = ''] = page.split(`| \`${folder}/\` | what is in it |\n|---|---|\n`)
+  const [rows = ''] = table.split('\n\n')
+  return [...rows.matchAll(/^\| `([\w-]+)\/`/gm)].map(([, room = '']) => room)
+}
+
+const filesOf = (folder: string): string[] =>
+  readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
+const roomOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '')
+
+describe.each([
+  ['infra/local', ['main.mjs']],
+  ['test/support', []],
+])('%s', (folder, outside) => {
+  const rooms = roomsOf(folder)
+  const files = filesOf(folder)
+
+  test('every file stands in a room that the page names, and every room has some', () => {
+    expect(rooms.length).toBeGreaterThan(5)
+    expect(files.filter(path => roomOf(path) === '')).toEqual(outside)
+    expect(new Set(files.map(roomOf).filter(Boolean))).toEqual(new Set(rooms))
+  })
+
+  test('rooms import those below them', () => {
+    const arrows = files.flatMap(path =>
+      [...readFileSync(`${root}${folder}/${path}`, 'utf8').matchAll(IMPORT)]
+        .map(([, target = '']) => posix.join(posix.dirname(path), target))
+        .filter(target => !target.startsWith('../') && roomOf(path) !== '')
+        .map(target => ({ path, target })),
+    )
+    expect(arrows.length).toBeGreaterThan(50)
+    const up = arrows.filter(
+      ({ path, target }) => rooms.indexOf(roomOf(path)) > rooms.indexOf(roomOf(target)),
+    )
+    expect(up.map(({ path, target }) => `${path} -> ${target}`)).toEqual([])
+  })
+})
