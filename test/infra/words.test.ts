@@ -120,7 +120,7 @@ describe('no old word of replication is', () => {
       ...['unit/journal', 'unit/link', 'unit/replication', 'unit/adapters', 'support', 'provider'].map(
         one => `test/${one}`,
       ),
-      'test/integration/replication',
+      'test/integration/alone/replication',
     ].flatMap(filesIn)
     expect(paths.flatMap(path => faultsOf(path, [path.split('/').at(-1)?.split('.')[0] ?? '']))).toEqual([])
     expect(paths.filter(path => path.includes('provider/drills'))).toEqual([])

@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { defined } from '../../../shared/values/defined.ts'
-import { refuseUnreadable } from '../host/unreadable.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { HOME } from '../provider/home.ts'
 import { acceptList } from './list-verb.ts'
+import { refuseUnreadable } from './unreadable.ts'
 
 export interface Route {
   key: string

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
-import { byTick } from '../host/by-tick.ts'
+import { byTick } from '../os/by-tick.ts'
 import type { FunctionModel } from '../template/assembly.ts'
 
 /** What the front end sees of a failed invocation. */

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Activity, activityOf } from '../host/activity.ts'
 import type { FunctionModel } from '../template/assembly.ts'
+import { type Activity, activityOf } from './activity.ts'
 import { startEnvironment } from './environment.ts'
 import { type Capacity, type Pool, poolOf } from './pool.ts'
 

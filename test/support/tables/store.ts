@@ -10,7 +10,7 @@ import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
 import { type Tables, tableOf } from '../../../shared/storage/requests.ts'
-import { noBrokenHead } from '../set/heads.ts'
+import { noBrokenHead } from './heads.ts'
 
 /** Where the tables of a host are. */
 export interface Where {

@@ -8,7 +8,7 @@ import {
   type TransitionName,
   transitions,
 } from '../../../shared/journal/transitions.ts'
-import { behind, isExpected, isGrowing, movedBy } from '../../support/set/heads.ts'
+import { behind, isExpected, isGrowing, movedBy } from '../../support/tables/heads.ts'
 
 // Random plays of the rows: what a caller may ask for, by what it has read, which may be old. See docs/spec/journal-head.md.
 

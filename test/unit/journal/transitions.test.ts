@@ -7,7 +7,7 @@ import {
   transitions,
 } from '../../../shared/journal/transitions.ts'
 import { headIn, moveCases, SECOND, THIRD } from '../../builders/head-moves.ts'
-import { behind, isExpected, movedBy } from '../../support/set/heads.ts'
+import { behind, isExpected, movedBy } from '../../support/tables/heads.ts'
 
 const MODES = Object.keys(headIn) as HeadMode[]
 const rows = Object.entries(moveCases) as [TransitionName, (typeof moveCases)[TransitionName]][]

@@ -56,8 +56,9 @@ describe.each(numbers)('format %s', number => {
   }
 
   const its = methodNames.filter(method => method in kept.messages)
-  test.runIf(Number(number) === FORMAT)('has every method of the interface', () => {
-    expect(its).toEqual(methodNames)
+  test('has methods of the interface, and that of this version all of them', () => {
+    if (Number(number) === FORMAT) expect(its).toEqual(methodNames)
+    expect(its.length).toBeGreaterThan(0)
   })
 
   test.each(

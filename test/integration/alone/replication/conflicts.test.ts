@@ -19,7 +19,7 @@ import {
   storage,
 } from '../../../support/service/cluster.ts'
 import { begun, differences, replayed, wrongSums } from '../../../support/service/journal.ts'
-import { noBrokenHead } from '../../../support/set/heads.ts'
+import { noBrokenHead } from '../../../support/tables/heads.ts'
 import { sendTo, tableStore } from '../../../support/tables/store.ts'
 
 // On DynamoDB overlapping transactions on one item cancel each other. What every login writes would stop all of them.

@@ -7,7 +7,7 @@ import { moves, type TransitionName } from '../../../../shared/journal/transitio
 import { byStoredNames } from '../../../../shared/storage/stored-names.ts'
 import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
 import { cluster, storage } from '../../../support/service/cluster.ts'
-import { movedBy } from '../../../support/set/heads.ts'
+import { movedBy } from '../../../support/tables/heads.ts'
 import { sendAt, tableStore } from '../../../support/tables/store.ts'
 
 // The head at the engine: its condition and the sentences of docs/spec/journal-head.md come to the same, in one round trip.

@@ -4,7 +4,7 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-dynamodb-streams'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { clientOf, createTables } from '../../../../infra/local/engine/engine.ts'
-import { activityOf, type Worked } from '../../../../infra/local/host/activity.ts'
+import { activityOf, type Worked } from '../../../../infra/local/lambda/activity.ts'
 import { startStreams } from '../../../../infra/local/streams/poller.ts'
 import { eventually } from '../../../support/service/cluster.ts'
 

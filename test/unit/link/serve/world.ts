@@ -19,7 +19,7 @@ import { type Change, keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
-import { movedBy } from '../../../support/set/heads.ts'
+import { movedBy } from '../../../support/tables/heads.ts'
 
 export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'

@@ -12,7 +12,7 @@ import {
   pacedRefresh,
   trimJournal,
 } from '../../../../shared/replication/primary/maintain.ts'
-import { movedBy } from '../../../support/set/heads.ts'
+import { movedBy } from '../../../support/tables/heads.ts'
 
 // On which cluster its journal and its hashes are maintained, and how often. What is done then: `alone/replication/tree.test.ts`.
 

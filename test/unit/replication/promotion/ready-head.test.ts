@@ -5,7 +5,7 @@ import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal
 import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
-import { movedBy } from '../../../support/set/heads.ts'
+import { movedBy } from '../../../support/tables/heads.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const clock = { now: () => 0, sleep: async () => undefined }

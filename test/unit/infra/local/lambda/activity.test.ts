@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { activityOf, type Mark, type Worked } from '../../../../../infra/local/host/activity.ts'
+import { activityOf, type Mark, type Worked } from '../../../../../infra/local/lambda/activity.ts'
 
 const LONG_MS = 60_000
 const never = new AbortController().signal

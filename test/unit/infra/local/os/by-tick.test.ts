@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byTick } from '../../../../../infra/local/host/by-tick.ts'
+import { byTick } from '../../../../../infra/local/os/by-tick.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
