@@ -26,7 +26,9 @@ export interface Storage {
 export function storageOf(scope: Construct, { restored }: Settings, own: DataStack): Storage {
   if (!restored)
     return {
-      ...{ data: own.data, ceremony: own.ceremony, key: own.key },
+      data: own.data,
+      ceremony: own.ceremony,
+      key: own.key,
       cluster: {
         tableName: own.cluster.tableName,
         tableArn: own.cluster.tableArn,

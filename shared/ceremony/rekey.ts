@@ -201,15 +201,19 @@ async function makeKey(
   const { rekey } = attempt
   const pgpFingerprints = fingerprintsOf(attempt)
   const { item: made, shares } = newRecoveryKey(rekey, {
-    ...{ random: ports.entropy.bytes, now },
+    random: ports.entropy.bytes,
+    now,
     ...(pgpFingerprints ? { pgpFingerprints } : {}),
   })
   const keys = await handedOut(shares, rekey.pgp)
   const told = {
-    ...{ nonce: rekey.begun, complete: true },
+    nonce: rekey.begun,
+    complete: true,
     keys: keys.map(one => one.toString('hex')),
     keys_base64: keys.map(one => one.toString('base64')),
-    ...{ pgp_fingerprints: pgpFingerprints, backup: false, verification_required: rekey.verify },
+    pgp_fingerprints: pgpFingerprints,
+    backup: false,
+    verification_required: rekey.verify,
   }
   if (!rekey.verify)
     return after([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
@@ -238,8 +242,11 @@ const inForce = (recovery: GatheredRekey['recovery'], made: RecoveryKey) =>
 const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
   const started = purpose === 'verification'
   return {
-    ...{ nonce: started ? nonce : '', started },
-    ...{ t: rekey.threshold, n: rekey.shares, progress: started ? progress : 0 },
+    nonce: started ? nonce : '',
+    started,
+    t: rekey.threshold,
+    n: rekey.shares,
+    progress: started ? progress : 0,
   }
 }
 

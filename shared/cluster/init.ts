@@ -50,7 +50,8 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   }
   const { record, keyring } = withKeyring(unkeyed, made)
   const { item: recovery, shares } = newRecoveryKey(division, {
-    ...{ random: ports.entropy.bytes, now },
+    random: ports.entropy.bytes,
+    now,
     ...defined({ pgpFingerprints }),
   })
   const root = tokenText(ports.entropy.bytes)

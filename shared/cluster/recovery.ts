@@ -54,7 +54,9 @@ export function newRecoveryKey(
   const shares = divide(key, division, random)
   const { shares: count, threshold } = division
   const item: RecoveryKey = {
-    ...{ shares: count, threshold, since: now },
+    shares: count,
+    threshold,
+    since: now,
     verifier: verifierOf(key),
     shareHashes: shares.map(hashShare),
     ...(pgpFingerprints ? { pgpFingerprints } : {}),

@@ -5,7 +5,9 @@ import { type Item, key } from '../storage/kinds.ts'
 
 /** What names a term in the data that replicate. @param cluster UUID of the one that has made it */
 const termItem = ({ number, probe, signer }: TermMade, now: number, cluster: string): Term => ({
-  ...{ number, probe, since: now },
+  number,
+  probe,
+  since: now,
   ...(signer === undefined ? {} : { signers: [{ cluster, key: signer }] }),
 })
 

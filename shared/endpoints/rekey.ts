@@ -143,7 +143,11 @@ const refusals = refusedPaths.flatMap(({ paths, methods }) =>
 function refusing(method: Endpoint['method'], path: string): Endpoint {
   const refuse = path.endsWith('backup') ? noBackups : onlyRecoveryKeys
   return endpoint({
-    ...{ method, path, access: anyone, serves: 'dr', answers: 'nothing' },
+    method,
+    path,
+    access: anyone,
+    serves: 'dr',
+    answers: 'nothing',
     summary: path.endsWith('backup')
       ? 'Refused: no shares are kept'
       : 'Refused: KMS keeps the keys, and only the recovery key has shares',

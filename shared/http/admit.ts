@@ -130,7 +130,9 @@ async function identify(intake: Intake, base: Base, ports: Ports, before: Alive 
   if (before?.spent) return before
   const presented = await (await base.presented())?.open()
   const alive = authenticate(presented, base.tokenItem, {
-    ...{ mounts: base.mounts, source: intake.facts.source, now: base.now },
+    mounts: base.mounts,
+    source: intake.facts.source,
+    now: base.now,
     term: presented && (await sealingTerm(presented, base.termItem, ports)),
   })
   return before || !base.cluster ? alive : takeUse(alive, base.cluster, ports)

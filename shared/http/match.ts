@@ -62,10 +62,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   const [first] = hits
   if (!first) return { miss: 'path', open: false, params: mountOnly(path), path }
   const open = hits.some(({ route }) => isOpen(route.endpoint, route.template))
-  return {
-    ...{ miss: 'operation', open, params: first.params, path },
-    serves: first.route.endpoint.serves,
-  }
+  return { miss: 'operation', open, params: first.params, path, serves: first.route.endpoint.serves }
 }
 
 /** Whether anybody may know that a path exists: it names nothing, so that it is there in every deployment, or is for anyone. */
@@ -74,7 +71,10 @@ const isOpen = (endpoint: Endpoint, template: string): boolean =>
 
 /** The same path, asked by a verb that its endpoint does not take. */
 export const missedOperation = (endpoint: Endpoint, params: Match['params'], path: string): Match => ({
-  ...{ miss: 'operation', open: isOpen(endpoint, endpoint.path), params, path },
+  miss: 'operation',
+  open: isOpen(endpoint, endpoint.path),
+  params,
+  path,
   serves: endpoint.serves,
 })
 

@@ -62,7 +62,10 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const changed = await changedPages(standing, Math.min(...known), seq)
   const making: Making = {
     ...standing,
-    ...{ at, asOf, gen, tail: tailOf(journal, { treeId, lineage: head.lineage, after: seq, now }) },
+    at,
+    asOf,
+    gen,
+    tail: tailOf(journal, { treeId, lineage: head.lineage, after: seq, now }),
     due: pk => has(changed, pk) || (anew !== undefined && has(anew, pk)),
   }
   const made = new Map<string, string>()

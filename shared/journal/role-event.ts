@@ -26,8 +26,14 @@ export function roleEvent(
   now: number,
 ): { place: Key<'role-event'>; data: RoleEvent } {
   const detail = {
-    ...{ cluster: to.id, set: to.set ?? from.set ?? '', from: from.mode, to: to.mode },
-    ...{ epoch: to.epoch ?? from.epoch ?? '', position, operation, lost },
+    cluster: to.id,
+    set: to.set ?? from.set ?? '',
+    from: from.mode,
+    to: to.mode,
+    epoch: to.epoch ?? from.epoch ?? '',
+    position,
+    operation,
+    lost,
   }
   return { place: key('role-event', `${operation} ${to.mode}`), data: { at: now, detail } }
 }

@@ -244,14 +244,12 @@ export const transitions = {
       unfinishedSync: true,
     },
     becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
-      ...{
-        epoch,
-        own: epoch,
-        maxEpoch: epochNumber(epoch),
-        incarnation: incarnation + 1,
-        applied: last,
-        ...NOTHING_TO_FETCH,
-      },
+      epoch,
+      own: epoch,
+      maxEpoch: epochNumber(epoch),
+      incarnation: incarnation + 1,
+      applied: last,
+      ...NOTHING_TO_FETCH,
       ...(unfinishedSync === null
         ? { lineage: withEpoch(before(lineage, last), epoch, last + 1) }
         : // what an unfinished sync has touched leads from nowhere
@@ -265,7 +263,10 @@ export const transitions = {
     expects: { incarnation: true, last: true },
     becomes: (old: Head | undefined, link: string) => ({
       ...firstHead('', old?.maxEpoch ?? 0),
-      ...{ lineage: [], incarnation: (old?.incarnation ?? 0) + 1, unfinishedSync: 'all', link },
+      lineage: [],
+      incarnation: (old?.incarnation ?? 0) + 1,
+      unfinishedSync: 'all',
+      link,
     }),
     by: 'the activation of a secondary, before what stood there is deleted',
     why: 'it has nothing, and fetches everything; what was begun before stays fenced',

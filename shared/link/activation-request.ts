@@ -15,20 +15,16 @@ type Named = Pick<ActivateQuestion, 'token' | 'cluster' | 'signingKey' | 'exchan
 
 const NOTHING = Buffer.alloc(0)
 const EMPTY: ActivateQuestion = {
-  ...{
-    token: '',
-    cluster: '',
-    address: '',
-    version: '',
-    format: 0,
-    sealed: '',
-  },
-  ...{
-    signingKey: NOTHING,
-    exchangeKey: NOTHING,
-    proof: NOTHING,
-    earlierProof: NOTHING,
-  },
+  token: '',
+  cluster: '',
+  address: '',
+  version: '',
+  format: 0,
+  sealed: '',
+  signingKey: NOTHING,
+  exchangeKey: NOTHING,
+  proof: NOTHING,
+  earlierProof: NOTHING,
 }
 
 const placeOf = (set: string) => ({ purpose: 'activation', set }) as const

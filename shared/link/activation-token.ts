@@ -50,8 +50,17 @@ export function activationJwt(
   { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
 ): string {
   const claims = {
-    ...{ jti, addr, iat, exp, nbf: iat - NOT_BEFORE_SECONDS, type: 'wrapping', accessor: '' },
-    ...{ id, cluster_id: set, primary_key: primaryKey, exchange_key: exchangeKey },
+    jti,
+    addr,
+    iat,
+    exp,
+    nbf: iat - NOT_BEFORE_SECONDS,
+    type: 'wrapping',
+    accessor: '',
+    id,
+    cluster_id: set,
+    primary_key: primaryKey,
+    exchange_key: exchangeKey,
   }
   const signed = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
   return `${signed}.${sign('sha512', Buffer.from(signed), { key: signer, ...SIGNATURE }).toString('base64url')}`

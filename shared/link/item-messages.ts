@@ -45,10 +45,16 @@ export const itemsForms = {
   answer: formOf(
     ItemsResponseSchema,
     ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
-      ...{ items: items.map(json), seq: BigInt(seq), line: eras(lineage), epoch: name },
+      items: items.map(json),
+      seq: BigInt(seq),
+      line: eras(lineage),
+      epoch: name,
     }),
     ({ items, seq, line, epoch: name }): ItemsAnswer => ({
-      ...{ items: items.map(itemOf), seq: safeInteger(seq), lineage: lineageOf(line), epoch: epochIn(name) },
+      items: items.map(itemOf),
+      seq: safeInteger(seq),
+      lineage: lineageOf(line),
+      epoch: epochIn(name),
     }),
   ),
 }
@@ -68,13 +74,11 @@ export const scanForms = {
   answer: formOf(
     ScanResponseSchema,
     ({ items, next, frontier }: ScanAnswer) =>
-      defined({
-        ...{ items: items.map(json), frontier: BigInt(frontier) },
-        next,
-      }),
+      defined({ items: items.map(json), frontier: BigInt(frontier), next }),
     ({ items, next, frontier }): ScanAnswer =>
       defined({
-        ...{ items: itemsOf(items), frontier: safeInteger(frontier) },
+        items: itemsOf(items),
+        frontier: safeInteger(frontier),
         next: next ? { pk: next.pk, sk: next.sk } : undefined,
       }),
   ),

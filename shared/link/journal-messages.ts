@@ -29,7 +29,12 @@ export const heartbeatForms = {
     }),
     ({ position, state, format, took, address, apiAddress, ownTerm }): HeartbeatQuestion => ({
       position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
-      ...{ state, format, took: safeInteger(took), address, apiAddress, ownTerm },
+      state,
+      format,
+      took: safeInteger(took),
+      address,
+      apiAddress,
+      ownTerm,
     }),
   ),
   answer: formOf(
@@ -42,17 +47,26 @@ export const heartbeatForms = {
       canaryAt: BigInt(canaryAt),
     }),
     (one): HeartbeatReply => ({
-      ...{ seq: safeInteger(one.seq), frontier: safeInteger(one.frontier) },
-      ...{ canaryAt: safeInteger(one.canaryAt), epoch: epochIn(one.epoch), lineage: lineageOf(one.line) },
-      ...{ addresses: one.addresses, met: one.met, format: one.format },
-      ...{ apiAddress: one.apiAddress, term: one.term },
+      seq: safeInteger(one.seq),
+      frontier: safeInteger(one.frontier),
+      canaryAt: safeInteger(one.canaryAt),
+      epoch: epochIn(one.epoch),
+      lineage: lineageOf(one.line),
+      addresses: one.addresses,
+      met: one.met,
+      format: one.format,
+      apiAddress: one.apiAddress,
+      term: one.term,
     }),
   ),
 }
 
 const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry) =>
   defined({
-    ...{ epoch: name, seq: BigInt(seq), id, at: BigInt(at) },
+    epoch: name,
+    seq: BigInt(seq),
+    id,
+    at: BigInt(at),
     body: noop ? undefined : encodeBody(body),
     root,
   })

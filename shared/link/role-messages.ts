@@ -24,7 +24,10 @@ function readStatement(message: StatementMessage | undefined): Statement {
   if (!message) throw new Error('a statement is missing')
   const { set, by, id, key, epoch: said, signature } = message
   return {
-    ...{ set, by, id, epoch: said },
+    set,
+    by,
+    id,
+    epoch: said,
     key: Buffer.from(key).toString('base64'),
     signature: Buffer.from(signature).toString('base64'),
   }
@@ -50,9 +53,16 @@ export const activateForms = {
     ActivateRequestSchema,
     (one: ActivateQuestion) => one,
     ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
-      ...{ token, cluster, address, format, version, sealed },
-      ...{ signingKey: Buffer.from(one.signingKey), exchangeKey: Buffer.from(one.exchangeKey) },
-      ...{ proof: Buffer.from(one.proof), earlierProof: Buffer.from(one.earlierProof) },
+      token,
+      cluster,
+      address,
+      format,
+      version,
+      sealed,
+      signingKey: Buffer.from(one.signingKey),
+      exchangeKey: Buffer.from(one.exchangeKey),
+      proof: Buffer.from(one.proof),
+      earlierProof: Buffer.from(one.earlierProof),
     }),
   ),
   answer: formOf(
@@ -72,7 +82,10 @@ export const activateForms = {
     }),
     ({ line, shares, threshold, statement, chain, ...one }) => {
       return {
-        ...{ primary: one.primary, epoch: epochIn(one.epoch), keyring: one.keyring, format: one.format },
+        primary: one.primary,
+        epoch: epochIn(one.epoch),
+        keyring: one.keyring,
+        format: one.format,
         addresses: one.addresses,
         met: one.met,
         lineage: lineageOf(line),
@@ -98,8 +111,10 @@ export const handoverForms = {
       keyring,
     }),
     ({ end, addresses, keyring }): HandedOver => ({
-      ...{ epoch: epochIn(end?.epoch ?? ''), seq: safeInteger(end?.seq ?? 0n) },
-      ...{ addresses, keyring },
+      epoch: epochIn(end?.epoch ?? ''),
+      seq: safeInteger(end?.seq ?? 0n),
+      addresses,
+      keyring,
     }),
   ),
 }
@@ -139,7 +154,11 @@ export const fenceForms = {
       addresses: [...addresses],
     }),
     ({ cluster, signingKey, epoch: name, line, chain, addresses }): FenceQuestion => ({
-      ...{ cluster, epoch: epochIn(name), lineage: lineageOf(line), chain: chainOf(chain), addresses },
+      cluster,
+      epoch: epochIn(name),
+      lineage: lineageOf(line),
+      chain: chainOf(chain),
+      addresses,
       key: Buffer.from(signingKey).toString('base64'),
     }),
   ),
@@ -148,16 +167,19 @@ export const fenceForms = {
     ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
       end: { epoch: name, seq: BigInt(seq) },
       voucher: statementForm(voucher),
-      ...{ cluster, signingKey: Buffer.from(key, 'base64'), chain: chain.map(statementForm) },
+      cluster,
+      signingKey: Buffer.from(key, 'base64'),
+      chain: chain.map(statementForm),
       addresses: [...addresses],
     }),
     ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
-      ...{
-        epoch: epochIn(end?.epoch ?? ''),
-        seq: safeInteger(end?.seq ?? 0n),
-        voucher: readStatement(voucher),
-      },
-      ...{ cluster, key: Buffer.from(signingKey).toString('base64'), chain: chainOf(chain), addresses },
+      epoch: epochIn(end?.epoch ?? ''),
+      seq: safeInteger(end?.seq ?? 0n),
+      voucher: readStatement(voucher),
+      cluster,
+      key: Buffer.from(signingKey).toString('base64'),
+      chain: chainOf(chain),
+      addresses,
     }),
   ),
 }

@@ -151,7 +151,10 @@ export const wasKept = (stored: RecoveryKey | KeptRecoveryKey): boolean =>
 
 /** The link of a cluster that knows no primary, or is one itself. */
 export const emptyLink = (ownKey: Encrypted): Link => ({
-  ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+  id: '',
+  primaryAddr: '',
+  addrs: [],
+  primaryKey: '',
   ownKey,
 })
 

@@ -38,7 +38,8 @@ export const termIdOf = (dataKey: Uint8Array): string =>
 /** The working keys that follow from a data key. */
 export const termOf = (version: number, dataKey: Uint8Array, signed = false): TermKeys => ({
   id: termIdOf(dataKey),
-  ...{ version, signed },
+  version,
+  signed,
   items: derived(dataKey, 'items'),
   tokens: derived(dataKey, 'batch tokens'),
 })

@@ -46,8 +46,12 @@ export const jobs = {
   ),
   'journal-unstamp': job(
     v.object({
-      ...{ since: v.string(), treeId: v.optional(v.string()), dropped: v.optional(count) },
-      ...{ notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) },
+      since: v.string(),
+      treeId: v.optional(v.string()),
+      dropped: v.optional(count),
+      notBefore: count,
+      at: v.optional(scanPlace),
+      pass: v.optional(pass),
     }),
     detachAll,
   ),

@@ -31,7 +31,9 @@ describe('the API of a cluster, asked by its address', () => {
   test('token and parameters are sent, and the data of the answer come back', async () => {
     const given = { token: 'hvb.x', body: { id: 'east' } }
     expect(await ask('own', 'POST', 'fine', given)).toEqual({
-      ...{ status: 200, data: { mode: 'primary' }, text: '' },
+      status: 200,
+      data: { mode: 'primary' },
+      text: '',
     })
     expect(seen.at(-1)).toEqual({ method: 'POST', url: '/v1/fine', token: 'hvb.x', body: '{"id":"east"}' })
   })

@@ -35,8 +35,12 @@ test('events are on the default bus of the region as they were given, in request
   const { events } = await provider.control.busEvents({})
   expect(events).toHaveLength(12)
   expect(events[0]).toEqual({
-    ...{ account: ACCOUNT, region: 'eu-west-1', source: 'cloud-auth', detailType: 'DR role changed' },
-    ...{ time: '2026-11-22T12:00:00.000Z', detail: event.detail },
+    account: ACCOUNT,
+    region: 'eu-west-1',
+    source: 'cloud-auth',
+    detailType: 'DR role changed',
+    time: '2026-11-22T12:00:00.000Z',
+    detail: event.detail,
   })
   expect(put).toHaveLength(12)
 })

@@ -25,8 +25,12 @@ beforeAll(async () => {
     await aws.control.putInstance({ account: HOME, region: REGION, instanceId })
   await aws.control.putInstance({ account: FOREIGN, region: REGION, instanceId: id(200) })
   const client = {
-    ...{ version: 'v', maxRetries: -1, stsRegion: '' },
-    ...{ endpoint: aws.url, iamEndpoint: aws.url, stsEndpoint: aws.url },
+    version: 'v',
+    maxRetries: -1,
+    stsRegion: '',
+    endpoint: aws.url,
+    iamEndpoint: aws.url,
+    stsEndpoint: aws.url,
     credentials: { accessKey: pair.accessKeyId, secretKey: new Secret(pair.secretAccessKey) },
   }
   target = { account: HOME, region: REGION, client }

@@ -148,7 +148,9 @@ test('a host takes no call that unpacks to more than its gateway takes', async (
   const port = await startLinkPort(url)
   onTestFinished(() => port.close())
   const transport = createGrpcTransport({
-    ...{ baseUrl: port.url, sendCompression: compressionGzip, compressMinBytes: 0 },
+    baseUrl: port.url,
+    sendCompression: compressionGzip,
+    compressMinBytes: 0,
   })
   const bomb = createClient(LinkService, transport).echo({ body: new Uint8Array(16 * 2 ** 20) })
   await expect(bomb).rejects.toMatchObject({ code: Code.ResourceExhausted })

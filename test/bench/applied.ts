@@ -46,15 +46,22 @@ function loginEntries(count: number, instances: number): JournalEntry[] {
       return { ...item, leaf: leafOf(item) }
     }
     const plain = (place: ReturnType<typeof key>, bytes: number): StoredItem => ({
-      ...{ kind: place.kind, pk: place.pk, sk: place.sk, rev: randomBytes(12).toString('base64url') },
+      kind: place.kind,
+      pk: place.pk,
+      sk: place.sk,
+      rev: randomBytes(12).toString('base64url'),
       data: { text: randomBytes(bytes / 2).toString('hex'), policies: ['default', 'dev'], role: 'fleet' },
     })
     const token = make(plain(key('token', randomBytes(16).toString('hex')), 440), true, now + 30 * DAY)
     const instance = index % instances
     const entry = make(plain(key('access', 'mount', `i-${instance}`), 160), false, now + DAY)
     const change = (item: StoredItem, before?: StoredItem): EntryChange => ({
-      ...{ kind: item.kind, pk: item.pk, sk: item.sk },
-      ...{ prev: before ? leafIn(before) : null, next: leafIn(item), item },
+      kind: item.kind,
+      pk: item.pk,
+      sk: item.sk,
+      prev: before ? leafIn(before) : null,
+      next: leafIn(item),
+      item,
     })
     const body = [change(token), change(entry, entries.get(instance))]
     entries.set(instance, entry)
@@ -71,10 +78,26 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
     throw new Error('not asked for here')
   }
   return {
-    ...{ activate: never, keyring: never, tree: never, handover: never, items: never, scan: never },
+    activate: never,
+    keyring: never,
+    tree: never,
+    handover: never,
+    items: never,
+    scan: never,
     heartbeat: async () => ({
-      ...{ time: Date.now(), seq: entries.length, frontier: entries.length, epoch: EPOCH, lineage },
-      ...{ addresses: [], met: [], apiAddress: '', canaryAt: 0, format: 1, took: 0, skew: 0, term: '' },
+      time: Date.now(),
+      seq: entries.length,
+      frontier: entries.length,
+      epoch: EPOCH,
+      lineage,
+      addresses: [],
+      met: [],
+      apiAddress: '',
+      canaryAt: 0,
+      format: 1,
+      took: 0,
+      skew: 0,
+      term: '',
     }),
     entries: async ({ from }) => ({
       entries: entries.slice(from, from + CELLS_AT_ONCE),

@@ -207,7 +207,9 @@ const provider = await providerProcess()
 
 async function measureLogins(floor: string): Promise<void> {
   const host = await startHost({
-    ...{ cluster: 'bench', port: 0, memory: true },
+    cluster: 'bench',
+    port: 0,
+    memory: true,
     provider: () => awsAt(provider.url),
   })
   try {

@@ -25,8 +25,12 @@ export async function lookUpsAt(url: string): Promise<Record<'shared' | 'each', 
     user: name,
   })
   const client = {
-    ...{ version: 'bench', maxRetries: -1, stsRegion: '' },
-    ...{ endpoint: url, iamEndpoint: url, stsEndpoint: url },
+    version: 'bench',
+    maxRetries: -1,
+    stsRegion: '',
+    endpoint: url,
+    iamEndpoint: url,
+    stsEndpoint: url,
     credentials: { accessKey: accessKeyId, secretKey: new Secret(secretAccessKey) },
   }
   const target: AwsTarget = { ...HOME, client }

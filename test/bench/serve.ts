@@ -134,7 +134,10 @@ async function start({ directory, provider, instances, capacity }: ServeOrder) {
     startHost(options: HostOptions): Promise<Host>
   }
   const host = await startHost({
-    ...{ cluster: 'bench', port: 0, memory: true, provider: () => awsAt(provider) },
+    cluster: 'bench',
+    port: 0,
+    memory: true,
+    provider: () => awsAt(provider),
     capacity: { environments: availableParallelism(), ...capacity },
   })
   const { ec2, iam } = await makeWorld(host, instances)

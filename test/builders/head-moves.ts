@@ -6,22 +6,23 @@ export const SECOND = '000002.bbbbbbbbbbbb'
 export const THIRD = '000003.cccccccccccc'
 
 const common: Omit<Head, 'mode'> = {
-  ...{
-    epoch: SECOND,
-    own: '',
-    last: 9,
-    applied: 7,
-    incarnation: 5,
-    retainedFrom: 2,
-    replayUntil: 0,
-    unfinishedSync: null,
-    unfinishedSyncEpoch: '',
-  },
+  epoch: SECOND,
+  own: '',
+  last: 9,
+  applied: 7,
+  incarnation: 5,
+  retainedFrom: 2,
+  replayUntil: 0,
+  unfinishedSync: null,
+  unfinishedSyncEpoch: '',
   lineage: [
     [FIRST, 1],
     [SECOND, 4],
   ],
-  ...{ maxEpoch: 2, successor: '', stagedAt: 100, link: 'a link' },
+  maxEpoch: 2,
+  successor: '',
+  stagedAt: 100,
+  link: 'a link',
 }
 
 /** A head of each mode that keeps all rules. */
@@ -184,16 +185,14 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     modes: { syncing: 'applying' },
     fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {
-      ...{
-        own: '',
-        last: 8,
-        applied: 8,
-        incarnation: 6,
-        replayUntil: 30,
-        unfinishedSyncEpoch: THIRD,
-        maxEpoch: 3,
-        stagedAt: 0,
-      },
+      own: '',
+      last: 8,
+      applied: 8,
+      incarnation: 6,
+      replayUntil: 30,
+      unfinishedSyncEpoch: THIRD,
+      maxEpoch: 3,
+      stagedAt: 0,
     },
   },
   requestSync: {

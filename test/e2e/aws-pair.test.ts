@@ -89,7 +89,9 @@ describe('a pair on AWS, as its page makes it', () => {
     ] as const) {
       const settings = readSettings(settingsFor(region))
       expect(settings).toMatchObject({
-        ...{ stage: 'prod', clusterName: name, apiAddress: `https://auth-${name}.example.com` },
+        stage: 'prod',
+        clusterName: name,
+        apiAddress: `https://auth-${name}.example.com`,
       })
       const { license: text = '', licensePublicKey: publicKey = '' } = settings
       expect(unexpired({ text, publicKey }, Date.now())).toBeUndefined()

@@ -30,7 +30,11 @@ const promote = async (name: Name, force: boolean): Promise<void> => {
   await askReplication(file(name), 'secondary/promote', { dr_operation_token: token, force })
 }
 const known = ({ base_url, link_address, provider_url, root_token, recovery_keys }: ClusterFile) => ({
-  ...{ base_url, link_address, provider_url, root_token, recovery_keys },
+  base_url,
+  link_address,
+  provider_url,
+  root_token,
+  recovery_keys,
 })
 const both = () => ({ east: known(file('east')), west: known(file('west')) })
 

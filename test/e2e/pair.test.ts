@@ -15,7 +15,8 @@ test('two clusters on one machine: what logs in on the first, the second holds, 
   const [east, west] = [clusterFile('east'), clusterFile('west')]
   expect(run.output()).toMatch(/ec2 login on east[\s\S]*iam login on east/)
   expect({ root: west.root_token, shares: west.recovery_keys }).toEqual({
-    ...{ root: east.root_token, shares: east.recovery_keys },
+    root: east.root_token,
+    shares: east.recovery_keys,
   })
 
   const [primary, secondary] = await eventually(async () => {

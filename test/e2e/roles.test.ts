@@ -29,7 +29,10 @@ beforeAll(async () => {
   west = await killedHost(
     'e2e-roles-west',
     ...ports(FIRST_PORT + 4),
-    ...['--provider', east.file().provider_url, '--region', 'us-west-2'],
+    '--provider',
+    east.file().provider_url,
+    '--region',
+    'us-west-2',
   )
 })
 afterAll(cleanUp)

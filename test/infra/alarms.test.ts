@@ -49,7 +49,10 @@ describe('what callers see, and what functions do', () => {
   test('answers of 5xx', () => {
     const [[api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
     expect(alarmOf('ServerErrors')).toMatchObject({
-      ...{ Namespace: 'AWS/ApiGateway', MetricName: '5xx', Statistic: 'Sum', Threshold: 10 },
+      Namespace: 'AWS/ApiGateway',
+      MetricName: '5xx',
+      Statistic: 'Sum',
+      Threshold: 10,
       Dimensions: [{ Name: 'ApiId', Value: { Ref: api } }],
     })
   })
@@ -112,7 +115,8 @@ describe('what callers see, and what functions do', () => {
       ),
     ).toEqual(['on-journal'])
     expect(alarmOf('WorkflowFailed')).toMatchObject({
-      ...{ Namespace: 'AWS/Events', MetricName: 'Invocations' },
+      Namespace: 'AWS/Events',
+      MetricName: 'Invocations',
       Dimensions: [{ Name: 'RuleName', Value: { Ref: id } }],
     })
   })

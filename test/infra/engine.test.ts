@@ -29,7 +29,9 @@ describe('the engine of a cluster', () => {
     const name = 'scanned'
     const key = { AttributeName: 'pk', KeyType: 'HASH' }
     const engine = await startEngine({
-      ...{ directory, region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } },
+      directory,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       tables: [
         { name, keySchema: [key], attributes: [{ AttributeName: 'pk', AttributeType: 'S' }], indexes: [] },
       ],

@@ -12,20 +12,26 @@ test('what has expired is deleted, a hundred items at a time, with a pause for o
   const name = 'swept'
   const attribute = (of: string) => ({ AttributeName: of, AttributeType: 'S' })
   const table = {
-    ...{ name, ttl: 'ttl', attributes: [attribute('pk'), attribute('sk')], indexes: [] },
+    name,
+    ttl: 'ttl',
+    attributes: [attribute('pk'), attribute('sk')],
+    indexes: [],
     keySchema: [
       { AttributeName: 'pk', KeyType: 'HASH' },
       { AttributeName: 'sk', KeyType: 'RANGE' },
     ],
   }
   const { client, close } = await startEngine({
-    ...{ directory, region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } },
+    directory,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     tables: [table],
   })
   const now = Math.floor(Date.now() / 1000)
   // every third one has expired, every third expires later, every third never
   const items = Array.from({ length: 250 }, (_, index) => ({
-    ...{ pk: { S: `p${index}` }, sk: { S: 's' } },
+    pk: { S: `p${index}` },
+    sk: { S: 's' },
     ...(index % 3 === 2 ? {} : { ttl: { N: String(index % 3 === 0 ? now - 60 : now + 3600) } }),
   }))
   for (let at = 0; at < items.length; at += 25) {

@@ -26,7 +26,10 @@ beforeAll(() => {
   })
   kept = resourcesOf()
   further = resourcesOf({
-    ...{ stage: 'held', initPgpKeys: [holder], apiAddress: 'https://east.example.com', drill },
+    stage: 'held',
+    initPgpKeys: [holder],
+    apiAddress: 'https://east.example.com',
+    drill,
   })
 })
 
@@ -606,7 +609,12 @@ describe('grants come from the table', () => {
         functions().get(name)?.Properties.Environment.Variables.CEREMONY_TABLE !== undefined,
     )
     expect(reaching).toEqual([
-      ...['ceremony', 'generate-root', 'on-attempt', 'on-operation', 'rekey', 'replication'],
+      'ceremony',
+      'generate-root',
+      'on-attempt',
+      'on-operation',
+      'rekey',
+      'replication',
     ])
     const readers = (pk: string) =>
       reaching.filter(name => may(name, 'dynamodb:BatchGetItem', 'Ceremony', pk))
@@ -751,7 +759,9 @@ describe('what a stranger can make this cost', () => {
 
   test('takes nothing from other clusters of the set, nor from probes: their routes have throttles of their own', () => {
     const from = resourcesOf({
-      ...{ stage: 'test', linkThrottle: { rate: 7, burst: 8 }, healthThrottle: { rate: 5, burst: 6 } },
+      stage: 'test',
+      linkThrottle: { rate: 7, burst: 8 },
+      healthThrottle: { rate: 5, burst: 6 },
     })
     const [[, stage] = []] = ofType(from, 'AWS::ApiGatewayV2::Stage')
     const [[, api] = []] = ofType(from, 'AWS::ApiGatewayV2::Api')
@@ -770,7 +780,9 @@ describe('a proxy before the API', () => {
   test('is told, by the hashes of its secrets, to every function that the gateway calls, and to no worker', () => {
     const secretHashes = ['ab'.repeat(32), 'cd'.repeat(32)]
     const from = resourcesOf({
-      ...{ stage: 'test', apiAddress: 'https://auth.example.com', proxy: { secretHashes, hops: 2 } },
+      stage: 'test',
+      apiAddress: 'https://auth.example.com',
+      proxy: { secretHashes, hops: 2 },
     })
     const told = ofType(from, 'AWS::Lambda::Function').filter(
       ([, { Properties }]) => Properties.Environment.Variables.PROXY_SECRETS !== undefined,
@@ -821,7 +833,9 @@ describe('a drill', () => {
     ) as [string, Resource]
     expect(JSON.stringify(due[0].Targets)).toContain('ondrill')
     expect(Properties.Environment.Variables).toMatchObject({
-      ...{ DRILL_PEER: drill.peer, DRILL_POLICY: 'drill', API_ADDRESS: 'https://east.example.com' },
+      DRILL_PEER: drill.peer,
+      DRILL_POLICY: 'drill',
+      API_ADDRESS: 'https://east.example.com',
     })
     expect(functions().get('on-drill')?.Properties.Environment.Variables).not.toHaveProperty('DRILL_PEER')
   })

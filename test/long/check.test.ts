@@ -53,7 +53,10 @@ async function inMemory(count: number): Promise<Grown> {
     clock.ms += ms
   }
   return {
-    ...{ journal, treeId, now, clock: { now: () => clock.ms, sleep } },
+    journal,
+    treeId,
+    now,
+    clock: { now: () => clock.ms, sleep },
     overwrite: async (index, change) => overwrite(index, change),
     raise: async bucket => raise(bucket),
   }
@@ -72,7 +75,10 @@ async function inEngine(count: number): Promise<Grown> {
     }
   }
   return {
-    ...{ journal: at.journal, treeId: at.treeId, now, clock: at.clock },
+    journal: at.journal,
+    treeId: at.treeId,
+    now,
+    clock: at.clock,
     overwrite: async (index, change) => {
       const item = grownItem(index, at.treeId, now)
       const { kind, pk, sk, rev } = item

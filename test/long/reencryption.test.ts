@@ -64,13 +64,11 @@ test(`${SECRETS} secrets are encrypted anew at a pace, by runs of which some die
     const death = deaths[minute]
     if (death)
       set.trap({
-        ...{
-          cluster: 'east',
-          process: 'on-job',
-          at: death.at,
-          when: 'after' as const,
-          does: 'dies' as const,
-        },
+        cluster: 'east',
+        process: 'on-job',
+        at: death.at,
+        when: 'after' as const,
+        does: 'dies' as const,
         struck: () => {
           death.dead = true
         },

@@ -18,9 +18,13 @@ const collect = runInNewContext('gc') as () => void
 function token(index: number): StoredItem {
   const gen = Math.ceil(now / 345_600) + 1 + (index % 9)
   const item: StoredItem = {
-    ...{ kind: 'token', pk: `token#${index}`, sk: 'token', rev: `r${index}` },
+    kind: 'token',
+    pk: `token#${index}`,
+    sk: 'token',
+    rev: `r${index}`,
     data: { policies: ['default', 'web'], path: 'auth/cloud/login', createdAt: now, n: index },
-    ...{ expires: now + 1000, ttl: ttlOf(gen) },
+    expires: now + 1000,
+    ttl: ttlOf(gen),
   }
   return placeInTree({ ...item, leaf: leafOf(item) }, 'life')
 }

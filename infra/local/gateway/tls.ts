@@ -78,8 +78,12 @@ function certificate(publicKey: KeyObject, { subject, issuer, names }: About, by
   )
   const serial = subject === issuer ? 1n : 2n
   const content = sequence(
-    ...[tagged(0, integer(2n)), integer(serial), rsaSha256.algorithm, named(issuer)],
-    ...[sequence(time(Date.UTC(2020, 0, 1)), time(Date.UTC(2049, 0, 1))), named(subject)],
+    tagged(0, integer(2n)),
+    integer(serial),
+    rsaSha256.algorithm,
+    named(issuer),
+    sequence(time(Date.UTC(2020, 0, 1)), time(Date.UTC(2049, 0, 1))),
+    named(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     extensions,
   )

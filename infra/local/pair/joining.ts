@@ -29,7 +29,9 @@ const ACTIVATION_WITHIN_SECONDS = 90
 
 const wait = (what: string, seconds: number, otherwise: Exclude<NextStep, { do: 'wait' }>): NextStep => ({
   do: 'wait',
-  ...{ what, seconds, otherwise },
+  what,
+  seconds,
+  otherwise,
 })
 
 const leave = (why: string) => ({ do: 'leave', why }) as const

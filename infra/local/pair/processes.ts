@@ -42,7 +42,9 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
       ...rest,
       cluster: own,
       place: {
-        ...{ port: ports[own], region: REGIONS[own], peer: `http://127.0.0.1:${ports[peer]}` },
+        port: ports[own],
+        region: REGIONS[own],
+        peer: `http://127.0.0.1:${ports[peer]}`,
         ...(memory ? { provider: aws.url } : { aws: name }),
       },
     })

@@ -74,7 +74,9 @@ const actions = {
   ListStateMachines: action(v.object(paged), ({ all, created }, asked) => {
     const { page, next } = pageOf(all, asked)
     const stateMachines = page.map(arn => ({
-      ...{ stateMachineArn: arn, name: arn.split(':').at(-1), type: 'STANDARD' },
+      stateMachineArn: arn,
+      name: arn.split(':').at(-1),
+      type: 'STANDARD',
       creationDate: created / 1000,
     }))
     return { stateMachines, ...next }

@@ -41,8 +41,15 @@ export function kmsKeyFactory({
     const { gone } = keys
     const active = idOf(activeTerm(keys))
     return defined({
-      ...{ id, term: newestTerm(keys), highest: highestTerm(keys), active, held: heldIds(keys), gone },
-      ...{ since: now, wrapped, keys: encrypted },
+      id,
+      term: newestTerm(keys),
+      highest: highestTerm(keys),
+      active,
+      held: heldIds(keys),
+      gone,
+      since: now,
+      wrapped,
+      keys: encrypted,
     })
   }
 
@@ -56,7 +63,8 @@ export function kmsKeyFactory({
       cipher: { encrypt: async (...given) => encryptBy(active, ...given) },
       terms: terms.map(term =>
         defined({
-          ...{ id: term.id, number: term.version },
+          id: term.id,
+          number: term.version,
           probe: encryptBy(term, key('term', term.id), 'probe', 'probe'),
           signer: term === active ? own : undefined,
         }),

@@ -52,7 +52,8 @@ export function lazyKms(meter: Meter): Kms {
     },
     newDataKey: async (id, KeyId) => {
       const { CiphertextBlob, Plaintext } = await call('GenerateDataKey', {
-        ...{ KeyId, KeySpec: 'AES_256' },
+        KeyId,
+        KeySpec: 'AES_256',
         EncryptionContext: contextOf(id),
       }).catch(away)
       const [wrapped, dataKey] = [bytesIn(CiphertextBlob), bytesIn(Plaintext)]

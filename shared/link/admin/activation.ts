@@ -56,7 +56,10 @@ export async function activationToken(
   const jti = base62(entropy.bytes(JTI_BYTES), JTI_LENGTH)
   const expires = now + ttl
   const jwt = activationJwt(signerKey(signer.text), {
-    ...{ jti, addr: address, id, set },
+    jti,
+    addr: address,
+    id,
+    set,
     iat: Math.floor(now / 1000),
     exp: Math.floor(expires / 1000),
     primaryKey: keysOf(pair).signing.toString('base64url'),
@@ -64,8 +67,14 @@ export async function activationToken(
   })
   const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
   const secondary: Secondary = defined({
-    ...{ id, createdAt: now, expires, jti: jtiHash(jti), time: 0 },
-    ...{ address: '', apiAddress: '', version: '' },
+    id,
+    createdAt: now,
+    expires,
+    jti: jtiHash(jti),
+    time: 0,
+    address: '',
+    apiAddress: '',
+    version: '',
     publicKey: keys ? publicKeyText(keys) : undefined,
     epoch,
     earlier: earlierOf(items.secondary?.data),

@@ -38,7 +38,8 @@ export async function admissionChanges(
     store.list(partitions('revoked')),
   ])
   const met: Member = {
-    ...{ statements: [], ...known?.data },
+    statements: [],
+    ...known?.data,
     addresses: withAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
     key: primaryKey,
   }

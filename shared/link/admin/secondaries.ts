@@ -64,7 +64,6 @@ const revokedHolder = (
   before: Item<'holder'> | undefined,
   name: string,
   revoked: Revoked,
-): Change =>
-  replace(key('holder', cluster), before, { ...{ name, at: revoked.at }, ...before?.data, revoked })
+): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -53,7 +53,9 @@ function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): Fenc
     voucher.key === key &&
     isStatementOf(Buffer.from(reply.key, 'base64'), voucher)
   return {
-    ...{ result: 'acknowledged', text: `${cluster} has ended ${epoch} at ${seq}`, addresses },
+    result: 'acknowledged',
+    text: `${cluster} has ended ${epoch} at ${seq}`,
+    addresses,
     ...(isOurs ? { voucher } : {}),
   }
 }

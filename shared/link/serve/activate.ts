@@ -116,7 +116,11 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
   const revocation = key('revoked', asked.cluster)
   const met = key('member', asked.cluster)
   const [item, signer, revoked, member, holder] = await store.read([
-    ...[place, key('token-key'), revocation, met, key('holder', asked.cluster)],
+    place,
+    key('token-key'),
+    revocation,
+    met,
+    key('holder', asked.cluster),
   ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
   if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token)) throw tokenMadeElsewhere()
@@ -140,7 +144,8 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
 }
 
 const metAt = (before: Member | undefined, { address, signingKey }: Newcomer): Member => ({
-  ...{ statements: [], ...before },
+  statements: [],
+  ...before,
   addresses: withAddresses(before?.addresses ?? [], [address]),
   key: signingKey.toString('base64'),
 })
@@ -212,7 +217,10 @@ async function answerTo(
   const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
   return {
     primary: record.id,
-    ...{ epoch, lineage, keyring, format: FORMAT },
+    epoch,
+    lineage,
+    keyring,
+    format: FORMAT,
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
     met: await addressesOfOthers(ports, cluster),

@@ -96,7 +96,10 @@ async function factsOf(
   const counts = ({ epoch }: { epoch?: string }): boolean =>
     issuer === undefined || epoch === undefined || epoch > issuer.epoch
   return {
-    ...{ set, own, lineage, issuer },
+    set,
+    own,
+    lineage,
+    issuer,
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     revoked: [
       ...revoked.filter(({ data }) => counts(data)),
@@ -127,9 +130,11 @@ async function remember(
   const time = Number(call.envelope.time)
   if (time <= (before?.data.time ?? 0)) throw callSeen()
   const met: Member = {
-    ...{ statements: [], ...before?.data },
+    statements: [],
+    ...before?.data,
     addresses: withAddresses(before?.data.addresses ?? [], first),
-    ...{ key: asked.key, time },
+    key: asked.key,
+    time,
   }
   if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
 }

@@ -39,14 +39,12 @@ export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>):
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {
-    ...{
-      seq: head.last,
-      epoch: head.epoch,
-      lineage: head.lineage,
-      frontier: dense,
-      canaryAt,
-      format: FORMAT,
-    },
+    seq: head.last,
+    epoch: head.epoch,
+    lineage: head.lineage,
+    frontier: dense,
+    canaryAt,
+    format: FORMAT,
     term: keyring?.data.active ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
@@ -72,8 +70,14 @@ const heardOf = (
   address: address || known.address,
   apiAddress,
   contact: defined({
-    ...{ at: now, took, skew: skewOf(envelope, now), state, format },
-    ...{ epoch: position.epoch, seq: position.seq, canaryAt },
+    at: now,
+    took,
+    skew: skewOf(envelope, now),
+    state,
+    format,
+    epoch: position.epoch,
+    seq: position.seq,
+    canaryAt,
     ownTerm: ownTerm || undefined,
   }),
 })

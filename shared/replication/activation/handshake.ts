@@ -129,7 +129,10 @@ async function pendingLink(
     ports.clock.now(),
   )
   return {
-    ...{ operation: operation.sk, set, id, keyring },
+    operation: operation.sk,
+    set,
+    id,
+    keyring,
     primaryAddr: addr,
     addrs: [...new Set([primaryApiAddr || addr, addr, ...activated.addresses])],
     met: activated.met,

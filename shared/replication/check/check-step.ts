@@ -27,7 +27,10 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
       reason: 'POST sys/replication/reindex makes it anew',
     })
   const check: Partial<TreeCheck> = {
-    ...{ treeId: stand.treeId, operation: id, findings, corrupted },
+    treeId: stand.treeId,
+    operation: id,
+    findings,
+    corrupted,
     checkedAt: ports.clock.now(),
   }
   return endTreeWork(run, id, { check })

@@ -22,7 +22,8 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
   const { diff } = stand.operation.data.reindex ?? {}
   const differences = diff ? await fetchDifferences(run, id, stand) : undefined
   const reindex: Partial<TreeReindex> = {
-    ...{ stage: 'done', finishedAt: run.ports.clock.now() },
+    stage: 'done',
+    finishedAt: run.ports.clock.now(),
     ...(differences ? { differences } : {}),
   }
   return endTreeWork(run, id, { reindex, check: await noteRepaired(run, stand) })

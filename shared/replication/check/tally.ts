@@ -29,7 +29,9 @@ export interface Tally {
 }
 
 export const newTally = (treeId: string, now: number): Tally => ({
-  ...{ treeId, now, seen: 0 },
+  treeId,
+  now,
+  seen: 0,
   sums: new Array<bigint | undefined>(SUBTREES.length * PAGES * SUBPAGES),
   misplaced: new Map(),
 })

@@ -61,7 +61,12 @@ export async function viewTree(
   if (first < head.retainedFrom) throw treeIncomplete()
   const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
   const view = {
-    ...{ journal, clock, treeId, head, now, tally: newTally(treeId, now) },
+    journal,
+    clock,
+    treeId,
+    head,
+    now,
+    tally: newTally(treeId, now),
     tail: tailOf(journal, { treeId, lineage: head.lineage, after, now }),
   }
   return { ...view, hashes: await readHashes(view) }

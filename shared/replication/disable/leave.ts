@@ -65,8 +65,15 @@ async function commitLeave(
   const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
-    ...{ id, name, mode: 'disabled', initialisedAt, since, operation },
-    ...{ keyring: record.data.keyring, term: record.data.term, edition: record.data.edition ?? 0 },
+    id,
+    name,
+    mode: 'disabled',
+    initialisedAt,
+    since,
+    operation,
+    keyring: record.data.keyring,
+    term: record.data.term,
+    edition: record.data.edition ?? 0,
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, id)

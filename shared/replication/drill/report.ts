@@ -22,8 +22,14 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   if (record?.data.mode !== 'primary') return false
   if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_MS) return false
   const drill: Drill = {
-    ...{ id, status: 'running', step: 'check', startedAt: now, stepAt: now, peer: '' },
-    ...{ there: nothingYet, back: nothingYet },
+    id,
+    status: 'running',
+    step: 'check',
+    startedAt: now,
+    stepAt: now,
+    peer: '',
+    there: nothingYet,
+    back: nothingYet,
   }
   await noteDrill(run, last, drill)
   return true
@@ -55,8 +61,17 @@ async function tell(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill:
   const { status: result, there, back, step, text = '', startedAt } = drill
   const next = result === 'done' ? '' : adviceAt(step)
   const detail = {
-    ...{ cluster, name, set, drill: drill.id, result, step, text, next, took: now - startedAt },
-    ...{ unserved: [there.unserved, back.unserved], lost: [there.lost, back.lost] },
+    cluster,
+    name,
+    set,
+    drill: drill.id,
+    result,
+    step,
+    text,
+    next,
+    took: now - startedAt,
+    unserved: [there.unserved, back.unserved],
+    lost: [there.lost, back.lost],
   }
   await ports.events.put([{ type: 'DR drill', time: printTime(now), detail }])
   const line = result === 'done' ? ports.log.info : ports.log.error

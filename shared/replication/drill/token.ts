@@ -16,15 +16,17 @@ export async function drillToken({ ports: { cipher, clock, store }, policy }: Dr
   if (record) cipher.expect(record.data)
   const token: Token = {
     ...keptTerms(defaultParameters),
-    ...{ type: 'batch', hash: '', path: 'drill', displayName: 'drill', policies: [policy] },
-    ...{
-      meta: null,
-      depth: 0,
-      renewable: false,
-      createdAt: clock.now(),
-      ttl: DRILL_TOKEN_TTL_SECONDS,
-      creationTtl: DRILL_TOKEN_TTL_SECONDS,
-    },
+    type: 'batch',
+    hash: '',
+    path: 'drill',
+    displayName: 'drill',
+    policies: [policy],
+    meta: null,
+    depth: 0,
+    renewable: false,
+    createdAt: clock.now(),
+    ttl: DRILL_TOKEN_TTL_SECONDS,
+    creationTtl: DRILL_TOKEN_TTL_SECONDS,
   }
   return (await issueBatch(token, cipher)).text
 }

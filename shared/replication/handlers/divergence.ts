@@ -78,7 +78,8 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
     link: link?.name,
   })
   const report = {
-    ...{ complete: waits === '', waits_for: waits },
+    complete: waits === '',
+    waits_for: waits,
     ...lost,
     diverging: keys.map(one => shownKey(one, mountsOf(call))),
   }
@@ -118,17 +119,13 @@ const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts
 
 /** An item that was fetched again and again; `given_up`: nothing waits for it any more. */
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
-  ...{
-    kind,
-    key: [pk, sk] as const,
-    what: nameInWords({ kind, pk, sk }, mounts),
-    rounds,
-  },
-  ...{
-    last_found: printTime(at),
-    given_up: isGivenUp({ rounds }),
-    name: tagOf({ kind, pk, sk }),
-  },
+  kind,
+  key: [pk, sk] as const,
+  what: nameInWords({ kind, pk, sk }, mounts),
+  rounds,
+  last_found: printTime(at),
+  given_up: isGivenUp({ rounds }),
+  name: tagOf({ kind, pk, sk }),
 })
 
 /**
@@ -197,7 +194,11 @@ const entriesOf = (
 ): LostEntry[] =>
   entries.map(({ pos, id, at, changes, bare }, index) => ({
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
-    ...{ position: pos, commit: id, time: printTime(at), cut: forkPoint, epoch },
+    position: pos,
+    commit: id,
+    time: printTime(at),
+    cut: forkPoint,
+    epoch,
     changes: changes.map(change => shownChange(change, bare, mounts)),
     ...(bare ? { too_large: true as const } : {}),
   }))

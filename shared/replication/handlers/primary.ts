@@ -35,7 +35,12 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   const { epoch, treeId, head } = await beginJournal(ports, item.data)
   const record: ClusterRecord = {
     ...item.data,
-    ...{ mode: 'primary', set: ports.entropy.uuid(), epoch, treeId, built: false, generation: 0 },
+    mode: 'primary',
+    set: ports.entropy.uuid(),
+    epoch,
+    treeId,
+    built: false,
+    generation: 0,
     home: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),

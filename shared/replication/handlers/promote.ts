@@ -47,8 +47,11 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   // how far the journal of the primary goes is known as long as somebody has asked it to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
-    ...{ force, request, warnings: [] },
-    ...{ address: address || undefined, end },
+    force,
+    request,
+    warnings: [],
+    address: address || undefined,
+    end,
   })
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'promotion', step: 'verify', promotion }, call, waiting)

@@ -50,7 +50,9 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
   const changing = changingOf(record)
   const promotion = withChanging(promotionPlan(planning, { force: false }), changing)
   return {
-    ...{ mode: record.mode, ready: promotion.goes_through, cluster_id: record.set ?? '' },
+    mode: record.mode,
+    ready: promotion.goes_through,
+    cluster_id: record.set ?? '',
     checks: [...changingRow(changing), ...promotionChecks(facts).map(shownCheck)],
     promotion,
     promotion_with_force: withChanging(promotionPlan(planning, { force: true }), changing),
@@ -75,13 +77,17 @@ const changingOf = ({ operation }: ClusterRecord): string | undefined =>
 
 const changingRow = (changing: string | undefined) => [
   shownCheck({
-    ...{ name: 'role-change', code: 'busy', overridden: false },
+    name: 'role-change',
+    code: 'busy',
+    overridden: false,
     ...(changing === undefined ? {} : { text: changing }),
   }),
 ]
 
 const shownCheck = ({ name, overridden, text }: CheckResult) => ({
-  ...{ name, passes: text === undefined, text: text ?? '' },
+  name,
+  passes: text === undefined,
+  text: text ?? '',
   overridden_by_force: text !== undefined && overridden,
 })
 
@@ -100,7 +106,8 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   return {
     ...common,
     ...(primary.lag === 'diverged' ? { text: 'the journals have diverged' } : { behind_ms: primary.lag }),
-    ...{ last_contact: printTime(now), last_contact_age_ms: 0 },
+    last_contact: printTime(now),
+    last_contact_age_ms: 0,
     ...(primary.reported
       ? {
           primary_position: primary.reported.seq,
@@ -136,7 +143,9 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
   const facts = { head, built: record.built !== false, keyring, secondaries: known }
   const checks = [...changingRow(changing), ...switchChecks(facts, now).map(shownCheck)]
   return {
-    ...{ mode: record.mode, ready: checks.every(({ passes }) => passes), cluster_id: record.set ?? '' },
+    mode: record.mode,
+    ready: checks.every(({ passes }) => passes),
+    cluster_id: record.set ?? '',
     checks,
     planned_switch: switchSteps(facts),
     keyring: keyringPart(keyring, record.term),
@@ -174,7 +183,11 @@ function successorOf(
   const { id, expires, version, contact, activatedAt, createdAt } = one
   const fault = successorFault(one, head ?? { epoch: '' }, now)
   return {
-    ...{ id, address, version, takes_over: fault === '', text: fault },
+    id,
+    address,
+    version,
+    takes_over: fault === '',
+    text: fault,
     activation_token: {
       age_seconds: Math.floor((now - createdAt) / 1000),
       used: activatedAt !== undefined,
@@ -183,8 +196,11 @@ function successorOf(
     },
     ...(contact
       ? {
-          ...{ state: contact.state, applied: contact.seq, clock_skew_ms: contact.skew },
-          ...{ behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq), behind_ms: one.lag },
+          state: contact.state,
+          applied: contact.seq,
+          clock_skew_ms: contact.skew,
+          behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq),
+          behind_ms: one.lag,
           last_heartbeat: printTime(contact.at),
         }
       : {}),

@@ -60,7 +60,9 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
   const before = terms.map(({ id }) => id).filter(id => id !== made.active)
   const changes = [
-    ...[replace(keyring, keyring, next.keyring), replace(record, record, next.record), ...noted],
+    replace(keyring, keyring, next.keyring),
+    replace(record, record, next.record),
+    ...noted,
     ...withoutNewTerm(holders, before, secondaries, { record: record.data, now }),
   ]
   if (!retire) return after(changes)

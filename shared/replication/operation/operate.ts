@@ -48,7 +48,9 @@ export async function beginOperation(
   const data: ClusterRecord = { ...record.data, operation: id }
   const adopted = waiting ?? (await waitingExecution(name, ports))
   const changes = [
-    ...[create(place, state), replace(record, record, data), ...ends],
+    create(place, state),
+    replace(record, record, data),
+    ...ends,
     ...(adopted ? [remove(adopted)] : []),
   ]
   const begun = await ports.store.commit(changes, call.cluster)

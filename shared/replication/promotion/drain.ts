@@ -58,7 +58,8 @@ async function awaitRest(
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
     const passed = await followCarefully(follower, {
-      ...{ pause: PAUSE_MS, warning: 'the rest of the journal was asked for in vain' },
+      pause: PAUSE_MS,
+      warning: 'the rest of the journal was asked for in vain',
       givenUp: isPassedOver,
     }).catch((error: unknown) => {
       // by force it goes on without the rest

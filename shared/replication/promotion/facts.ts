@@ -54,7 +54,9 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent
   const missing = await missingTerm(ports, primary, contact?.data.term)
   return {
-    ...{ head, keyring: { ...keyring, ...defined({ missing }) }, format: FORMAT },
+    head,
+    keyring: { ...keyring, ...defined({ missing }) },
+    format: FORMAT,
     primary,
     copied: isRestoredCopy(record, ports.deployment),
     corrupted: isTreeCorrupted(record, check, diverging),

@@ -65,14 +65,19 @@ async function commitTakeOver(
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
     ...record.data,
-    ...{ mode: 'primary' as const, epoch, built: true, link: membership.link },
+    mode: 'primary' as const,
+    epoch,
+    built: true,
+    link: membership.link,
     generation: epochNumber(epoch) - 1,
     clusterAddr: promotion.address || record.data.clusterAddr,
     home: ports.deployment.home,
   })
   const state = {
     ...operation.data,
-    ...{ step: 'open', changedAt: ports.clock.now(), position: posText({ epoch, seq }) },
+    step: 'open',
+    changedAt: ports.clock.now(),
+    position: posText({ epoch, seq }),
     promotion: {
       ...promotion,
       claimed: { epoch, seq },

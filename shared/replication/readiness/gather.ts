@@ -130,7 +130,11 @@ export const placedRole = (
     ? []
     : [
         {
-          ...{ path, field: 'sts_role', value: role, region: '', elsewhere: true },
+          path,
+          field: 'sts_role',
+          value: role,
+          region: '',
+          elsewhere: true,
           text: 'this deployment may not assume it: widen its setting assumableRoleArns',
         },
       ]

@@ -30,7 +30,9 @@ export function promotionPlan(planning: Planning, { force }: { readonly force: b
   const { head } = facts
   if (refused || !head)
     return {
-      ...{ goes_through: false, refused: refused?.text ?? '', warnings: [] },
+      goes_through: false,
+      refused: refused?.text ?? '',
+      warnings: [],
       steps: [{ step: 'verify', does: 'refuses: nothing has happened on either cluster then' }],
     }
   const steps = promotionSteps.map(step => ({ step, does: does[step]({ ...planning, head }) }))

@@ -61,7 +61,11 @@ export async function termFacts(
     older && record.data.mode === 'primary' ? store.list(partitions('secondary')) : [],
   ])
   return {
-    ...{ now, record: record.data, keyring: keyring.data, progress: progress?.data, terms },
+    now,
+    record: record.data,
+    keyring: keyring.data,
+    progress: progress?.data,
+    terms,
     secondaries: secondariesOf(secondaries, record.data),
     items: { record, keyring, progress },
   }

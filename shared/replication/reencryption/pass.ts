@@ -38,7 +38,14 @@ export function beginReencryption({ now, record, keyring, progress }: TermStand)
   if (!progress || progress.term !== active || progress.epoch !== epoch) {
     const of = progress?.doneAt === undefined ? 0 : progress.seen
     return defined({
-      ...{ term: active, number: term, epoch, since: now, until: 0, pass: 1, of, written: 0 },
+      term: active,
+      number: term,
+      epoch,
+      since: now,
+      until: 0,
+      pass: 1,
+      of,
+      written: 0,
       ...fresh,
     }) as Reencryption
   }

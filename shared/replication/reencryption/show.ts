@@ -10,7 +10,9 @@ export function showOlderTerms(facts: TermFacts): object {
     older_terms: [...olderTerms(facts), ...destroyed]
       .toSorted((a, b) => a.data.number - b.data.number || (a.sk < b.sk ? -1 : 1))
       .map(one => ({
-        ...{ id: one.sk, term: one.data.number, install_time: printTime(one.data.since) },
+        id: one.sk,
+        term: one.data.number,
+        install_time: printTime(one.data.since),
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
         held: facts.keyring.held?.includes(one.sk) === true,
@@ -27,9 +29,16 @@ function shownProgress(facts: TermFacts): object {
   const { count = 0, names = [] } = progress?.unreadable ?? {}
   const state = isDataDone(facts) ? 'done' : progress ? 'running' : 'waiting'
   return {
-    ...{ term: facts.keyring.term, state, own_keys_done: isOwnDone(facts) },
-    ...{ since: timeOf(since), done_time: timeOf(doneAt) },
-    ...{ pass, seen, of: Math.max(seen, of), written, left },
+    term: facts.keyring.term,
+    state,
+    own_keys_done: isOwnDone(facts),
+    since: timeOf(since),
+    done_time: timeOf(doneAt),
+    pass,
+    seen,
+    of: Math.max(seen, of),
+    written,
+    left,
     // fields that no term which is held opens, and some of their names
     unreadable: { count, names },
   }

@@ -36,7 +36,10 @@ export const connectBy =
   ({ set, id, pair, otherKey, addresses, ca, until }) => {
     const { clock, entropy, deployment: rules } = around
     const end = {
-      ...{ set, from: id, signing: pair.signing, keys: keysOf(pair) },
+      set,
+      from: id,
+      signing: pair.signing,
+      keys: keysOf(pair),
       otherKey: Buffer.from(otherKey, 'base64'),
     }
     return sourceLink(end, {

@@ -102,7 +102,8 @@ export interface Follower extends FollowerSettings {
 
 /** What a session begins with. @param before what the run before reported */
 export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): FollowerSession => ({
-  ...{ from: 0, filled: false },
+  from: 0,
+  filled: false,
   // until it is known better: the primary is told with the first heartbeat
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
 })

@@ -54,7 +54,10 @@ export async function pull(
   if (!first || !cluster) return
   if (recovery) await beginAnew(first, recovery)
   const pulling: Pulling = {
-    ...{ ports, follower: first, holder: ports.entropy.uuid(), since: ports.clock.now() },
+    ports,
+    follower: first,
+    holder: ports.entropy.uuid(),
+    since: ports.clock.now(),
     attention: attentionTo(notice),
   }
   let lease = before

@@ -20,8 +20,13 @@ import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFa
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
 export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [
-    ...[key('contact'), key('puller'), key('reindex'), key('fences')],
-    ...[key('tree-check'), key('tree-reindex'), key('diverging')],
+    key('contact'),
+    key('puller'),
+    key('reindex'),
+    key('fences'),
+    key('tree-check'),
+    key('tree-reindex'),
+    key('diverging'),
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
   ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
@@ -109,7 +114,12 @@ async function operationFacts(
   if (!item) return undefined
   const { name, step, startedAt, changedAt, waitsUntil, fault } = item.data
   return {
-    ...{ id: item.sk, name, step, startedAt, changedAt, isRunning: record.operation !== undefined },
+    id: item.sk,
+    name,
+    step,
+    startedAt,
+    changedAt,
+    isRunning: record.operation !== undefined,
     ...defined({ waitsUntil, error: fault?.text }),
   }
 }
@@ -150,7 +160,8 @@ function journalFacts(
   return {
     doing: head.mode,
     position: head.last,
-    ...{ frontier: head.applied, epoch: head.epoch },
+    frontier: head.applied,
+    epoch: head.epoch,
     root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
@@ -211,7 +222,8 @@ const secondaryFacts = (
   { id, expires, address, apiAddress, contact }: Secondary,
   rules: AddressRules,
 ): SecondaryFacts => ({
-  ...{ id, expires },
+  id,
+  expires,
   address: memberAddress(address, rules) ?? '',
   apiAddress: memberAddress(apiAddress, rules) ?? '',
   ...defined({ contact }),

@@ -32,10 +32,14 @@ export const showTerms = (
       const heard = following.filter(one => head && hasUpTo(one, seqOf(term), head))
       const { number, since, tokensUntil } = term.data
       return {
-        ...{ id: term.sk, number, since: secondsOf(since) },
+        id: term.sk,
+        number,
+        since: secondsOf(since),
         ...(tokensUntil === undefined ? {} : { tokens_until: secondsOf(tokensUntil) }),
         given_to: givenTo([term.sk], given).map(({ cluster, name = '', revoked = false }) => ({
-          ...{ cluster_id: cluster, name, revoked },
+          cluster_id: cluster,
+          name,
+          revoked,
         })),
         acknowledged_by: heard.map(({ id }) => id),
         unacknowledged_by: following.filter(one => !heard.includes(one)).map(({ id }) => id),

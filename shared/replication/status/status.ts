@@ -135,7 +135,10 @@ const shownOperation = (
   { id, name, step, startedAt, waitsUntil = 0, error = '' }: OperationFacts,
   now: number,
 ) => ({
-  ...{ id, name, step, since: secondsOf(startedAt) },
+  id,
+  name,
+  step,
+  since: secondsOf(startedAt),
   waits_until: waitsUntil > now ? secondsOf(waitsUntil) : '',
   error,
 })

@@ -182,8 +182,13 @@ export async function stopSync(own: Own, treeId: string, head: Head): Promise<He
   if (moved === 'refused') return undefined
   // of no lineage: nobody takes it for a sync to go on with
   const segments = await openSegments(own, {
-    ...{ incarnation: moved.incarnation, treeId, what: 'touched', start: head.last, lineage: [] },
-    ...{ phase: 'closed', seen: 0 },
+    incarnation: moved.incarnation,
+    treeId,
+    what: 'touched',
+    start: head.last,
+    lineage: [],
+    phase: 'closed',
+    seen: 0,
   })
   return segments === 'lost' ? undefined : moved
 }

@@ -4,11 +4,25 @@ import { aws, done, freshAccount, freshMount, localCertificate } from '../../sup
 
 /** What the bounds of the roles below ask for, under the names that a request might claim it by. */
 const claims = {
-  ...{ account_id: '111111111111', accountId: '111111111111', account: '111111111111' },
-  ...{ region: 'eu-west-1', ami_id: 'ami-1', imageId: 'ami-1', vpc_id: 'vpc-1', subnet_id: 'subnet-1' },
-  ...{ instance_id: 'i-1', ec2_instance_id: 'i-1', iam_role_arn: 'arn:aws:iam::111111111111:role/app' },
-  ...{ arn: 'arn:aws:iam::111111111111:role/app', user_id: 'AIDA', client_arn: 'x', tags: { team: 'a' } },
-  ...{ vm_name: 'i-1', vmss_name: 'i-1', resource_group_name: 'a', resource_id: 'i-1' },
+  account_id: '111111111111',
+  accountId: '111111111111',
+  account: '111111111111',
+  region: 'eu-west-1',
+  ami_id: 'ami-1',
+  imageId: 'ami-1',
+  vpc_id: 'vpc-1',
+  subnet_id: 'subnet-1',
+  instance_id: 'i-1',
+  ec2_instance_id: 'i-1',
+  iam_role_arn: 'arn:aws:iam::111111111111:role/app',
+  arn: 'arn:aws:iam::111111111111:role/app',
+  user_id: 'AIDA',
+  client_arn: 'x',
+  tags: { team: 'a' },
+  vm_name: 'i-1',
+  vmss_name: 'i-1',
+  resource_group_name: 'a',
+  resource_id: 'i-1',
 }
 
 describe('what a role binds is read from the proof, never from the request: CVE-2025-3879, HCSEC-2025-07, GHSA-f9ch-h8j7-8jwg', () => {

@@ -7,7 +7,9 @@ async function newMount(): Promise<string> {
   const { path } = await freshMount()
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   await done('POST', `${path}/role/web`, {
-    ...{ auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'CloudRole' },
+    auth_type: 'ec2',
+    bound_account_id: HOME.account,
+    role_tag: 'CloudRole',
     token_policies: 'dev',
   })
   return path

@@ -49,7 +49,10 @@ function told({ statusCode, body }: { statusCode: number; body: object }, sorted
     statusCode,
     type: String(__type ?? '').split('#')[1],
     reasons: (CancellationReasons as { Code: string }[] | undefined)?.map(({ Code }) => Code),
-    ...{ Item, Count, LastEvaluatedKey, Attributes },
+    Item,
+    Count,
+    LastEvaluatedKey,
+    Attributes,
     items: inOrder(Items),
     read: inOrder((Responses as Record<string, unknown[]> | undefined)?.[TableName]),
   }
@@ -65,7 +68,9 @@ const transaction = (token: string, ...TransactItems: object[]) => ({
 })
 const [once, twice, never] = [randomUUID(), randomUUID(), randomUUID()]
 const query = (condition: string, values: object, more: object = {}) => ({
-  ...{ TableName, KeyConditionExpression: condition, ExpressionAttributeValues: values },
+  TableName,
+  KeyConditionExpression: condition,
+  ExpressionAttributeValues: values,
   ...more,
 })
 
@@ -317,7 +322,8 @@ test('the pages of a scan hold every item once', () => {
   let from: object | undefined
   do {
     const { Items, LastEvaluatedKey } = memory.answer('Scan', {
-      ...{ TableName, Limit: 2 },
+      TableName,
+      Limit: 2,
       ...(from ? { ExclusiveStartKey: from } : {}),
     }).body as Page
     pages.push(Items)

@@ -60,8 +60,13 @@ function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file
   const { add, end, putPlace, dropBelow, putTask, dropTask, record, together } = store
   const watched: StateStore = {
     ...store,
-    ...{ add: copied(add), end: copied(end), putPlace: copied(putPlace), dropBelow: copied(dropBelow) },
-    ...{ putTask: copied(putTask), dropTask: copied(dropTask), record: copied(record) },
+    add: copied(add),
+    end: copied(end),
+    putPlace: copied(putPlace),
+    dropBelow: copied(dropBelow),
+    putTask: copied(putTask),
+    dropTask: copied(dropTask),
+    record: copied(record),
     together: copied(together) as typeof together,
     close: () => {
       reader.close()
@@ -82,7 +87,8 @@ function host(
   const orders: string[] = []
   const time = stillTime(at)
   const machines: Machines = startMachines({
-    ...{ store, time },
+    store,
+    time,
     definitions: new Map([[`${PREFIX}m`, definition]]),
     invoke: async (_, event) => {
       const order = event as Order
@@ -123,8 +129,11 @@ const stepsOf = (name: keyof typeof workflows) =>
 const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
   name,
   {
-    ...{ definition: definitionOf(name, workflows[name], arns), work: nothing, takes },
-    ...{ status: 'SUCCEEDED', done: stepsOf(name) },
+    definition: definitionOf(name, workflows[name], arns),
+    work: nothing,
+    takes,
+    status: 'SUCCEEDED',
+    done: stepsOf(name),
   },
 ]
 

@@ -49,7 +49,9 @@ test('a drill that stops says so to its worker, once, and fails under the name o
     return { next: 'done' }
   })
   expect(await machine.ended(arn)).toMatchObject({
-    ...{ status: 'FAILED', error: 'DrillStopped', cause: 'back: DrillStopped' },
+    status: 'FAILED',
+    error: 'DrillStopped',
+    cause: 'back: DrillStopped',
   })
   expect(orders.slice(-2)).toMatchObject([
     { step: 'back' },

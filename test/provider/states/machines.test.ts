@@ -411,7 +411,9 @@ describe('executions by name', () => {
     const list = async (more: object) => machine.client.send(new ListStateMachinesCommand(more))
     const { stateMachines: [one] = [], nextToken } = await list({ maxResults: 1 })
     expect(one).toEqual({
-      ...{ stateMachineArn: machine.arn, name: machine.arn.split(':').at(-1), type: 'STANDARD' },
+      stateMachineArn: machine.arn,
+      name: machine.arn.split(':').at(-1),
+      type: 'STANDARD',
       creationDate: expect.any(Date),
     })
     expect(nextToken).toBeUndefined()

@@ -33,7 +33,9 @@ export const grantsOf = (functions: Readonly<Record<string, readonly Statement[]
 const grantsIn = (name: string, { Action, Resource, Condition }: Statement): Grant[] =>
   listOf(Action).flatMap(action =>
     listOf(Resource).map(resource => ({
-      ...{ function: name, action, resource },
+      function: name,
+      action,
+      resource,
       when: Condition ? JSON.stringify(Condition) : '',
     })),
   )

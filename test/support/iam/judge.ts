@@ -29,8 +29,13 @@ interface Judging {
 
 const worker = globalThis as { judging?: Judging }
 worker.judging ??= {
-  ...{ function: new AsyncLocalStorage(), rules: new Map(), marks: new Map(), refused: [] },
-  ...{ used: new Set(), told: new Set(), calls: 0 },
+  function: new AsyncLocalStorage(),
+  rules: new Map(),
+  marks: new Map(),
+  refused: [],
+  used: new Set(),
+  told: new Set(),
+  calls: 0,
 }
 const judging: Judging = worker.judging
 

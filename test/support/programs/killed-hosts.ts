@@ -74,7 +74,11 @@ export async function killedHost(name: string, ...ports: string[]) {
   }
 
   return {
-    ...{ cluster, file, executions, again, away },
+    cluster,
+    file,
+    executions,
+    again,
+    away,
     request: (method: string, path: string, body?: unknown, token?: string): Promise<Reply> =>
       call(file().base_url, method, path, body, token === undefined ? {} : { token }),
     /** where the imitated AWS has written down its events, if it is this host's */

@@ -72,8 +72,12 @@ export const adversities: Readonly<Record<string, Action>> = {
       const accessor = body.data?.['cloud/']?.accessor
       if (accessor === undefined) return
       const entry: AccessEntry = {
-        ...{ role: 'r', disallowReauthentication: true, pendingTime: '' },
-        ...{ createdAt: now, updatedAt: now, expiresAt: now + 3600 * SECOND },
+        role: 'r',
+        disallowReauthentication: true,
+        pendingTime: '',
+        createdAt: now,
+        updatedAt: now,
+        expiresAt: now + 3600 * SECOND,
       }
       const as = { record: await primary.record(), readAt: now }
       // as a login, and as who denies a tag

@@ -49,7 +49,9 @@ export async function pairAtRest(from: SetSnapshot): Promise<PairAtRest> {
     const { reads, writes } = unitsOf(call)
     functions.set(key, {
       invocations: known.invocations + (seen.has(id) ? 0 : 1),
-      ...{ calls: known.calls + 1, reads: known.reads + reads, writes: known.writes + writes },
+      calls: known.calls + 1,
+      reads: known.reads + reads,
+      writes: known.writes + writes,
     })
     seen.add(id)
   }
@@ -64,8 +66,10 @@ export async function pairAtRest(from: SetSnapshot): Promise<PairAtRest> {
   const perMinute = [...functions].map(([name, { invocations, calls, reads, writes }]) => [
     name,
     {
-      ...{ invocations: invocations / MINUTES, calls: calls / MINUTES },
-      ...{ reads: reads / MINUTES, writes: writes / MINUTES },
+      invocations: invocations / MINUTES,
+      calls: calls / MINUTES,
+      reads: reads / MINUTES,
+      writes: writes / MINUTES,
     },
   ])
   await end()

@@ -25,7 +25,9 @@ const peer = v.strictObject({
 })
 
 const term = v.strictObject({
-  ...{ id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)), number: wal, since: time },
+  id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)),
+  number: wal,
+  since: time,
   tokens_until: v.optional(time),
   given_to: v.array(
     v.strictObject({ cluster_id: v.pipe(v.string(), v.uuid()), name: v.string(), revoked: v.boolean() }),

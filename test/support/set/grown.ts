@@ -30,7 +30,8 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
     ...(dies
       ? ({ kind: 'token', pk: `token#${name}`, sk: 'token' } as const)
       : ({ kind: 'policy', pk: 'policy', sk: name } as const)),
-    ...{ rev: `r${name}`, pos: posText({ epoch: '000001.000000000000', seq: 1 }) },
+    rev: `r${name}`,
+    pos: posText({ epoch: '000001.000000000000', seq: 1 }),
     data: { policies: ['default', 'web'], path: 'auth/cloud/login', n: index, text: 'x'.repeat(200) },
     ...(expires === undefined ? {} : { expires }),
     ...(gen === null ? {} : { ttl: ttlOf(gen) }),

@@ -66,10 +66,18 @@ export function portsOf(
   const judgedKms = judged(kms)
   const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))
   const ports: Ports = {
-    ...{ store, journal, journalView, clock, entropy, meter },
+    store,
+    journal,
+    journalView,
+    clock,
+    entropy,
+    meter,
     ...memory.of('test'),
     keyFactory: kmsKeyFactory({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
-    ...{ instances: noAws, principals: noAws, callerIdentity: noAws, accessKeys: noAws },
+    instances: noAws,
+    principals: noAws,
+    callerIdentity: noAws,
+    accessKeys: noAws,
     ...started({ background: job => background(copy(job as object)), wake, workflow }),
     carryTo,
     authorities: { shipped: async () => new Map() },
@@ -182,10 +190,17 @@ const noAws = new Proxy({} as never, {
 function deploymentOf(name: string, now: number): Deployment {
   const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = newLicence(name, now)
   return {
-    ...{ version: '1.0.0', apiVersion: '1.0.0', clusterName: name, region: 'us-east-1' },
+    version: '1.0.0',
+    apiVersion: '1.0.0',
+    clusterName: name,
+    region: 'us-east-1',
     home: `tables of ${name}`,
-    ...{ legacySignatures: false, plainEndpoints: false, assumableRoles: [], initPgpKeys: [] },
-    ...{ strictCeremony: false, healthChecksKeyring: false },
+    legacySignatures: false,
+    plainEndpoints: false,
+    assumableRoles: [],
+    initPgpKeys: [],
+    strictCeremony: false,
+    healthChecksKeyring: false,
     apiAddress: addressFor(name),
     license: { text, publicKey },
   }

@@ -72,7 +72,16 @@ export function setMember(settings: MemberSettings) {
   const linked = linkService(as('link'))
   net.join(name, (...given) => asFunction('link', () => linked(...given)))
   return {
-    ...{ name, address, ports, as, told, audited, events, tables, kms, ...lambdas },
+    name,
+    address,
+    ports,
+    as,
+    told,
+    audited,
+    events,
+    tables,
+    kms,
+    ...lambdas,
     request: rooted,
     /** from now on processes have nothing of the keyring in memory that those before them have, or wait for */
     newMemory,

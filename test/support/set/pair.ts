@@ -124,8 +124,12 @@ function memoryTables() {
 export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): Promise<void> {
   const { keyring } = await keyFactory.newKeyring(turn.ms)
   const record: ClusterRecord = {
-    ...{ id, name: 'test', mode: 'disabled', initialisedAt: turn.ms },
-    ...{ keyring: keyring.id, term: keyring.term },
+    id,
+    name: 'test',
+    mode: 'disabled',
+    initialisedAt: turn.ms,
+    keyring: keyring.id,
+    term: keyring.term,
   }
   await store.commit([create(key('cluster'), record), create(key('keyring'), keyring)], {
     record,
@@ -141,8 +145,12 @@ export const newSet = () => {
   const set = randomUUID()
   const token = (id: string, now: number): string =>
     activationJwt(signer, {
-      ...{ jti: randomUUID(), addr: 'http://east', id, set },
-      ...{ iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 600 },
+      jti: randomUUID(),
+      addr: 'http://east',
+      id,
+      set,
+      iat: Math.floor(now / 1000),
+      exp: Math.floor(now / 1000) + 600,
       primaryKey: keysOf(pair).signing.toString('base64url'),
     })
   return { set, pair, token }
@@ -163,7 +171,13 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
       const { epoch, lineage } = await headOf(at)
       const key64 = keysOf(pair).signing.toString('base64')
       return {
-        ...{ set, primary: at.id, epoch, lineage, keyring, primaryKey: key64, addresses: ['http://east'] },
+        set,
+        primary: at.id,
+        epoch,
+        lineage,
+        keyring,
+        primaryKey: key64,
+        addresses: ['http://east'],
         met: [],
         recovery: { shares: 5, threshold: 3 },
         chain: [],

@@ -40,7 +40,9 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   const recording = recorder(world)
   const ground = (options.memory ?? process.env['ENGINE'] !== 'real') ? memoryGround() : engineGround()
   const transport = tableTransport(world, {
-    ...{ engine: ground.engine, aws, onWrite: recording.wrote },
+    engine: ground.engine,
+    aws,
+    onWrite: recording.wrote,
     ...(options.onCall ? { onCall: options.onCall } : {}),
   })
   const net = network(world)
@@ -54,7 +56,16 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
   if (!from) await Promise.all(members.map(initialised))
   const { settled, pass, trap, freezeAt, kill, clock } = world
   return {
-    ...{ members, at, clock, net, pass, trap, freezeAt, kill, settled, recording },
+    members,
+    at,
+    clock,
+    net,
+    pass,
+    trap,
+    freezeAt,
+    kill,
+    settled,
+    recording,
     stall: transport.stall,
     /** runs something that nobody waits for but `settled` */
     start: world.start,
@@ -74,7 +85,11 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
       at: clock.now(),
       members: await Promise.all(
         members.map(async ({ name, tables, kms, token, shares }) => ({
-          ...{ name, kms, shares, token: token(), items: await ground.items(tables) },
+          name,
+          kms,
+          shares,
+          token: token(),
+          items: await ground.items(tables),
         })),
       ),
     }),

@@ -51,7 +51,11 @@ export function simulation({ start, random }: SimulationOptions) {
 
   const { run, start: begin, settled, kill } = processes
   return {
-    ...{ run, settled, kill, within, self },
+    run,
+    settled,
+    kill,
+    within,
+    self,
     start: begin,
     step: steps(world),
     freezeAt: freezing(world),

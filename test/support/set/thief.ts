@@ -23,9 +23,21 @@ export function forgedToken(
   { now, sign = 'own' }: { now: number; sign?: 'own' | 'none' },
 ): string {
   const content = JSON.stringify({
-    ...{ type: 'batch', hash: '', path: 'auth/token/create', displayName: 'thief', policies, meta: null },
-    ...{ depth: 0, renewable: false, createdAt: now, ttl: 1e9, creationTtl: 1e9, boundCidrs: [] },
-    ...{ numUses: 0, explicitMaxTtl: 0, period: 0 },
+    type: 'batch',
+    hash: '',
+    path: 'auth/token/create',
+    displayName: 'thief',
+    policies,
+    meta: null,
+    depth: 0,
+    renewable: false,
+    createdAt: now,
+    ttl: 1e9,
+    creationTtl: 1e9,
+    boundCidrs: [],
+    numUses: 0,
+    explicitMaxTtl: 0,
+    period: 0,
   })
   const { version, key: text } = activeTerm(keys)
   const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))

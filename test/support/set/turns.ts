@@ -84,7 +84,8 @@ export function turns(start: number, random?: () => number) {
   }
 
   return {
-    ...{ wake, until },
+    wake,
+    until,
     now: () => queue.now,
     /** time passes */
     pass: (ms: number) => {

@@ -173,7 +173,9 @@ function newTables() {
     const due = IndexName === 'expiry' ? { due: rest['due'] } : {}
     const Items = page.filter(item => holds(request.FilterExpression, item, request))
     return done({
-      ...{ Items, Count: Items.length, ScannedCount: page.length },
+      Items,
+      Count: Items.length,
+      ScannedCount: page.length,
       ...(page.length < listed.length ? { LastEvaluatedKey: { pk, sk, ...due } } : {}),
     })
   }

@@ -30,7 +30,10 @@ const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares
 const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), of: verifierOf(a) })
 /** Of three holders, in the form that has their hashes, or without. */
 const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
-  ...{ shares: 3, threshold, since: NOW, verifier: verifierOf(a) },
+  shares: 3,
+  threshold,
+  since: NOW,
+  verifier: verifierOf(a),
   ...(shares ? { shareHashes: shares.map(hashShare) } : {}),
 })
 const unknown = recoveryOf(undefined)

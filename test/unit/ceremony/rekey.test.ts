@@ -8,23 +8,33 @@ import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const recovery = (verifier: string, rev = 'r-1'): Item<'recovery-key'> => ({
   ...key('recovery-key'),
-  ...{ rev, data: { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey },
+  rev,
+  data: { shares: 5, threshold: 3, verifier, shareHashes: [], since: 0 } satisfies RecoveryKey,
 })
 const kept = (rev: string): Item<'recovery-key'> => ({
   ...key('recovery-key'),
-  ...{ rev, data: { shares: 5, threshold: 3, key: 'k' as Encrypted } },
+  rev,
+  data: { shares: 5, threshold: 3, key: 'k' as Encrypted },
 })
 const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
-  ...{ id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
-  ...{ set: 's-1', epoch: '000001.aaaaaaaaaaaa', ...more },
+  id: 'c',
+  name: 'c',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  initialisedAt: 0,
+  set: 's-1',
+  epoch: '000001.aaaaaaaaaaaa',
+  ...more,
 })
 
-const rekey: Rekey = {
-  ...{ shares: 3, threshold: 2, pgp: [], verify: true, begun: 'n-1' },
-  under: roleOf(record()),
-}
+const rekey: Rekey = { shares: 3, threshold: 2, pgp: [], verify: true, begun: 'n-1', under: roleOf(record()) }
 const attempt: Attempt = {
-  ...{ purpose: 'rekey', nonce: 'n-1', progress: 1, secrets: '' as Encrypted, of: 'v-1' },
+  purpose: 'rekey',
+  nonce: 'n-1',
+  progress: 1,
+  secrets: '' as Encrypted,
+  of: 'v-1',
   rekey,
 }
 

@@ -43,26 +43,33 @@ interface Options {
   items?: Item[]
 }
 
+/** A KMS that encloses nothing. */
+const kms = {
+  unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
+  newDataKey: async () => {
+    const dataKey = randomBytes(32)
+    return { dataKey, wrapped: dataKey.toString('base64') }
+  },
+}
+
 /** A cluster in memory that can do nothing but ceremonies, with the shares of its recovery key. */
 export async function ceremonyWorld(
   division = { shares: 5, threshold: 3 },
   { of = 'root', strictCeremony = false, kept, items: more = [] }: Options = {},
 ) {
   const { at, mode } = ceremonies[of]
-  const kms = {
-    unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
-    newDataKey: async () => {
-      const dataKey = randomBytes(32)
-      return { dataKey, wrapped: dataKey.toString('base64') }
-    },
-  }
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
   const { keyring, cipher, terms } = await kmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const place = key('recovery-key')
   const { recovery, shares } = kept ? await keptKey(division, cipher) : verifiedKey(division, clock.ms)
   const record: ClusterRecord = {
-    ...{ id: 'c', name: 'c', mode, keyring: keyring.id, term: 1, initialisedAt: 0 },
+    id: 'c',
+    name: 'c',
+    mode,
+    keyring: keyring.id,
+    term: 1,
+    initialisedAt: 0,
     ...(mode === 'secondary' ? { set: 's-1' } : {}),
   }
   const items: Item[] = [

@@ -102,7 +102,9 @@ describe('initialisation', () => {
     })
     const shares = body.recovery_keys.map(hex => Buffer.from(hex, 'hex'))
     expect(data['recovery-key']).toEqual({
-      ...{ shares: 3, threshold: 2, since: NOW },
+      shares: 3,
+      threshold: 2,
+      since: NOW,
       verifier: verifierOf(Buffer.alloc(32, 5)),
       shareHashes: shares.map(hashShare),
     })

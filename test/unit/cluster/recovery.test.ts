@@ -44,7 +44,9 @@ describe('what is stored of a recovery key', () => {
       for (const notation of ['hex', 'base64', 'base64url'] as const)
         expect(text).not.toContain(secret.toString(notation).replace(/=+$/, ''))
     expect(item).toEqual({
-      ...{ shares: 5, threshold: 3, since: NOW },
+      shares: 5,
+      threshold: 3,
+      since: NOW,
       verifier: verifierOf(whole),
       shareHashes: shares.map(hashShare),
     })

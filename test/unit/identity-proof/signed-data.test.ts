@@ -65,7 +65,7 @@ describe('readSignedData', () => {
   test('gives attributes written with needless lengths as they were signed', () => {
     const written = indefinite(
       0xa0,
-      indefinite(0x30, ...[derOid(ids.contentType), setOf(derOid(ids.data))]),
+      indefinite(0x30, derOid(ids.contentType), setOf(derOid(ids.data))),
       timeAttribute,
       digestAttribute,
     )

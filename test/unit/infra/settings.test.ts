@@ -29,13 +29,15 @@ const faultsOf = (given: unknown): string[] => {
 describe('a proxy before the API', () => {
   const hash = 'AB'.repeat(32)
   const given = (proxy: object, more: object = { apiAddress: 'https://auth.example.com' }) => ({
-    ...{ stage: 'prod', proxy },
+    stage: 'prod',
+    proxy,
     ...more,
   })
 
   test('is known by the hashes of one secret, or of two while they change; one hop is between unless told otherwise', () => {
     expect(readSettings(given({ secretHashes: [hash] })).proxy).toEqual({
-      ...{ secretHashes: [hash.toLowerCase()], hops: 1 },
+      secretHashes: [hash.toLowerCase()],
+      hops: 1,
     })
     expect(faultsOf(given({ secretHashes: [hash, 'cd'.repeat(32)], hops: 2 }))).toEqual([])
   })

@@ -35,8 +35,14 @@ test('a change of role is told with names and positions, and then forgotten', as
       type: 'DR role changed',
       time: '1970-01-01T00:00:01Z',
       detail: {
-        ...{ cluster: 'c-1', set: 's-1', from: 'secondary', to: 'primary', epoch: '000002.b' },
-        ...{ position: '000001.a/9', operation: 'o', lost: 0 },
+        cluster: 'c-1',
+        set: 's-1',
+        from: 'secondary',
+        to: 'primary',
+        epoch: '000002.b',
+        position: '000001.a/9',
+        operation: 'o',
+        lost: 0,
       },
     },
   ])

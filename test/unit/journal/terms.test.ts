@@ -20,7 +20,8 @@ test('what items need: the highest number that encrypted a field, and the living
   expect(needsOf([config({}), config({ secretKey: 'nonsense' })]).number).toBe(0)
   const term = (sk: string, data: object): StoredItem => ({ pk: 'term', sk, kind: 'term', rev: 'r', data })
   expect(needsOf([term('a', { probe: '4.x' }), term('b', { probe: '5.x', destroyed: 1 })])).toEqual({
-    ...{ number: 0, ids: ['a'] },
+    number: 0,
+    ids: ['a'],
   })
   const change = { kind: 'client-config', pk: 'm#config', sk: 'client', prev: null, next: null } as const
   const body = [

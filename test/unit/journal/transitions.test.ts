@@ -95,10 +95,12 @@ function played(head: Head, make: (head: Head) => HeadMove): Head {
 describe('a journal of which journal entries may have been deleted', () => {
   test('is kept from where it is dense', () => {
     expect(played(headIn.writing, head => moves.noteDense(head, 8, { isOld: true }))).toMatchObject({
-      ...{ applied: 8, retainedFrom: 8 },
+      applied: 8,
+      retainedFrom: 8,
     })
     expect(played(headIn.closed, head => moves.noteEnd(head, { isOld: true }))).toMatchObject({
-      ...{ applied: 9, retainedFrom: 9 },
+      applied: 9,
+      retainedFrom: 9,
     })
   })
 
@@ -155,7 +157,10 @@ describe('a replay', () => {
   test('ends where all of it is applied, and its sync is whole', () => {
     for (const seq of [9, 10])
       expect(played({ ...replaying, last: seq }, moves.noteApplied)).toMatchObject({
-        ...{ applied: seq, replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' },
+        applied: seq,
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
       })
   })
 
@@ -200,16 +205,17 @@ describe('a replay', () => {
 })
 
 /** A sync of what was touched, to be replayed from 8 to 30. */
-const sync = (change: object = {}) => ({
-  ...{
-    what: 'touched',
-    start: 8,
-    lineage: headIn.syncing.lineage,
-    hasFetched: true,
-    end: { epoch: SECOND, seq: 30 },
-  },
-  ...(change as { what: 'touched' }),
-})
+const sync = (change: object = {}) =>
+  Object.assign(
+    {
+      what: 'touched' as const,
+      start: 8,
+      lineage: headIn.syncing.lineage,
+      hasFetched: true,
+      end: { epoch: SECOND, seq: 30 },
+    },
+    change,
+  )
 
 describe('a sync that ends', () => {
   const ended = (change: object) => played(headIn.syncing, head => moves.endSync(head, sync(change)))
@@ -240,7 +246,10 @@ describe('a sync that ends', () => {
   test('is in the epoch of its start, and knows the lineage up to there', () => {
     const lineage = [...headIn.syncing.lineage, [THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({
-      ...{ epoch: SECOND, lineage: headIn.syncing.lineage, maxEpoch: 3, unfinishedSyncEpoch: THIRD },
+      epoch: SECOND,
+      lineage: headIn.syncing.lineage,
+      maxEpoch: 3,
+      unfinishedSyncEpoch: THIRD,
     })
   })
 
@@ -256,7 +265,10 @@ describe('a sync that ends', () => {
     ] as const
     const end = { epoch: THIRD, seq: 1 }
     expect(ended({ what: 'all', start: 0, lineage, end })).toMatchObject({
-      ...{ last: 0, replayUntil: 1, lineage: [[SECOND, 1]], unfinishedSync: 'a report' },
+      last: 0,
+      replayUntil: 1,
+      lineage: [[SECOND, 1]],
+      unfinishedSync: 'a report',
     })
   })
 
@@ -276,7 +288,9 @@ describe('who takes over', () => {
     }
     const fourth = '000004.dddddddddddd'
     expect(played(head, one => moves.takeOver(one, fourth))).toMatchObject({
-      ...{ lineage: [...headIn.draining.lineage, [fourth, 10]], retainedFrom: 2, own: fourth },
+      lineage: [...headIn.draining.lineage, [fourth, 10]],
+      retainedFrom: 2,
+      own: fourth,
     })
   })
 
@@ -289,14 +303,12 @@ describe('who takes over', () => {
   test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', unfinishedSync => {
     const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
     expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
-      ...{
-        lineage: [[THIRD, 10]],
-        retainedFrom: 9,
-        applied: 9,
-        replayUntil: 0,
-        unfinishedSync: null,
-        unfinishedSyncEpoch: '',
-      },
+      lineage: [[THIRD, 10]],
+      retainedFrom: 9,
+      applied: 9,
+      replayUntil: 0,
+      unfinishedSync: null,
+      unfinishedSyncEpoch: '',
     })
   })
 })

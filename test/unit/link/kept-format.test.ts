@@ -91,7 +91,9 @@ describe.each(numbers)('format %s', number => {
 
   test('its activation tokens name set, name, address and key', () => {
     expect(readActivation(kept.token)).toMatchObject({
-      ...{ addr: 'https://east.example', id: 'west', set: kept.signed.statement.set },
+      addr: 'https://east.example',
+      id: 'west',
+      set: kept.signed.statement.set,
       primaryKey: bytes(kept.key).toString('base64url'),
     })
   })

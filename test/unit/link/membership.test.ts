@@ -12,11 +12,19 @@ import { Secret } from '../../../shared/values/secret.ts'
 import { pair } from '../../builders/link.ts'
 
 const statement = (signature: string, more: Partial<Statement> = {}): Statement => ({
-  ...{ set: 'a set', by: 'east', id: 'west', key: 'k', epoch: '000003.aaaaaaaaaaaa', signature },
+  set: 'a set',
+  by: 'east',
+  id: 'west',
+  key: 'k',
+  epoch: '000003.aaaaaaaaaaaa',
+  signature,
   ...more,
 })
 const admission = (more: Partial<Admission> = {}): Admission => ({
-  ...{ primaryKey: 'the key', statement: statement('new'), chain: [statement('of east')], addresses: ['b'] },
+  primaryKey: 'the key',
+  statement: statement('new'),
+  chain: [statement('of east')],
+  addresses: ['b'],
   ...more,
 })
 
@@ -70,7 +78,9 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   const id = randomUUID()
   const link = { id: 'west', primaryAddr: 'https://east', addrs: ['https://other'], primaryKey: 'x' }
   const record = {
-    ...{ id, set: 'a set', link: { ...link, ownKey: await encryptOwnKey(text, cipher) } },
+    id,
+    set: 'a set',
+    link: { ...link, ownKey: await encryptOwnKey(text, cipher) },
   } as unknown as ClusterRecord
   const place = key('member', id)
   const stored = { ...place, rev: 'r1', data: addAdmission(undefined, admission()) }

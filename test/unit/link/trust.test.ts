@@ -26,7 +26,11 @@ const says = (
   change: Partial<Statement> = {},
 ): Statement => ({
   ...statementOf(by.keys[signs]?.signing ?? pair().signing, {
-    ...{ set, by: by.id, id: of.id, key: known(of, which).key, epoch },
+    set,
+    by: by.id,
+    id: of.id,
+    key: known(of, which).key,
+    epoch,
   }),
   ...change,
 })
@@ -37,7 +41,10 @@ const e3 = epochName(3, c.id)
 
 /** Production: A wrote the first epoch, and has admitted B and C. */
 const atA = (more: Partial<FenceFacts> = {}): FenceFacts => ({
-  ...{ set, own: e1, lineage: [[e1, 1]], revoked: [] },
+  set,
+  own: e1,
+  lineage: [[e1, 1]],
+  revoked: [],
   registered: [known(b), known(c)],
   ...more,
 })
@@ -101,10 +108,7 @@ describe('a fence counts', () => {
       issuer: known(a),
     }
     const later = epochName(4, a.id)
-    const again = {
-      ...{ ...known(a, 1), epoch: later, lineage: [[later, 9] as const] },
-      chain: [claimOf(a, later)],
-    }
+    const again = { ...known(a, 1), epoch: later, lineage: [[later, 9] as const], chain: [claimOf(a, later)] }
     expect(fenceFault(facts, again)).toBeUndefined()
     expect(fenceFault({ ...facts, issuer: undefined }, again)?.message).toContain('no chain')
     expect(fenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
@@ -168,9 +172,7 @@ describe('a fence does not count', () => {
     const later = epochName(3, a.id)
     const facts = atA({ own: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)
-    const claim = statementOf(c.keys[1].signing, {
-      ...{ set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e4 },
-    })
+    const claim = statementOf(c.keys[1].signing, { set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e4 })
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
     const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
     expect(fenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')

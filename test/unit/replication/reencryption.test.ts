@@ -22,24 +22,25 @@ const term = (id: string, more: Partial<Term> = {}): Item<'term'> =>
 
 const follower = (contact?: Partial<NonNullable<Secondary['contact']>>): Secondary =>
   ({
-    ...{ id: 'west', activatedAt: 1 },
+    id: 'west',
+    activatedAt: 1,
     ...(contact ? { contact: { epoch: EPOCH, seq: 10, ownTerm: 'new', ...contact } } : {}),
   }) as Secondary
 
 const done: Reencryption = {
-  ...{
-    term: 'new',
-    number: 2,
-    epoch: EPOCH,
-    since: 0,
-    until: 0,
-    pass: 1,
-    seen: 9,
-    of: 0,
-    written: 3,
-    left: 0,
-  },
-  ...{ unreadable: { count: 0, names: [] }, doneAt: 5, position: { epoch: EPOCH, seq: 10 } },
+  term: 'new',
+  number: 2,
+  epoch: EPOCH,
+  since: 0,
+  until: 0,
+  pass: 1,
+  seen: 9,
+  of: 0,
+  written: 3,
+  left: 0,
+  unreadable: { count: 0, names: [] },
+  doneAt: 5,
+  position: { epoch: EPOCH, seq: 10 },
 }
 
 const LONG_AGO = NOW - KEPT_MS

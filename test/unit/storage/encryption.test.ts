@@ -117,7 +117,8 @@ describe('the term that an encrypted text names', () => {
 describe('batch tokens', () => {
   test('decrypt with the keyring that encrypted them', () => {
     expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toEqual({
-      ...{ content: '{"a":1}', term: one },
+      content: '{"a":1}',
+      term: one,
     })
   })
 

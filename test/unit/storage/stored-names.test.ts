@@ -24,30 +24,37 @@ test('a head is stored by the names that heads always had', () => {
 
 test('and an old one is read', () => {
   const stored = {
-    ...{
-      pk: 'journal',
-      sk: 'head',
-      kind: 'head',
-      mode: 'writing',
-      epoch: EPOCH,
-      own: EPOCH,
-      seq: 5,
-      done: 4,
-    },
-    ...{ hold: 3, line: [[EPOCH, 1]], from: 2, until: 1, dirty: 'all', dirtyFrom: EPOCH, n: 7 },
+    pk: 'journal',
+    sk: 'head',
+    kind: 'head',
+    mode: 'writing',
+    epoch: EPOCH,
+    own: EPOCH,
+    seq: 5,
+    done: 4,
+    hold: 3,
+    line: [[EPOCH, 1]],
+    from: 2,
+    until: 1,
+    dirty: 'all',
+    dirtyFrom: EPOCH,
+    n: 7,
   }
   expect(headFrom(stored)).toEqual({
-    ...{
-      mode: 'writing',
-      epoch: EPOCH,
-      own: EPOCH,
-      last: 5,
-      applied: 4,
-      incarnation: 3,
-      lineage: [[EPOCH, 1]],
-    },
-    ...{ retainedFrom: 2, replayUntil: 1, unfinishedSync: 'all', unfinishedSyncEpoch: EPOCH, maxEpoch: 7 },
-    ...{ successor: '', link: '' },
+    mode: 'writing',
+    epoch: EPOCH,
+    own: EPOCH,
+    last: 5,
+    applied: 4,
+    incarnation: 3,
+    lineage: [[EPOCH, 1]],
+    retainedFrom: 2,
+    replayUntil: 1,
+    unfinishedSync: 'all',
+    unfinishedSyncEpoch: EPOCH,
+    maxEpoch: 7,
+    successor: '',
+    link: '',
   })
 })
 
@@ -72,15 +79,13 @@ test.each([
 
 test('the segments of a sync are, which go past the store', async () => {
   const segment: SyncSegment = {
-    ...{
-      incarnation: 3,
-      treeId: 't',
-      what: 'all',
-      start: 0,
-      lineage: [[EPOCH, 1]],
-      phase: 'source',
-      seen: 0,
-    },
+    incarnation: 3,
+    treeId: 't',
+    what: 'all',
+    start: 0,
+    lineage: [[EPOCH, 1]],
+    phase: 'source',
+    seen: 0,
   }
   let written: readonly Element[] = []
   const own = {
@@ -100,7 +105,13 @@ test('the segments of a sync are, which go past the store', async () => {
   await openSegments(own, segment)
   const [first] = written
   expect(first && 'put' in first && first.put?.data).toEqual({
-    ...{ hold: 3, life: 't', what: 'all', start: 0, line: [[EPOCH, 1]], phase: 'source', seen: 0 },
+    hold: 3,
+    life: 't',
+    what: 'all',
+    start: 0,
+    line: [[EPOCH, 1]],
+    phase: 'source',
+    seen: 0,
   })
   expect((await readSegments(own))[0]?.data).toEqual(segment)
 })

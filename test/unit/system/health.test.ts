@@ -139,7 +139,8 @@ describe('where health looks at the keyring', () => {
       const call = callIn(mode, given, { mode: 'writing' })
       Object.assign(call, { now })
       Object.assign(call.ports, {
-        ...{ memory, log: { error: (...line: unknown[]) => told.push(line) } },
+        memory,
+        log: { error: (...line: unknown[]) => told.push(line) },
         cipher: {
           expect: () => undefined,
           encrypt: async () => {

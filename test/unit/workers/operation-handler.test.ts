@@ -23,7 +23,12 @@ const record: Item<'cluster'> = {
   ...key('cluster'),
   rev: 'r',
   data: {
-    ...{ id: 'c-1', name: 'west', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 },
+    id: 'c-1',
+    name: 'west',
+    mode: 'disabled',
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
     operation: ID,
   } as ClusterRecord,
 }
@@ -38,7 +43,9 @@ const event = { workflow: 'activation', operation: ID, step: 'wipe' }
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context
 const portsWith = (store: unknown) =>
   ({
-    ...{ store, log, clock: { now: () => 5 } },
+    store,
+    log,
+    clock: { now: () => 5 },
     meter: { measured: (work: () => Promise<unknown>) => work() },
   }) as unknown as Ports
 const nobody = () => {

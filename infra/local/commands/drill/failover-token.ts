@@ -6,7 +6,9 @@ const DR = 'sys/replication/dr'
 /** What whoever takes over has to be allowed. */
 const POLICY = [
   ...[
-    ...['secondary/promote', 'secondary/update-primary', 'secondary/generate-public-key'],
+    'secondary/promote',
+    'secondary/update-primary',
+    'secondary/generate-public-key',
     'secondary/readiness',
   ].map(path => `path "${DR}/${path}" { capabilities = ["update"] }`),
   `path "${DR}/primary/revoke-secondary" { capabilities = ["update"] }`,

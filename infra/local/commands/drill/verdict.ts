@@ -48,7 +48,10 @@ export function judged(drilled: Partial<Drilled>, fault?: string): DrillResult {
     const { longestGap, mostAtOnce, logins, lost, reported } = seen
     return {
       part: NAMES[part],
-      ...{ nobody_served_ms: longestGap, primaries_at_once: mostAtOnce, logins, lost: lost.length },
+      nobody_served_ms: longestGap,
+      primaries_at_once: mostAtOnce,
+      logins,
+      lost: lost.length,
       ...(reported ? { reported: reported.length } : {}),
     }
   })

@@ -26,8 +26,14 @@ export async function startSoakHosts(): Promise<SoakHosts> {
     return host
   }
   const optionsOf = (name: 'east' | 'west'): HostOptions => ({
-    ...{ cluster: `soak-${process.pid}-${name}`, port: 0, region: REGIONS[name] },
-    ...{ memory: false, unlisted: true, tap: true, apart: true, provider },
+    cluster: `soak-${process.pid}-${name}`,
+    port: 0,
+    region: REGIONS[name],
+    memory: false,
+    unlisted: true,
+    tap: true,
+    apart: true,
+    provider,
   })
   const close = async () => {
     for (const host of running.values()) {

@@ -104,8 +104,17 @@ async function startSoak(
     const root = east.root_token
     return {
       set: {
-        ...{ primary: east, secondary: west, taps: all, load, hosts, weather, chance, token, root },
-        ...{ names: 0, disasters: 0 },
+        primary: east,
+        secondary: west,
+        taps: all,
+        load,
+        hosts,
+        weather,
+        chance,
+        token,
+        root,
+        names: 0,
+        disasters: 0,
       },
       weather,
       close,

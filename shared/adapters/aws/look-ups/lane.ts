@@ -17,7 +17,10 @@ export interface Lane<Q> {
 export const MOST_TOGETHER = 100
 
 export const emptyLane: Lane<never> = {
-  ...{ together: [], alone: [], underWay: 0, aloneNext: false },
+  together: [],
+  alone: [],
+  underWay: 0,
+  aloneNext: false,
   pace: unlimited,
 }
 

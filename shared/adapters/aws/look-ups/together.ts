@@ -73,7 +73,11 @@ function questionOf<Found>(
   reject: (error: unknown) => void,
 ): Question<Found> {
   const question: Question<Found> = {
-    ...{ name, deadline, within: AsyncLocalStorage.snapshot(), refusals: 0, waits: true },
+    name,
+    deadline,
+    within: AsyncLocalStorage.snapshot(),
+    refusals: 0,
+    waits: true,
     end: () => undefined,
     answer: found => settle(() => resolve(found)),
     fail: error => settle(() => reject(error)),

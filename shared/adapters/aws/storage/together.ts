@@ -108,7 +108,9 @@ export function readsTogether<K, V>({ send, now, soon, later }: Means<K, V>): As
         resolve('alone')
       })
       const mine: Asked<K, V> = {
-        ...{ keys, large, goesAlone: late },
+        keys,
+        large,
+        goesAlone: late,
         end: brought => {
           late()
           resolve(brought)

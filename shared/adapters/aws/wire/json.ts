@@ -16,7 +16,8 @@ export function jsonAnswer(answer: WireAnswer): JsonAnswer {
   const { status: statusCode, body } = answer
   const retryAfterMs = retryAfterIn(answer)
   return {
-    ...{ statusCode, body: objectOf(body, statusCode) },
+    statusCode,
+    body: objectOf(body, statusCode),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
 }
@@ -40,7 +41,8 @@ export function resultIn({ statusCode: status, body, retryAfterMs }: JsonAnswer)
   const name = typeof __type === 'string' ? (__type.split('#').at(-1) ?? '') : 'Unknown'
   const text = message ?? Message
   throw new ServiceError(name, typeof text === 'string' ? text : '', {
-    ...{ status, said },
+    status,
+    said,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   })
 }

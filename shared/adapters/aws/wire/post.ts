@@ -61,7 +61,12 @@ function once(
   return new Promise((resolve, reject) => {
     const agent = agents[secure ? 'https:' : 'http:']
     const call = (secure ? request : plainRequest)({
-      ...{ host: hostname, port, method: 'POST', path, headers, agent },
+      host: hostname,
+      port,
+      method: 'POST',
+      path,
+      headers,
+      agent,
       ...(secure ? { servername: hostname } : {}),
     })
     const timer = setTimeout(() => giveUp(call, reject, `no answer within ${ms} ms`), ms)

@@ -35,8 +35,14 @@ const PASSING = new Set([
 const PASSING_STATUS = new Set([500, 502, 503, 504])
 /** Codes of connections that broke, or did not come about. */
 const BROKEN = new Set([
-  ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT'],
-  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ])
 
 /** Why a call that failed may succeed when it is repeated; undefined: it will not. */

@@ -60,8 +60,11 @@ async function begun(given: string, { address = 'http://east.inside', ca = 'PEM'
   const at = { record: record.data, readAt: west.turn.ms }
   const place = key('operation', OPERATION)
   const state: OperationState = {
-    ...{ name: 'activation', status: 'running', step: 'handshake' },
-    ...{ startedAt: west.turn.ms, changedAt: west.turn.ms },
+    name: 'activation',
+    status: 'running',
+    step: 'handshake',
+    startedAt: west.turn.ms,
+    changedAt: west.turn.ms,
     activation: {
       token: await west.cipher.encrypt(place, 'token', given),
       primaryApiAddr: address,
@@ -89,7 +92,13 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(west, 'on-operation')
   return {
     ports: {
-      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
+      store: watched(store),
+      journal: watched(journal),
+      cipher,
+      keyFactory,
+      clock,
+      entropy,
+      log,
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
       background: { start: async () => undefined },

@@ -40,8 +40,14 @@ test.each(['east', 'west'])(
 
 test('HEAD is answered, or refused, alike on both', async () => {
   const paths = [
-    ...['/sys/health', '/sys/seal-status', '/sys/leader', '/sys/init'],
-    ...[`${R}/status`, '/sys/replication/status', `${R}/readiness`, `${R}/secondary/promote`],
+    '/sys/health',
+    '/sys/seal-status',
+    '/sys/leader',
+    '/sys/init',
+    `${R}/status`,
+    '/sys/replication/status',
+    `${R}/readiness`,
+    `${R}/secondary/promote`,
   ]
   const of = (name: string) => Promise.all(paths.map(async path => (await anonymous(name, 'HEAD', path))[0]))
   expect(await of('east')).toEqual([200, ...Array(7).fill(405)])

@@ -54,7 +54,9 @@ beforeAll(async () => {
   const { body: service } = await east.ok('POST', '/auth/token/create', { ttl: '1h' })
   canary('service token', service.auth.client_token)
   const { body: batch } = await east.ok('POST', '/auth/token/create', {
-    ...{ ttl: '1h', type: 'batch', policies: ['default'] },
+    ttl: '1h',
+    type: 'batch',
+    policies: ['default'],
   })
   canary('batch token', batch.auth.client_token)
   await activated('west', 'east', 'enable')

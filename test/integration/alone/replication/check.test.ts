@@ -238,7 +238,11 @@ describe('a tree that is made anew', () => {
     let deaths = 0
     for (const at of [5, 640, 1300])
       set.trap({
-        ...{ cluster: 'east', process: 'on-operation', at, does: 'dies', when: at % 20 ? 'before' : 'after' },
+        cluster: 'east',
+        process: 'on-operation',
+        at,
+        does: 'dies',
+        when: at % 20 ? 'before' : 'after',
         struck: () => {
           deaths += 1
         },

@@ -25,12 +25,20 @@ beforeEach(async () => {
   if (!record) throw new Error('not initialised')
   const primary: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'primary', set: 'set-1', epoch: epochName(1, east.id), treeId: east.treeId },
-    ...{ link: emptyLink(await newOwnKey(east)), operation: OPERATION },
+    mode: 'primary',
+    set: 'set-1',
+    epoch: epochName(1, east.id),
+    treeId: east.treeId,
+    link: emptyLink(await newOwnKey(east)),
+    operation: OPERATION,
   }
   const now = east.turn.ms
   const state: OperationState = {
-    ...{ name: 'demotion', status: 'running', step: 'close', startedAt: now, changedAt: now },
+    name: 'demotion',
+    status: 'running',
+    step: 'close',
+    startedAt: now,
+    changedAt: now,
   }
   await east.store.commit([replace(record, record, primary), put(key('operation', OPERATION), state)], {
     record: record.data,
@@ -46,7 +54,13 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   const { store, journal, cipher, keyFactory, clock, entropy } = memberAs(east, 'on-operation')
   return {
     ports: {
-      ...{ store: watched(store), journal: watched(journal), cipher, keyFactory, clock, entropy, log },
+      store: watched(store),
+      journal: watched(journal),
+      cipher,
+      keyFactory,
+      clock,
+      entropy,
+      log,
       audit: { write: async entry => void audited.push(entry) },
       deployment: { apiAddress: '', version: '1' } as OperationRun['ports']['deployment'],
       background: { start: async () => undefined },
@@ -75,7 +89,9 @@ const stand = async () => {
 async function isDemoted(): Promise<void> {
   const { record, operation, head } = await stand()
   expect(record).toMatchObject({
-    ...{ mode: 'secondary', set: 'set-1', epoch: epochName(1, east.id) },
+    mode: 'secondary',
+    set: 'set-1',
+    epoch: epochName(1, east.id),
     link: { id: '', primaryAddr: '', addrs: [], primaryKey: '' },
   })
   expect(record).not.toHaveProperty('operation')

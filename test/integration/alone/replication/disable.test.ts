@@ -88,7 +88,11 @@ describe('a secondary that leaves its set', () => {
     await ports.journal.moveHead(moves.beginSync(await head(), 'all'))
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
     const { reached, thaw } = set.freezeAt({
-      ...{ cluster: 'west', process: 'on-pull', step: 'Scan', at: 1, when: 'after' },
+      cluster: 'west',
+      process: 'on-pull',
+      step: 'Scan',
+      at: 1,
+      when: 'after',
     })
     set.pass(30_000)
     const pulled = set.tick()
@@ -149,8 +153,11 @@ test('what fails once the cluster has left is told in a line, and gone on with u
     level: 'error',
     message: 'step failed',
     fields: {
-      ...{ workflow: 'disable', operation, step: 'forget' },
-      ...{ error: 'AccessDeniedException', reason: ['not for you'] },
+      workflow: 'disable',
+      operation,
+      step: 'forget',
+      error: 'AccessDeniedException',
+      reason: ['not for you'],
     },
   })
   ports.background = background

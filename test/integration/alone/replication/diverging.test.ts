@@ -68,7 +68,9 @@ test('what a primary keeps changing behind its journal is given up after three s
   await set.converge()
   expect(syncsOf()).toBe(4)
   expect(await status()).toMatchObject({
-    ...{ corrupted_merkle_tree: true, state: 'stream-wals', connection_state: 'ready' },
+    corrupted_merkle_tree: true,
+    state: 'stream-wals',
+    connection_state: 'ready',
     diverging_items: [tagOf(X)],
   })
   const { data } = (await set.at('west').ports.journal.raw([key('policy', 'other')]))[0] ?? {}

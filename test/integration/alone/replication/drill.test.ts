@@ -113,7 +113,9 @@ describe('a drill', () => {
     expect(line).toMatchObject({
       level: 'info',
       fields: {
-        ...{ DrillSucceeded: 1, DrillLost: 0, Cluster: 'east' },
+        DrillSucceeded: 1,
+        DrillLost: 0,
+        Cluster: 'east',
         _aws: { CloudWatchMetrics: [{ Namespace: 'cloud-auth', Dimensions: [['Cluster']] }] },
       },
     })
@@ -127,7 +129,9 @@ describe('a drill', () => {
     })
     expect(drill).toMatchObject({ status: 'stopped', step: 'follow' })
     expect(event).toMatchObject({
-      ...{ result: 'stopped', step: 'follow', text: expect.stringContaining('403') },
+      result: 'stopped',
+      step: 'follow',
+      text: expect.stringContaining('403'),
       next: expect.stringMatching(/the peer is primary and serves.*update-primary/),
     })
     expect(await modes()).toEqual(['secondary', 'primary'])

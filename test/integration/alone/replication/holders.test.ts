@@ -133,7 +133,8 @@ describe('a term', () => {
     await doing.giveToken('north')
     const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'north-2' })
     await set.at('north').ok('POST', `${R}/secondary/update-primary`, {
-      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+      dr_operation_token: OPERATION_TOKEN,
+      token: body.wrap_info.token,
     })
     await set.converge()
     expect(await givenAt('east')).toEqual([
@@ -171,8 +172,10 @@ describe('a retirement', () => {
     expect(warnings).toMatch(new RegExp(`older terms were given to .*west \\(${ids['west']}\\)`))
     const [old, fresh] = await termsAt('east')
     expect(old).toMatchObject({
-      ...{ number: 1, tokens_until: expect.any(String) },
-      ...{ acknowledged_by: ['west'], unacknowledged_by: ['north'] },
+      number: 1,
+      tokens_until: expect.any(String),
+      acknowledged_by: ['west'],
+      unacknowledged_by: ['north'],
     })
     expect(fresh).not.toHaveProperty('tokens_until')
     set.heal('east', 'north')

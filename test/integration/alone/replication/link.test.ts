@@ -62,14 +62,16 @@ async function follower({ sealed = false } = {}) {
   const token = sealed ? (openSealedToken(pair.exchange, given) ?? '') : given
   const claims = readActivation(token)
   if (!claims) throw new Error('no activation token')
-  const me = { ...{ id, cluster: randomUUID() }, address: `https://${id}.example` }
+  const me = { id, cluster: randomUUID(), address: `https://${id}.example` }
   const otherKey = Buffer.from(claims.primaryKey, 'base64url')
   const rules = { plainEndpoints: true }
   const source = sourceLink(
     { set: claims.set, from: id, signing: pair.signing, keys, otherKey },
     {
       carry: linkCarrier({ deployment: rules })({ addresses: [claims.addr] }),
-      ...{ clock, entropy: systemEntropy, rules },
+      clock,
+      entropy: systemEntropy,
+      rules,
     },
   )
   const activate = () => source.activate({ token, cluster: me.cluster, address: me.address, version: '1' })
@@ -115,7 +117,9 @@ describe('a cluster that follows a primary', () => {
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
       const theirs = kmsCipher({
         store: { read: async () => [{ ...key('keyring'), rev: 'r', data: imported.keyring }] as never },
-        ...{ clock, entropy: systemEntropy, kms },
+        clock,
+        entropy: systemEntropy,
+        kms,
       })
       const [term] = await store.list(partitions('term'))
       if (!term) throw new Error('there is no term')

@@ -52,8 +52,12 @@ async function entered(set: ClusterSet, accessor: string, instance: string): Pro
   const { ports, record } = set.at('east')
   const now = ports.clock.now()
   const entry: AccessEntry = {
-    ...{ role: 'fleet', disallowReauthentication: true, pendingTime: '' },
-    ...{ createdAt: now, updatedAt: now, expiresAt: now + 3_600_000 },
+    role: 'fleet',
+    disallowReauthentication: true,
+    pendingTime: '',
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: now + 3_600_000,
   }
   const as = { record: await record(), readAt: now }
   expect(await ports.store.commit([create(key('access', accessor, instance), entry)], as)).toBe('done')

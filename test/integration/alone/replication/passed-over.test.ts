@@ -35,7 +35,12 @@ async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: st
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
   const handedOver = new Promise<void>(struck => {
     set.trap({
-      ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 0 },
+      cluster: 'west',
+      process: 'on-operation',
+      step: 'Handover to',
+      at: 1,
+      when: 'after',
+      does: 0,
       struck: () => {
         set.cut('east', 'west')
         struck()
@@ -96,7 +101,12 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
     const begun = set.clock.now()
     set.trap({
-      ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, when: 'after', does: 3000 },
+      cluster: 'west',
+      process: 'on-operation',
+      step: 'Handover to',
+      at: 1,
+      when: 'after',
+      does: 3000,
       struck: () => set.start(() => asked('east', 'promote', { force: true })),
     })
     const reply = await asked('west', 'promote', { force: true })

@@ -28,8 +28,11 @@ async function begun(id = OPERATION): Promise<void> {
   const [record] = await store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
   const state: OperationState = {
-    ...{ name: 'promotion', status: 'running', step: 'verify' },
-    ...{ startedAt: clock.now(), changedAt: clock.now() },
+    name: 'promotion',
+    status: 'running',
+    step: 'verify',
+    startedAt: clock.now(),
+    changedAt: clock.now(),
     promotion: { force: false, request: 'hmac', warnings: [] },
   }
   await store.commit(
@@ -46,7 +49,8 @@ const runOf = (
   const { store, journal } = own.as('on-operation')
   return {
     ports: having<OperationRun['ports']>(own.as('on-operation'), {
-      ...{ store: watched(store), journal: watched(journal) },
+      store: watched(store),
+      journal: watched(journal),
       ...ports,
     }),
     connect: peer => watched(own.connect(peer)),

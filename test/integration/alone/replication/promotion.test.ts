@@ -58,7 +58,11 @@ describe('a planned promotion', () => {
     const { ports, events, record, head, audited } = set.at('west')
     const { epoch } = await head()
     expect(await record()).toMatchObject({
-      ...{ mode: 'primary', epoch, generation: 1, built: true, clusterAddr: 'https://west.example.com' },
+      mode: 'primary',
+      epoch,
+      generation: 1,
+      built: true,
+      clusterAddr: 'https://west.example.com',
       link: { primaryKey: '' },
     })
     expect(await record()).not.toHaveProperty('operation')
@@ -240,7 +244,8 @@ describe('a promotion without the primary', () => {
       .ok('POST', '/sys/replication/dr/primary/secondary-token', { id: 'east' })
     await giveToken('east')
     await set.at('east').ok('POST', '/sys/replication/dr/secondary/update-primary', {
-      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+      dr_operation_token: OPERATION_TOKEN,
+      token: body.wrap_info.token,
     })
     await set.converge()
     expect(await set.everything('east')).toEqual(await set.everything('west'))

@@ -55,8 +55,12 @@ async function asSecondary(set: string): Promise<void> {
   const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
   const next: ClusterRecord = {
     ...record.data,
-    ...{ mode: 'secondary', set, treeId: west.treeId, link },
-    ...{ keyring: imported.keyring.id, term: imported.keyring.term },
+    mode: 'secondary',
+    set,
+    treeId: west.treeId,
+    link,
+    keyring: imported.keyring.id,
+    term: imported.keyring.term,
   }
   expect(keyring?.data.id).toBe(imported.keyring.id)
   await west.store.commit([replace(record, record, next), put(key('keyring'), imported.keyring)], {

@@ -43,7 +43,8 @@ describe('of a pair that is well', () => {
   test('the secondary would take over: what it needs is there, and every step is named', async () => {
     const shown = await readiness()
     expect(shown).toMatchObject({
-      ...{ mode: 'secondary', ready: true },
+      mode: 'secondary',
+      ready: true,
       promotion: { goes_through: true, refused: '', warnings: [] },
       keyring: { opens: true, failed: [] },
       recovery: { shares: 5, threshold: 3, rekey_needed: false },
@@ -57,7 +58,12 @@ describe('of a pair that is well', () => {
     })
     expect(shown.checks.every(({ passes }: { passes: boolean }) => passes)).toBe(true)
     expect(shown.promotion.steps.map(({ step }: { step: string }) => step)).toEqual([
-      ...['verify', 'handover', 'drain', 'claim', 'open', 'serve'],
+      'verify',
+      'handover',
+      'drain',
+      'claim',
+      'open',
+      'serve',
     ])
     expect(shown.region).toMatchObject({
       own: 'us-east-1',
@@ -84,14 +90,18 @@ describe('of a pair that is well', () => {
   test('the primary names who could take over, and a prepared token is known by whoever presents it', async () => {
     const east = set.at('east')
     expect(await ofPrimary()).toMatchObject({
-      ...{ mode: 'primary', ready: true },
+      mode: 'primary',
+      ready: true,
       secondaries: [{ id: 'west', takes_over: true, activation_token: { used: true } }],
       operation_token: { generated: null, presented: { counts: false }, roles: [], policies: [] },
     })
     const policy = `path "sys/replication/dr/*" { capabilities = ["update", "read", "sudo"] }`
     await east.ok('POST', '/sys/policies/acl/failover', { policy })
     await east.ok('POST', '/auth/token/roles/failover', {
-      ...{ allowed_policies: 'failover', orphan: true, renewable: false, token_type: 'batch' },
+      allowed_policies: 'failover',
+      orphan: true,
+      renewable: false,
+      token_type: 'batch',
     })
     const { body } = await east.ok('POST', '/auth/token/create/failover', { ttl: '8h' })
     const { operation_token: shown } = await ofPrimary(body.auth.client_token)
@@ -124,7 +134,12 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a reindex': () =>
     stored(treeId =>
       put(key('tree-reindex'), {
-        ...{ treeId, operation: 'x', startedAt: 1, stage: 'building', done: 1, total: 512 },
+        treeId,
+        operation: 'x',
+        startedAt: 1,
+        stage: 'building',
+        done: 1,
+        total: 512,
       }),
     ),
   'journal entries that cannot be applied': () =>

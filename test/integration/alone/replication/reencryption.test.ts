@@ -40,7 +40,9 @@ async function filledSnapshot(): Promise<Warm> {
   await ok('POST', '/auth/cloud/config/client', { access_key: 'AKIA1', secret_key: 'a secret key' })
   for (const name of ['a', 'b'])
     await ok('POST', `/auth/cloud/role/${name}`, {
-      ...{ auth_type: 'ec2', bound_account_id: '111122223333', role_tag: 'T' },
+      auth_type: 'ec2',
+      bound_account_id: '111122223333',
+      role_tag: 'T',
     })
   await ok('POST', '/sys/wrapping/wrap', { a: 'b' }, { headers: { 'x-vault-wrap-ttl': '2000000' } })
   await ok('POST', `${R}/primary/secondary-token`, { id: 'another' })
@@ -94,7 +96,8 @@ async function textsAt(name: string): Promise<Place[]> {
     item
       ? encryptedIn(paths.get(item.kind) ?? [], item.data).map(({ field, text }) => ({
           place: { kind: item.kind, pk: item.pk, sk: item.sk },
-          ...{ field, text },
+          field,
+          text,
         }))
       : [],
   )
@@ -151,8 +154,12 @@ describe('behind a rotation', () => {
     const texts = await textsAt('east')
     expect(new Set(texts.map(({ place, field }) => `${place.kind} ${field}`))).toEqual(
       new Set([
-        ...['access clientNonce', 'client-config secretKey', 'cluster ownKey'],
-        ...['role hmacKey', 'token-key key', 'wrapped response'],
+        'access clientNonce',
+        'client-config secretKey',
+        'cluster ownKey',
+        'role hmacKey',
+        'token-key key',
+        'wrapped response',
       ]),
     )
     await rotate()
@@ -249,7 +256,7 @@ describe('behind a rotation', () => {
     await minutes(3)
     const { reencryption } = await statusAt('east')
     expect(reencryption).toMatchObject({
-      ...{ state: 'done' },
+      state: 'done',
       unreadable: { count: 1, names: [`role ${place.pk} a`] },
     })
   })

@@ -29,7 +29,8 @@ test('a secondary that is revoked before it is emptied stays what it was, with a
   expect(await statusOf('west')).toEqual({
     mode: 'disabled',
     last_error: {
-      ...{ text: expect.stringContaining('was revoked'), time: expect.any(String) },
+      text: expect.stringContaining('was revoked'),
+      time: expect.any(String),
       operation: { id: expect.any(String), name: 'activation', step: 'wipe' },
     },
   })
@@ -60,7 +61,8 @@ test('a secondary that is revoked in its first sync ends the operation at once, 
   expect(await set.at('west').record()).toMatchObject({ mode: 'secondary' })
   expect(await set.at('west').record()).not.toHaveProperty('operation')
   expect(await statusOf('west')).toMatchObject({
-    ...{ state: 'idle', connection_state: 'transient_failure' },
+    state: 'idle',
+    connection_state: 'transient_failure',
     activation_error:
       'the primary does not admit this cluster any more, and the first sync is given up: west was revoked; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   })

@@ -54,12 +54,7 @@ test('how long a primary was silent is judged by when it was looked up: a promot
   await set.converge()
   set.recording.allowTwo('east')
   set.cut('east', 'west')
-  set.trap({
-    ...{ cluster: 'west', process: 'on-operation', step: 'Echo' },
-    at: 1,
-    when: 'before',
-    does: 70_000,
-  })
+  set.trap({ cluster: 'west', process: 'on-operation', step: 'Echo', at: 1, when: 'before', does: 70_000 })
   const reply = await set
     .at('west')
     .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })

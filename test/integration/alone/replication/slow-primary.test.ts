@@ -78,7 +78,12 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
     if (step === '') begins()
     else
       set.trap({
-        ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, does: 0, struck: begins },
+        cluster: 'west',
+        process: 'on-operation',
+        step: 'Handover to',
+        at: 1,
+        does: 0,
+        struck: begins,
         when: step === 'after' ? 'after' : 'before',
       })
     const { reply, took } = await toTheEnd('promote', { force: true })
@@ -92,7 +97,12 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
     if (step === '') begins()
     else
       set.trap({
-        ...{ cluster: 'west', process: 'on-operation', step: 'Handover to', at: 1, does: 0, struck: begins },
+        cluster: 'west',
+        process: 'on-operation',
+        step: 'Handover to',
+        at: 1,
+        does: 0,
+        struck: begins,
         when: step === 'after' ? 'after' : 'before',
       })
     const { reply } = await toTheEnd('promote')
@@ -143,7 +153,12 @@ describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins 
     if (step === '') begins()
     else
       set.trap({
-        ...{ cluster: 'north', process: 'on-operation', step, at: 1, when: 'before', does: 0 },
+        cluster: 'north',
+        process: 'on-operation',
+        step,
+        at: 1,
+        when: 'before',
+        does: 0,
         struck: begins,
       })
     const reply = await set.at('north').request('POST', `${R}/secondary/enable`, { token })

@@ -110,23 +110,24 @@ describe('the status', () => {
   test('of a secondary that has heard of its primary', async () => {
     await commit(
       put(key('contact'), {
-        ...{
-          at: HEARD,
-          took: 3,
-          skew: 0,
-          canaryAt: 0,
-          since: HEARD,
-          seq: 1,
-          frontier: 1,
-          epoch: EPOCH,
-        },
+        at: HEARD,
+        took: 3,
+        skew: 0,
+        canaryAt: 0,
+        since: HEARD,
+        seq: 1,
+        frontier: 1,
+        epoch: EPOCH,
         addresses: ['https://a.example'],
       }),
     )
     await become({
       mode: 'secondary',
       link: {
-        ...{ id: 'us-west', primaryAddr: 'https://first.example', addrs: [], primaryKey: 'a key' },
+        id: 'us-west',
+        primaryAddr: 'https://first.example',
+        addrs: [],
+        primaryKey: 'a key',
         ownKey: 'hidden-key' as Encrypted,
       },
     })
@@ -179,7 +180,11 @@ describe('the status', () => {
   test('with an operation that runs, or failed last, costs no call more', async () => {
     await commit(
       create(key('operation', 'op-1'), {
-        ...{ name: 'activation', status: 'failed', step: 'handshake', startedAt: 1000, changedAt: 2000 },
+        name: 'activation',
+        status: 'failed',
+        step: 'handshake',
+        startedAt: 1000,
+        changedAt: 2000,
         fault: { code: 'activation_failed', text: 'the primary is silent' },
       }),
     )
@@ -187,7 +192,8 @@ describe('the status', () => {
     expect(await status()).toEqual({
       mode: 'disabled',
       last_error: {
-        ...{ text: 'the primary is silent', time: '1970-01-01T00:00:02Z' },
+        text: 'the primary is silent',
+        time: '1970-01-01T00:00:02Z',
         operation: { id: 'op-1', name: 'activation', step: 'handshake' },
       },
     })

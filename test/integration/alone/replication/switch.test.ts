@@ -48,7 +48,10 @@ async function joined(primary: Name, secondary: Name): Promise<void> {
   const { ok } = set.at(primary)
   await ok('POST', '/sys/policies/acl/dr-secondary-promotion', { policy: HANDLER })
   await ok('POST', '/auth/token/roles/failover-handler', {
-    ...{ allowed_policies: 'dr-secondary-promotion', orphan: true, renewable: false, token_type: 'batch' },
+    allowed_policies: 'dr-secondary-promotion',
+    orphan: true,
+    renewable: false,
+    token_type: 'batch',
   })
   const { body } = await ok('POST', '/auth/token/create/failover-handler', { ttl: '8h' })
   operation = body.auth.client_token
@@ -96,7 +99,11 @@ describe('a planned switch, by one token that was made beforehand', () => {
     expect((await set.at('east').record()).treeId).toBe(treeId)
     expect((await set.at('east').head()).incarnation, 'no sync').toBe(incarnation + 1)
     expect((await set.at('east').request('GET', `${R}/divergence`)).body.data).toEqual({
-      ...{ complete: true, waits_for: '', lost: [], next: '', diverging: [] },
+      complete: true,
+      waits_for: '',
+      lost: [],
+      next: '',
+      diverging: [],
       counts: { commits: 0, kinds: {} },
     })
     expect((await post('east', 'primary/demote')).status, 'it follows again: no primary of any kind').toBe(
@@ -196,7 +203,9 @@ describe('after a disaster', () => {
       ['client-config', 'client', undefined],
     ])
     expect(lost.flatMap(({ changes }) => changes.map(({ what }) => what))).toEqual([
-      ...['policy lost', 'policy kept', 'client configuration of auth/cloud'],
+      'policy lost',
+      'policy kept',
+      'client configuration of auth/cloud',
     ])
     expect(lost.at(-1)?.position).toMatch(new RegExp(`^${end.epoch}/`))
     expect(JSON.stringify(body)).not.toContain(secret)

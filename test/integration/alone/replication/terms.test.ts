@@ -56,7 +56,8 @@ async function switchTo(name: string, other: string, more: object = {}): Promise
   await doing.giveToken(other)
   const { body } = await set.at(name).ok('POST', `${R}/primary/secondary-token`, { id: `${other}-again` })
   await set.at(other).ok('POST', `${R}/secondary/update-primary`, {
-    ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    dr_operation_token: OPERATION_TOKEN,
+    token: body.wrap_info.token,
   })
   await set.converge()
 }
@@ -87,7 +88,10 @@ describe('a rotation', () => {
     await set.converge()
     await rotate('east')
     const { body } = await set.at('east').ok('POST', '/auth/token/create-orphan', {
-      ...{ type: 'batch', policies: ['failover'], ttl: '8h', no_default_policy: true },
+      type: 'batch',
+      policies: ['failover'],
+      ttl: '8h',
+      no_default_policy: true,
     })
     await set.at('west').pull()
     const reply = await set
@@ -159,7 +163,8 @@ describe('credentials that are written in each step', () => {
     await doing.giveToken('east')
     const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
     await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
-      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+      dr_operation_token: OPERATION_TOKEN,
+      token: body.wrap_info.token,
     })
     await set.converge()
     await rotate('west')
@@ -177,7 +182,8 @@ describe('credentials that are written in each step', () => {
       .at('east')
       .ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
     await set.at('west').ok('POST', `${R}/secondary/update-primary`, {
-      ...{ dr_operation_token: OPERATION_TOKEN, token: again.wrap_info.token },
+      dr_operation_token: OPERATION_TOKEN,
+      token: again.wrap_info.token,
     })
     await set.converge()
     await switchTo('west', 'east')
@@ -209,7 +215,8 @@ describe('two keys that came under one number', () => {
     await doing.giveToken('east')
     const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
     await set.at('east').ok('POST', `${R}/secondary/update-primary`, {
-      ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+      dr_operation_token: OPERATION_TOKEN,
+      token: body.wrap_info.token,
     })
     await set.converge()
     // warm and fresh environments alike go on with the term of the new primary

@@ -74,8 +74,14 @@ describe('a secondary that shall follow nobody', () => {
     expect(set.net.calls.slice(calls).filter(({ from }) => from === 'west')).toEqual([])
     expect((await set.everything('west')).items).toEqual(before.items)
     expect(await status()).toMatchObject({
-      ...{ mode: 'secondary', state: 'idle', connection_state: 'idle', secondary_id: '' },
-      ...{ primary_cluster_addr: '', known_primary_cluster_addrs: [], primaries: [], last_remote_wal: 0 },
+      mode: 'secondary',
+      state: 'idle',
+      connection_state: 'idle',
+      secondary_id: '',
+      primary_cluster_addr: '',
+      known_primary_cluster_addrs: [],
+      primaries: [],
+      last_remote_wal: 0,
     })
     expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
   })
@@ -98,7 +104,11 @@ describe('a secondary that shall follow nobody', () => {
     await follows()
     await write('east')
     const { reached, thaw } = set.freezeAt({
-      ...{ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'after' },
+      cluster: 'west',
+      process: 'on-pull',
+      step: 'Cells',
+      at: 1,
+      when: 'after',
     })
     const pulled = set.tick()
     await reached

@@ -61,7 +61,8 @@ async function update(name: string, primary: string) {
   await set.at(primary).ok('POST', `${R}/primary/revoke-secondary`, { id: name })
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: name })
   return set.at(name).request('POST', `${R}/secondary/update-primary`, {
-    ...{ dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token },
+    dr_operation_token: OPERATION_TOKEN,
+    token: body.wrap_info.token,
   })
 }
 
@@ -96,8 +97,10 @@ describe('an upgrade in its order', () => {
     const shell = openShell({
       cwd: root,
       variables: {
-        ...{ EAST: `${url}/east/v1`, WEST: `${url}/west/v1` },
-        ...{ EAST_SETTINGS: '{"clusterName":"east"}', WEST_SETTINGS: '{"clusterName":"west"}' },
+        EAST: `${url}/east/v1`,
+        WEST: `${url}/west/v1`,
+        EAST_SETTINGS: '{"clusterName":"east"}',
+        WEST_SETTINGS: '{"clusterName":"west"}',
       },
       programs: { npx: npxAt(url) },
     })

@@ -111,7 +111,7 @@ describe('the tap as DynamoDB: what comes to an item of a transaction under way 
 describe('items that are taken', () => {
   test('by name: all writes are refused for so long, reads are not', async () => {
     const name = fresh()
-    await storage.take({ table: TableName, ...{ pk: name, sk: 'x' } }, FOREVER)
+    await storage.take({ table: TableName, pk: name, sk: 'x' }, FOREVER)
     await expect(transact(put(name))).rejects.toMatchObject({ name: 'TransactionCanceledException' })
     expect(await isThere(name)).toBe(false)
     await storage.reset()

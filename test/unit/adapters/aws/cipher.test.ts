@@ -225,7 +225,9 @@ describe('a term that the set has lost', () => {
     const holding = (data: Keyring) =>
       kmsCipher({
         store: { read: async () => [{ ...key('keyring'), rev: 'r', data }] as never },
-        ...{ clock: { now: () => 1_000_000 }, entropy, kms },
+        clock: { now: () => 1_000_000 },
+        entropy,
+        kms,
       })
     const alone = holding(other.keyring)
     const [field, token] = [await alone.encrypt(place, 'hmacKey', 'x'), await alone.encryptToken('content')]

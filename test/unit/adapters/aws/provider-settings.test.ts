@@ -2,9 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { settingsOf } from '../../../../shared/adapters/aws/provider-settings.ts'
 
 const HOUR = 3_600_000
-const client = {
-  ...{ version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' },
-}
+const client = { version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' }
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())

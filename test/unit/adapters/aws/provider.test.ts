@@ -77,7 +77,8 @@ describe('a client', () => {
 test('the account of credentials is asked for anew with another revision of the configuration', async () => {
   const accounts = ['444455556666', '777788889999']
   const asked = vi.spyOn(wire, 'post').mockImplementation(async () => ({
-    ...{ status: 200, headers: {} },
+    status: 200,
+    headers: {},
     body: Buffer.from(
       `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>${accounts.shift()}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`,
     ),

@@ -8,7 +8,10 @@ const code = mkdtempSync(`${tmpdir()}/cloud-auth-code-`)
 afterAll(() => rmSync(code, { recursive: true, force: true }))
 const fileFor = (name?: string) =>
   readEnvironment({
-    ...{ AWS_REGION: 'r', DATA_TABLE: 'd', CLUSTER_TABLE: 'c', LAMBDA_TASK_ROOT: code },
+    AWS_REGION: 'r',
+    DATA_TABLE: 'd',
+    CLUSTER_TABLE: 'c',
+    LAMBDA_TASK_ROOT: code,
     ...(name === undefined ? {} : { AUTHORITIES: name }),
   }).authoritiesFile
 

@@ -38,7 +38,9 @@ beforeEach(async () => {
   down = false
   await west.write(key('cluster'), { ...west.record, epoch })
   west.memory.set({
-    ...{ epoch, own: epoch, maxEpoch: 2 },
+    epoch,
+    own: epoch,
+    maxEpoch: 2,
     lineage: [
       [east.epoch, 1],
       [epoch, 1],
@@ -151,7 +153,10 @@ describe('a primary', () => {
     await meets({ addresses: [WEST, 'https://north.example'] })
     await west.write(key('secondary', 'north'), {
       ...(await east.secondary('west')),
-      ...{ id: 'north', epoch, address: 'https://north.example', contact },
+      id: 'north',
+      epoch,
+      address: 'https://north.example',
+      contact,
     })
     expect(await fencing()).toEqual([])
     pass(60_000)

@@ -42,11 +42,16 @@ describe('a handover', () => {
     expect(w.memory.entries.get(2)).toMatchObject({ noop: true })
     const { link: before, ...rest } = w.record
     expect(await record()).toEqual({
-      ...{ ...rest, mode: 'secondary' },
+      ...rest,
+      mode: 'secondary',
       link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: before?.ownKey },
     })
     expect(w.audited.at(-1)).toMatchObject({
-      ...{ event: 'primary-closed', reason: 'handover', heir: one.cluster, epoch: w.epoch, seq: 3 },
+      event: 'primary-closed',
+      reason: 'handover',
+      heir: one.cluster,
+      epoch: w.epoch,
+      seq: 3,
     })
   })
 

@@ -39,8 +39,11 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
   Echo: ({ w, one: { request } }) =>
     methods.Echo.forms.question.write({
       position: { epoch: w.epoch, seq: 0 },
-      ...{ state: 'stream-wals', format: FORMAT, took: 5 },
-      ...{ address: request.address, apiAddress: 'https://api.example' },
+      state: 'stream-wals',
+      format: FORMAT,
+      took: 5,
+      address: request.address,
+      apiAddress: 'https://api.example',
     }),
   Cells: ({ w }) => methods.Cells.forms.question.write({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }),
   Items: () => methods.Items.forms.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
@@ -53,7 +56,12 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
     const key = one.keys.signing.toString('base64')
     const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
     return methods.Fence.forms.question.write({
-      ...{ cluster: one.cluster, key, epoch, lineage, chain: [], addresses: [one.request.address] },
+      cluster: one.cluster,
+      key,
+      epoch,
+      lineage,
+      chain: [],
+      addresses: [one.request.address],
     })
   },
   Notify: () => methods.Notify.forms.question.write({}),
@@ -85,7 +93,9 @@ const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<strin
 /** What an answered call may change: nothing but the heartbeat of its caller, unless it changes who is what. */
 const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
   Echo: ['secondary|west'],
-  ...{ Activate: 'roles', Handover: 'roles', Fence: 'roles' },
+  Activate: 'roles',
+  Handover: 'roles',
+  Fence: 'roles',
 }
 
 /** The sender is at fault, or the caller has only to ask again; nothing breaks inside. */

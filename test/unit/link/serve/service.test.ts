@@ -46,12 +46,18 @@ describe('an activation', () => {
     })
     expect(one.opened(got.keyring)).toBe('the keys')
     expect(got.statement).toMatchObject({
-      ...{ set: w.set, by: w.record.id, id: one.cluster, epoch: w.epoch },
+      set: w.set,
+      by: w.record.id,
+      id: one.cluster,
+      epoch: w.epoch,
       key: one.keys.signing.toString('base64'),
     })
     expect(isStatementOf(w.keys.signing, got.statement)).toBe(true)
     expect(await w.secondary('west')).toMatchObject({
-      ...{ cluster: one.cluster, activatedAt: START, address: 'https://west.example', version: '1' },
+      cluster: one.cluster,
+      activatedAt: START,
+      address: 'https://west.example',
+      version: '1',
     })
   })
 
@@ -64,8 +70,14 @@ describe('an activation', () => {
     const { keyring } = await one.activate(token)
     expect(w.audited).toEqual([
       expect.objectContaining({
-        ...{ audit: 'replication', event: 'admission', cluster: w.record.id, set: w.set, epoch: w.epoch },
-        ...{ id: 'west', secondary: one.cluster, address: 'https://west.example' },
+        audit: 'replication',
+        event: 'admission',
+        cluster: w.record.id,
+        set: w.set,
+        epoch: w.epoch,
+        id: 'west',
+        secondary: one.cluster,
+        address: 'https://west.example',
       }),
     ])
     for (const secret of [token, readActivation(token)?.jti ?? '', keyring])
@@ -133,20 +145,23 @@ describe('a heartbeat', () => {
     const one = await admitted()
     const got = await one.heartbeat(3)
     expect(got).toMatchObject({
-      ...{ time: START + 1000, skew: 0, seq: 7, frontier: 5, epoch: w.epoch, canaryAt: START },
+      time: START + 1000,
+      skew: 0,
+      seq: 7,
+      frontier: 5,
+      epoch: w.epoch,
+      canaryAt: START,
       addresses: [ADDRESS],
     })
     expect((await w.secondary('west'))?.contact).toEqual({
-      ...{
-        at: START + 1000,
-        took: 0,
-        skew: 0,
-        epoch: w.epoch,
-        seq: 3,
-        state: 'stream-wals',
-        format: FORMAT,
-        canaryAt: START,
-      },
+      at: START + 1000,
+      took: 0,
+      skew: 0,
+      epoch: w.epoch,
+      seq: 3,
+      state: 'stream-wals',
+      format: FORMAT,
+      canaryAt: START,
     })
   })
 
@@ -334,10 +349,13 @@ describe('what a cluster answers depends on what it is', () => {
 describe('a secondary reads', () => {
   const body = (text: string): JournalEntry['body'] => [
     {
-      ...{ kind: 'policy', pk: 'policy', sk: 'a', prev: null },
+      kind: 'policy',
+      pk: 'policy',
+      sk: 'a',
+      prev: null,
       next: { leaf: 'A'.repeat(43), gen: null },
       item: null,
-      ...{ text },
+      text,
     } as JournalEntry['body'][number],
   ]
 
@@ -466,10 +484,7 @@ describe('a notice', () => {
       'Notify',
       { set: w.set, from: 'the primary', lineage: [] },
       methods.Notify.forms.question.write({}),
-      {
-        ...{ signing, time },
-        nonce: randomBytes(16),
-      },
+      { signing, time, nonce: randomBytes(16) },
     )
   const following = () =>
     w.write(key('cluster'), {

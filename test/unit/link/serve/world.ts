@@ -17,7 +17,7 @@ import type { Store } from '../../../../shared/ports.ts'
 import { openBox, sealTo } from '../../../../shared/storage/box.ts'
 import { type Change, keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
-import { Secret } from '../../../../shared/values/secret.ts'
+import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 
@@ -124,6 +124,18 @@ function placeCipher(keyring: string) {
   }
 }
 
+const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
+  name: 'east',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  initialisedAt: START,
+  built: true,
+  treeId: 'a life',
+  clusterAddr: ADDRESS,
+  link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey },
+})
+
 export type World = Awaited<ReturnType<typeof primaryWorld>>
 
 /** A primary in memory with its service, on a clock of its own. */
@@ -131,32 +143,23 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
   const commits: (readonly Change[])[] = []
   const store = memoryStore(changes => commits.push(changes))
-  const own = linkPair(newLinkPair(randomBytes))
-  const cipher = placeCipher('the keys')
-  const set = randomUUID()
-  const id = randomUUID()
+  const [own, cipher] = [linkPair(newLinkPair(randomBytes)), placeCipher('the keys')]
+  const [set, id] = [randomUUID(), randomUUID()]
   const epoch = epochName(1, id)
   const memory = memoryJournal(firstHead(epoch, 1))
   const pairText = newLinkPair(randomBytes)
-  const record: ClusterRecord = {
-    ...{ id, name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: START },
-    ...{ set, epoch, built: true, treeId: 'a life', clusterAddr: ADDRESS },
-    link: {
-      ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
-      ownKey: await encryptOwnKey(pairText, cipher as never),
-    },
-    ...more,
-  }
+  const ownKey = await encryptOwnKey(pairText, cipher as never)
+  const record: ClusterRecord = { ...recordOfPrimary(ownKey), id, set, epoch, ...more }
   const write = (place: Key, data: unknown) =>
     store.commit([{ put: place, data, expected: 'any', times: {} } as Change])
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
-  const log: unknown[] = []
-  const audited: object[] = []
-  const woken: string[] = []
+  const [log, audited, woken]: [unknown[], object[], string[]] = [[], [], []]
   const noted = (...given: unknown[]) => void log.push(given)
   const ports = {
-    ...{ store, cipher, journal: memory.journal },
+    store,
+    cipher,
+    journal: memory.journal,
     clock: { now: () => clock.ms, sleep: async () => undefined },
     deployment: { apiAddress: '', plainEndpoints: false },
     memory: {},
@@ -166,7 +169,20 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   } as unknown as LinkPorts
   const serve = linkService(ports)
   return {
-    ...{ clock, store, record, set, own, commits, log, audited, woken, ports, serve, memory, epoch, write },
+    clock,
+    store,
+    record,
+    set,
+    own,
+    commits,
+    log,
+    audited,
+    woken,
+    ports,
+    serve,
+    memory,
+    epoch,
+    write,
     keys: keysOf(linkPair(pairText)),
     pair: linkPair(pairText),
     /** makes an activation token as the endpoint does */
@@ -175,16 +191,9 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
       { ttl = 1_800_000, publicKey = undefined as string | undefined, epoch: of = epoch } = {},
     ) => {
       const [secondary, tokenKey] = await store.read(tokenKeys(name))
+      const wanted = { id: name, set, address: ADDRESS, ttl, epoch: of, now: clock.ms }
       const made = await activationToken(
-        {
-          id: name,
-          set,
-          address: ADDRESS,
-          ttl,
-          epoch: of,
-          now: clock.ms,
-          ...(publicKey ? { publicKey } : {}),
-        },
+        publicKey ? { ...wanted, publicKey } : wanted,
         { secondary, tokenKey },
         linkPair(pairText),
         { cipher: cipher as never, entropy: { bytes: randomBytes, uuid: randomUUID } },
@@ -237,7 +246,12 @@ export function follower(
   const source = sourceAs(world.set, world.keys.signing)
   const request = { cluster, address: `https://${name}.example`, version: '1' }
   return {
-    ...{ pair, keys, cluster, source, sourceAs, request },
+    pair,
+    keys,
+    cluster,
+    source,
+    sourceAs,
+    request,
     activate: (token: string) => source.activate({ ...request, token }),
     /** as the token itself says: which set, which name, whose key */
     activateBy: (token: string) => {

@@ -21,13 +21,21 @@ let asked: string[]
 let answers: Record<string, Partial<DrillAnswer> | (() => Partial<DrillAnswer>)>
 
 const readiness = (more: object = {}) => ({
-  ...{ checks: [{ name: 'journal', passes: true, text: '' }], lag: { primary: 'answers' } },
-  ...{ license: { seconds_left: 86_400 }, operation_token: { presented: { counts: true, why: '' } } },
+  checks: [{ name: 'journal', passes: true, text: '' }],
+  lag: { primary: 'answers' },
+  license: { seconds_left: 86_400 },
+  operation_token: { presented: { counts: true, why: '' } },
   ...more,
 })
 const running = (more: Partial<Drill> = {}): Drill => ({
-  ...{ id: 'one', status: 'running', step: 'check', startedAt: START, stepAt: START, peer: 'west' },
-  ...{ there: { unserved: null, lost: null }, back: { unserved: null, lost: null } },
+  id: 'one',
+  status: 'running',
+  step: 'check',
+  startedAt: START,
+  stepAt: START,
+  peer: 'west',
+  there: { unserved: null, lost: null },
+  back: { unserved: null, lost: null },
   ...more,
 })
 

@@ -13,7 +13,12 @@ const NOW = 1_700_000_000_000
 /** @param becomes what the workflow makes of the operation, once it is looked at */
 function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> = {}) {
   const data: ClusterRecord = {
-    ...{ id: 'c-1', name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
+    id: 'c-1',
+    name: 'east',
+    mode: 'primary',
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }

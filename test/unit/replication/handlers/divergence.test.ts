@@ -10,7 +10,9 @@ import { callWith } from '../../../support/requests/call.ts'
 const EPOCH = '000001.0123456789ab'
 const pos = (seq: number) => `${EPOCH}/${String(seq).padStart(12, '0')}`
 const entry = (seq: number, parts: Partial<Report['entries'][number]> = {}): Report['entries'][number] => ({
-  ...{ pos: pos(seq), id: `commit ${seq}`, at: seq * 1000 },
+  pos: pos(seq),
+  id: `commit ${seq}`,
+  at: seq * 1000,
   changes: [{ kind: 'policy', pk: 'policy', sk: `p${seq}`, item: { text: 'sealed' } }],
   ...parts,
 })
@@ -37,7 +39,8 @@ const answered = async (
   { diverging, record = DISABLED, head }: { diverging?: object; record?: object; head?: object } = {},
 ) => {
   const call = callWith({
-    ...{ given, cluster: { record, readAt: 0 } },
+    given,
+    cluster: { record, readAt: 0 },
     fetched: { get: ({ kind }: { kind: string }) => (kind === 'diverging' ? diverging : undefined) },
     ports: { store: storeOf(parts), journalView: { look: async () => ({ head, items: [] }) } },
   })
@@ -72,8 +75,12 @@ describe('what a fail-over has lost', () => {
       counts: { commits: 3, kinds: { policy: { written: 2, deleted: 1 } } },
       lost: [
         {
-          ...{ name: '000000003.abc/0000-1#000000', position: pos(4), commit: 'commit 4' },
-          ...{ time: '1970-01-01T00:00:04Z', cut: 3, epoch: '000002.ba9876543210' },
+          name: '000000003.abc/0000-1#000000',
+          position: pos(4),
+          commit: 'commit 4',
+          time: '1970-01-01T00:00:04Z',
+          cut: 3,
+          epoch: '000002.ba9876543210',
           changes: [{ kind: 'policy', key: ['policy', 'p4'], what: 'policy p4', item: { text: 'sealed' } }],
         },
         expect.objectContaining({
@@ -214,8 +221,13 @@ describe('what does not stay in line with the primary', () => {
     const [x] = keys
     expect(diverging).toEqual([
       {
-        ...{ kind: 'policy', key: ['policy', 'x'], what: 'policy x', rounds: 4, given_up: true },
-        ...{ last_found: '1970-01-01T00:00:05Z', name: x && tagOf(x) },
+        kind: 'policy',
+        key: ['policy', 'x'],
+        what: 'policy x',
+        rounds: 4,
+        given_up: true,
+        last_found: '1970-01-01T00:00:05Z',
+        name: x && tagOf(x),
       },
       expect.objectContaining({ key: ['policy', 'y'], given_up: false }),
     ])

@@ -11,17 +11,19 @@ const own = emptyLink('own' as Encrypted)
 
 function world(parts: Partial<ClusterRecord>) {
   const record: ClusterRecord = {
-    ...{ id: 'c-1', name: 'west', mode: 'secondary', keyring: 'k', term: 1, initialisedAt: 0 },
+    id: 'c-1',
+    name: 'west',
+    mode: 'secondary',
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
     ...parts,
   }
   let woken = 0
   const wake = async (): Promise<void> => {
     woken += 1
   }
-  const call = callWith({
-    ...{ now: NOW, cluster: { record, readAt: NOW } },
-    ports: { puller: { wake } },
-  }) as Call
+  const call = callWith({ now: NOW, cluster: { record, readAt: NOW }, ports: { puller: { wake } } }) as Call
   return { recover: () => recoverLink(call), woken: () => woken }
 }
 

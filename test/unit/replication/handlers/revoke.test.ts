@@ -12,15 +12,28 @@ const CLUSTER = '11111111-2222-3333-4444-555555555555'
 const EPOCH = '000001.c'
 
 const record: ClusterRecord = {
-  ...{ id: 'c-1', name: 'east', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
-  ...{ set: 'set-1', epoch: EPOCH },
+  id: 'c-1',
+  name: 'east',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  initialisedAt: 0,
+  set: 'set-1',
+  epoch: EPOCH,
 }
 const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
   ...key('secondary', parts.id ?? ''),
   rev: 'r',
   data: {
-    ...{ id: '', createdAt: 1, expires: 2, jti: 'h', time: 0, address: '', apiAddress: '', version: '' },
-    ...{ epoch: EPOCH },
+    id: '',
+    createdAt: 1,
+    expires: 2,
+    jti: 'h',
+    time: 0,
+    address: '',
+    apiAddress: '',
+    version: '',
+    epoch: EPOCH,
     ...parts,
   },
 })
@@ -93,7 +106,8 @@ test('a revocation names again whom it has named before, and keeps what is known
   const { done, commits } = revoking(CLUSTER, { items: [before] })
   await done()
   expect(commits[0]?.[0]).toMatchObject({
-    ...{ put: key('holder', CLUSTER), expected: { rev: 'q' } },
+    put: key('holder', CLUSTER),
+    expected: { rev: 'q' },
     data: { ...data, revoked: { at: NOW, epoch: EPOCH } },
   })
 })

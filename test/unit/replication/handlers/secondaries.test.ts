@@ -25,27 +25,29 @@ const cipher = {
 const around = { cipher, entropy: { bytes: randomBytes, uuid: randomUUID } }
 
 const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterRecord => ({
-  ...{
-    id: 'c-1',
-    name: 'east',
-    mode,
-    keyring: 'k',
-    term: 1,
-    initialisedAt: 0,
-    set: 'set-1',
-    epoch: '000001.c',
-  },
-  link: {
-    ...{ id: '', primaryAddr: '', addrs: [], primaryKey: '' },
-    ownKey: newLinkPair(randomBytes) as Encrypted,
-  },
+  id: 'c-1',
+  name: 'east',
+  mode,
+  keyring: 'k',
+  term: 1,
+  initialisedAt: 0,
+  set: 'set-1',
+  epoch: '000001.c',
+  link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: newLinkPair(randomBytes) as Encrypted },
   ...parts,
 })
 const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
   ...key('secondary', parts.id ?? ''),
   rev: 'r',
   data: {
-    ...{ id: '', createdAt: 1, expires: 2, jti: 'h', time: 0, address: '', apiAddress: '', version: '' },
+    id: '',
+    createdAt: 1,
+    expires: 2,
+    jti: 'h',
+    time: 0,
+    address: '',
+    apiAddress: '',
+    version: '',
     ...parts,
   },
 })

@@ -20,7 +20,11 @@ const NOW = 1_700_000_000_000
 const signer = signerKey(newSignerKey())
 const tokenUntil = (exp: number): string =>
   activationJwt(signer, {
-    ...{ jti: 'j', addr: 'https://a.example', id: 'west', set: 'set-1', primaryKey: 'AAAA' },
+    jti: 'j',
+    addr: 'https://a.example',
+    id: 'west',
+    set: 'set-1',
+    primaryKey: 'AAAA',
     iat: NOW / 1000 - 60,
     exp,
   })
@@ -42,7 +46,12 @@ interface World {
 
 function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [], becomes }: World = {}) {
   const data: ClusterRecord = {
-    ...{ id: 'c-1', name: 'west', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+    id: 'c-1',
+    name: 'west',
+    mode,
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }

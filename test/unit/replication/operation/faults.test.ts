@@ -177,7 +177,9 @@ test.each([
   ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],
   ['ApiError', 'the storage is busy', 'the storage is busy'],
   ...['{"errorMessage":7}', '"a text"', ''].map(cause => [
-    ...['ApiError', cause, 'tables or keys of this cluster could not be used, or were being changed'],
+    'ApiError',
+    cause,
+    'tables or keys of this cluster could not be used, or were being changed',
   ]),
 ])(
   'a step that failed by %s %j is told in words, and tells nothing that is not public',

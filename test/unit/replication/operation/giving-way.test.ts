@@ -44,7 +44,8 @@ test('it ends in the commit by which the other one begins, and says what has tak
   expect(await madeWay({}, 'update-primary')).toEqual([
     expect.objectContaining({
       data: expect.objectContaining({
-        ...{ status: 'failed', changedAt: 7 },
+        status: 'failed',
+        changedAt: 7,
         fault: {
           code: 'passed_over',
           text: expect.stringMatching(/taken the place of this one: update-primary; GET/),

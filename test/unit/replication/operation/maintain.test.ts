@@ -18,7 +18,12 @@ const recordWith = (more: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
   ...key('cluster'),
   rev: 'r',
   data: {
-    ...{ id: 'c-1', name: 'west', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 },
+    id: 'c-1',
+    name: 'west',
+    mode: 'disabled',
+    keyring: 'k',
+    term: 1,
+    initialisedAt: 0,
     ...more,
   } as ClusterRecord,
 })
@@ -27,7 +32,11 @@ const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> =>
   ...key('operation', ID),
   rev: 'o',
   data: {
-    ...{ name: 'activation', status: 'running', step: 'wipe', startedAt: BEGUN, changedAt: BEGUN },
+    name: 'activation',
+    status: 'running',
+    step: 'wipe',
+    startedAt: BEGUN,
+    changedAt: BEGUN,
     ...more,
   } as OperationState,
 })

@@ -13,8 +13,14 @@ const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, app
 const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
 /** Of a secondary that nothing is wrong with. */
 const fine: PromotionFacts = {
-  ...{ head, primary: answers, keyring: { opened: 3, failed: [] } },
-  ...{ corrupted: false, reindexing: false, copied: false, format: 1, now: NOW },
+  head,
+  primary: answers,
+  keyring: { opened: 3, failed: [] },
+  corrupted: false,
+  reindexing: false,
+  copied: false,
+  format: 1,
+  now: NOW,
 }
 const silentFor = (ms: number): Partial<PromotionFacts> => ({
   primary: { state: 'silent', heardAt: NOW - ms },

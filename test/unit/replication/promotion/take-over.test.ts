@@ -6,7 +6,12 @@ const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
 const head: Head = {
   ...firstHead(FIRST, 1),
-  ...{ mode: 'draining', own: '', last: 40, applied: 40, incarnation: 7, retainedFrom: 5 },
+  mode: 'draining',
+  own: '',
+  last: 40,
+  applied: 40,
+  incarnation: 7,
+  retainedFrom: 5,
 }
 test.each([
   ['the highest number that it knows', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],

@@ -73,8 +73,13 @@ test('what is foretold is what is decided, whatever the facts: verdict, words, w
 
 describe('what the steps would do', () => {
   const fine: Planning['facts'] = {
-    ...{ head, keyring: { opened: 1, failed: [] }, format: 1, now: NOW },
-    ...{ corrupted: false, reindexing: false, copied: false },
+    head,
+    keyring: { opened: 1, failed: [] },
+    format: 1,
+    now: NOW,
+    corrupted: false,
+    reindexing: false,
+    copied: false,
     primary: { state: 'answers', format: 1, lag: 0, reported },
   }
   const does = (facts: Partial<Planning['facts']>, force = false) =>

@@ -9,9 +9,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
-const contact: Heartbeat = {
-  ...{ at: NOW - 5000, took: 3, skew: 0, epoch: EPOCH, seq: 90, state: 'stream-wals' },
-}
+const contact: Heartbeat = { at: NOW - 5000, took: 3, skew: 0, epoch: EPOCH, seq: 90, state: 'stream-wals' }
 const west: SuccessorFacts = { id: 'west', contact, lag: 0 }
 const fine: SwitchFacts = {
   head: { mode: 'writing', epoch: EPOCH, last: 100 },

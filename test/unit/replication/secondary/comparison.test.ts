@@ -11,8 +11,14 @@ import type { Follower } from '../../../../shared/replication/secondary/follower
 const TREE_ID = 'a life'
 const START = 1_800_000_000_000
 const synced: SyncSegment = {
-  ...{ incarnation: 3, treeId: TREE_ID, what: 'all', start: 5, lineage: [['000001.aaaaaaaaaaaa', 1]] },
-  ...{ phase: 'closed', seen: 9, compare: true },
+  incarnation: 3,
+  treeId: TREE_ID,
+  what: 'all',
+  start: 5,
+  lineage: [['000001.aaaaaaaaaaaa', 1]],
+  phase: 'closed',
+  seen: 9,
+  compare: true,
 }
 
 const withoutCompare = ({ compare: _, ...rest }: SyncSegment): SyncSegment => rest

@@ -117,7 +117,8 @@ beforeEach(() => {
 
 const follower = () =>
   ({
-    ...{ treeId: 'a life', linkName: 'a link' },
+    treeId: 'a life',
+    linkName: 'a link',
     cluster: async () => (isSecondary ? { record: { id: 'c', set: 's' }, readAt: 0 } : undefined),
     own: {
       clock: { now: () => 1000 },

@@ -41,9 +41,12 @@ for (let index = 0; index < MOST_COMPARED + 500; index++) {
 /** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
 const newFollower = (): Follower =>
   ({
-    ...{ treeId: TREE_ID, linkName: 'a link' },
+    treeId: TREE_ID,
+    linkName: 'a link',
     session: {
-      ...{ roleChangePending: false, comparison, reported: { state: 'idle', synced: 0 } },
+      roleChangePending: false,
+      comparison,
+      reported: { state: 'idle', synced: 0 },
       source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
@@ -138,7 +141,8 @@ describe('keys that differ', () => {
   test('and are more than can be kept stop this secondary, which says so', async () => {
     known(200, 4)
     expect(await concluded(201)).toEqual({
-      ...{ progress: 'stopped', state: 'none' },
+      progress: 'stopped',
+      state: 'none',
       fault: expect.stringMatching(
         /more items than can be kept are not as the primary has them: policy [0-9a-f]{12}, /,
       ),

@@ -120,7 +120,10 @@ describe('status of a primary', () => {
   ])('heard %s a secondary’s newest journal entry is as old as it was then', (_, ago, age) => {
     const at = NOW - ago
     const one = {
-      ...{ id: 'a', expires: 0, address: 'https://a', apiAddress: 'https://a' },
+      id: 'a',
+      expires: 0,
+      address: 'https://a',
+      apiAddress: 'https://a',
       contact: { ...contact, at, canaryAt: at - 900 },
     }
     expect(shown({ record: record({}), journal, secondaries: [one] })).toMatchObject({
@@ -253,10 +256,16 @@ describe('status of a secondary', () => {
       [
         'is about to be promoted',
         {
-          ...{ record: own, journal: { ...applying, doing: 'draining' }, contact },
+          record: own,
+          journal: { ...applying, doing: 'draining' },
+          contact,
           operation: {
-            ...{ id: 'op', name: 'promotion', step: 'drain', isRunning: true },
-            ...{ startedAt: NOW, changedAt: NOW },
+            id: 'op',
+            name: 'promotion',
+            step: 'drain',
+            isRunning: true,
+            startedAt: NOW,
+            changedAt: NOW,
           },
         },
         'stream-wals',
@@ -318,7 +327,8 @@ describe('status of a secondary', () => {
         ] as Record<string, unknown>[]
       )[0]
     expect(peerAt(230)).toMatchObject({
-      ...{ connection_status: 'disconnected', last_position: 230 },
+      connection_status: 'disconnected',
+      last_position: 230,
       last_position_time: '2026-01-02T03:02:35Z',
     })
     expect(peerAt(220)).toMatchObject({ last_position: 223 })
@@ -357,8 +367,12 @@ describe('status of a secondary', () => {
 
 describe('what changes the role, and what went wrong', () => {
   const operation = {
-    ...{ id: 'op-1', name: 'activation', step: 'wipe', isRunning: true },
-    ...{ startedAt: NOW - 5000, changedAt: NOW - 1000 },
+    id: 'op-1',
+    name: 'activation',
+    step: 'wipe',
+    isRunning: true,
+    startedAt: NOW - 5000,
+    changedAt: NOW - 1000,
   }
   const since = '2026-01-02T03:04:00Z'
 
@@ -388,7 +402,8 @@ describe('what changes the role, and what went wrong', () => {
     const failed = { ...operation, isRunning: false, error: 'nothing was handed over' }
     const refused = (at: number) => ({ ...contact, refused: { at, text: 'revoked' } })
     const ofOperation = {
-      ...{ text: 'nothing was handed over', time: '2026-01-02T03:04:04Z' },
+      text: 'nothing was handed over',
+      time: '2026-01-02T03:04:04Z',
       operation: { id: 'op-1', name: 'activation', step: 'wipe' },
     }
     const errorIn = (parts: object) => shown({ record: own, journal, ...parts })['last_error']

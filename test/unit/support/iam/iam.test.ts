@@ -113,15 +113,11 @@ describe('what IAM is asked about a call to the tables', () => {
       { ConditionCheck: { TableName: 'a', Key: place, ConditionExpression: 'attribute_exists(pk)' } },
       {
         Update: {
-          ...{
-            TableName: 'a',
-            Key: place,
-            UpdateExpression: 'SET uses = :n, #r = if_not_exists(#q, :r) REMOVE old',
-          },
-          ...{
-            ExpressionAttributeNames: { '#r': 'rev', '#q': 'was' },
-            ConditionExpression: 'rev = :old AND size(leaf) > :n',
-          },
+          TableName: 'a',
+          Key: place,
+          UpdateExpression: 'SET uses = :n, #r = if_not_exists(#q, :r) REMOVE old',
+          ExpressionAttributeNames: { '#r': 'rev', '#q': 'was' },
+          ConditionExpression: 'rev = :old AND size(leaf) > :n',
         },
       },
     ]
@@ -152,7 +148,9 @@ describe('what IAM is asked about a call to the tables', () => {
       { action: 'dynamodb:BatchWriteItem', context: { 'dynamodb:LeadingKeys': ['p'] } },
     ])
     const query = {
-      ...{ TableName: 'a', IndexName: 'tree', KeyConditionExpression: 'bucket = :b' },
+      TableName: 'a',
+      IndexName: 'tree',
+      KeyConditionExpression: 'bucket = :b',
       ExpressionAttributeValues: { ':b': { S: '7' } },
     }
     expect(asked('Query', query)).toMatchObject([

@@ -69,7 +69,9 @@ function world(fates: readonly Fate[]) {
   const meter = callMeter()
   const read = sharedReads(
     {
-      ...{ meter, clock: { now: () => now, sleep: wait }, pause: () => wait(3) },
+      meter,
+      clock: { now: () => now, sleep: wait },
+      pause: () => wait(3),
       getOnce: async keys => call(keys, false),
       get: async keys => {
         meter.count('dynamodb')
@@ -79,7 +81,10 @@ function world(fates: readonly Fate[]) {
     { soon: work => void later(0, work), later },
   )
   return {
-    ...{ sent, later, wait, current },
+    sent,
+    later,
+    wait,
+    current,
     now: () => now,
     /** the clock is set, and what was to be done at some moment is done as long after it as before */
     setClock: (ms: number) => {
@@ -209,10 +214,7 @@ const sentAs = ({ sent }: ReturnType<typeof world>) =>
 describe('what is sent, and when', () => {
   test('one after the other waits for nobody', async () => {
     const all = world([slow])
-    all.later(0, async () => {
-      await all.read(['a'])
-      await all.read(['a', 'b'])
-    })
+    all.later(0, () => void all.read(['a']).then(() => all.read(['a', 'b'])))
     await all.run()
     expect(sentAs(all)).toEqual(['0 a', '100 a,b'])
   })

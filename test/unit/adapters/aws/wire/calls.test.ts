@@ -75,9 +75,7 @@ afterEach(() => {
 
 const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not used')) }
 const clock = { now: () => Date.now(), sleep: async () => undefined }
-const client = {
-  ...{ version: 'v', maxRetries: 0, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' },
-}
+const client = { version: 'v', maxRetries: 0, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' }
 const target: AwsTarget = { account: '111122223333', region: REGION, client }
 const calls = {
   call: async (_service: string, _target: AwsTarget, _deadline: number, make: never, send: never) =>
@@ -222,7 +220,10 @@ const ways: Record<string, Way> = {
     sdk: async RoleArn => {
       const { Credentials: made } = await clients.sts.send(
         new AssumeRoleCommand({
-          ...{ RoleArn, RoleSessionName: 'cloud-auth', DurationSeconds: 900, ExternalId: RoleArn },
+          RoleArn,
+          RoleSessionName: 'cloud-auth',
+          DurationSeconds: 900,
+          ExternalId: RoleArn,
         }),
       )
       if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken || !made.Expiration)
@@ -256,7 +257,9 @@ const ways: Record<string, Way> = {
       .map(([Plaintext, CiphertextBlob]) => JSON.stringify({ KeyId: 'arn', Plaintext, CiphertextBlob })),
     sdk: async KeyId => {
       const command = new GenerateDataKeyCommand({
-        ...{ KeyId, KeySpec: 'AES_256', EncryptionContext: contextOf(KeyId) },
+        KeyId,
+        KeySpec: 'AES_256',
+        EncryptionContext: contextOf(KeyId),
       })
       const { Plaintext, CiphertextBlob } = await clients.kms.send(command)
       return { dataKey: key(Plaintext), wrapped: key(CiphertextBlob) }

@@ -31,7 +31,9 @@ function bySdk(
   const { endpointProvider } = new clients[service]({ region }).config as unknown as Rules
   try {
     const { url, properties } = endpointProvider({
-      ...{ Region: region, UseFIPS: fips, UseDualStack: dualStack },
+      Region: region,
+      UseFIPS: fips,
+      UseDualStack: dualStack,
       ...(service === 'dynamodb' ? { AccountIdEndpointMode: accountMode } : {}),
       ...(service === 'dynamodb' && accountId !== '' ? { AccountId: accountId } : {}),
     })

@@ -58,7 +58,9 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   }
   const client = () =>
     new DynamoDBClient({
-      ...{ region: 'eu-west-1', maxAttempts, credentials: signer },
+      region: 'eu-west-1',
+      maxAttempts,
+      credentials: signer,
       requestHandler: { handle } as never,
     })
   const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }

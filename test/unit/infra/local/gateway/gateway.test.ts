@@ -48,7 +48,8 @@ test('requests wait as long as the cluster asks others whether it is the primary
     go = resolve
   })
   const gateway = await startGateway({
-    ...{ routes: [{ key: '$default', functionName: 'f' }], port: 0 },
+    routes: [{ key: '$default', functionName: 'f' }],
+    port: 0,
     hold: () => asked,
     invoke: async (_, event) => {
       served.push((event as { rawPath: string }).rawPath)

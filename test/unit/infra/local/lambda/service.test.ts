@@ -5,7 +5,10 @@ import { call } from '../../../../support/service/api.ts'
 async function service() {
   const invoke = async (_: string, event: unknown) => event
   const { url, close } = await startLambdaService({
-    ...{ invoke, start: () => undefined, has: name => name === 'f', close: async () => undefined },
+    invoke,
+    start: () => undefined,
+    has: name => name === 'f',
+    close: async () => undefined,
   })
   onTestFinished(close)
   const path = (name: string) => `/2015-03-31/functions/${name}/invocations`

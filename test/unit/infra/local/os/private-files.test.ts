@@ -34,8 +34,11 @@ function stateDirectory(): string {
 
 const CLOSED = {
   '': '700',
-  ...{ '/cluster.lock': '600', '/cluster.holder': '600', '/engine.log': '600' },
-  ...{ '/by-a-child.db': '600', '/cluster.json': '600' },
+  '/cluster.lock': '600',
+  '/cluster.holder': '600',
+  '/engine.log': '600',
+  '/by-a-child.db': '600',
+  '/cluster.json': '600',
 }
 
 test('a host and its children make files that their owner alone reads, whatever the mask of the shell', () => {

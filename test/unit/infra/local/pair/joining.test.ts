@@ -5,7 +5,10 @@ type Seen = Parameters<typeof nextOfPair>[0]['east']
 
 const OTHER = 'http://127.0.0.1:10001'
 const seen = (given: Partial<Seen> & { mode: string }): Seen => ({
-  ...{ state: 'running', isBuilding: false, connection: '', primary: '' },
+  state: 'running',
+  isBuilding: false,
+  connection: '',
+  primary: '',
   ...given,
 })
 const primary = seen({ mode: 'primary' })

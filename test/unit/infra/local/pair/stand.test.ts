@@ -2,8 +2,15 @@ import { expect, test } from 'vitest'
 import { shownSecondary } from '../../../../../infra/local/pair/stand.ts'
 
 const stand = {
-  ...{ mode: 'secondary', state: 'stream-wals', isBuilding: false, connection: 'ready' },
-  ...{ primary: 'http://127.0.0.1:10001', address: '', position: 7, root: 'ab', lag: 40 },
+  mode: 'secondary',
+  state: 'stream-wals',
+  isBuilding: false,
+  connection: 'ready',
+  primary: 'http://127.0.0.1:10001',
+  address: '',
+  position: 7,
+  root: 'ab',
+  lag: 40,
 }
 
 test('a secondary tells its role, its primary and how far it is behind', () => {

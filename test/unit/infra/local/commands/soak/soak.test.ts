@@ -9,7 +9,13 @@ import { chanceFrom, changesOf } from '../../../../../../infra/local/commands/so
 
 const change: ChangeSeen = { kind: 'planned', to: 'west', seconds: 5, looked: 100, lost: [], unnamed: [] }
 const good: SoakSeen = {
-  ...{ changes: [change], mostAtOnce: 1, logins: 1000, failed: 3, weather: {}, faults: [], leftOut: 0 },
+  changes: [change],
+  mostAtOnce: 1,
+  logins: 1000,
+  failed: 3,
+  weather: {},
+  faults: [],
+  leftOut: 0,
   end: { position: 1200, root: 'abc' },
   memory: Array.from({ length: 80 }, (_, index) => 500 + (index % 7)),
 }
@@ -18,8 +24,17 @@ describe('what a soak does', () => {
   test('an hour of it: a switch every five minutes, every third one by force', () => {
     expect(changesOf({ minutes: 60, planned: 5, forced: 15 }).map(({ kind, at }) => `${at} ${kind}`)).toEqual(
       [
-        ...['5 planned', '10 planned', '15 forced', '20 planned', '25 planned', '30 forced'],
-        ...['35 planned', '40 planned', '45 forced', '50 planned', '55 planned'],
+        '5 planned',
+        '10 planned',
+        '15 forced',
+        '20 planned',
+        '25 planned',
+        '30 forced',
+        '35 planned',
+        '40 planned',
+        '45 forced',
+        '50 planned',
+        '55 planned',
       ],
     )
   })

@@ -22,9 +22,7 @@ describe('a command line', () => {
   test('is read; what is not asked for is absent', () => {
     expect(read('')).toEqual({})
     expect(read('--cluster west --port 0 --link-port 9000 --aws east --region us-gov-west-1 --once')).toEqual(
-      {
-        ...{ cluster: 'west', port: 0, 'link-port': 9000, aws: 'east', region: 'us-gov-west-1', once: true },
-      },
+      { cluster: 'west', port: 0, 'link-port': 9000, aws: 'east', region: 'us-gov-west-1', once: true },
     )
     expect(read('--pair --port 9000 --memory')).toEqual({ pair: true, port: 9000, memory: true })
     expect(read('--provider http://127.0.0.1:4566/')).toEqual({ provider: 'http://127.0.0.1:4566' })
