@@ -30,8 +30,6 @@ export interface Game {
   forgeries: Forgery[]
   /** recovery shares that were handed out, oldest first */
   shares: KnownShares[]
-  /** shares that were handed in without an answer: it may have held the only copy of new ones */
-  unansweredShares: number
   /** what was seen that must not be */
   faults: string[]
 }

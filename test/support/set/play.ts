@@ -38,9 +38,9 @@ export async function warmSnapshot({
   await set.enable('east')
   for (const name of names) if (name !== 'east') await set.join(name, 'east')
   await set.at('east').ok('POST', '/sys/policies/acl/operator', { policy: OPERATOR })
-  const { body } = await set.at('east').ok('POST', '/auth/token/create', {
-    ...{ type: 'batch', policies: ['operator'], no_parent: true, ttl: '700h' },
-  })
+  const { body } = await set
+    .at('east')
+    .ok('POST', '/auth/token/create', { type: 'batch', policies: ['operator'], no_parent: true, ttl: '700h' })
   for (const name of policyNames)
     await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" {}' })
   await set.converge()
@@ -141,8 +141,14 @@ function gameOf(set: ClusterSet, random: () => number, operator: string): Game {
     return record?.mode === 'primary' && head?.mode === 'writing'
   }
   return {
-    ...{ set, int, operator, names: NAMES, tokens: [], policies: policyNames },
-    ...{ forgeries: [], faults: [], unansweredShares: 0 },
+    set,
+    int,
+    operator,
+    names: NAMES,
+    tokens: [],
+    policies: policyNames,
+    forgeries: [],
+    faults: [],
     shares: [{ threshold: 3, shares: set.at(NAMES[0]).shares }],
     newId: () => `n${ids++}`,
     chance: of => random() < of,
