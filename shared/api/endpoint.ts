@@ -225,7 +225,7 @@ export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoi
 
 export const anyone: AccessRule = { by: 'anyone' }
 
-/** @see docs/spec/replication.md#ceremony */
+/** @see docs/spec/operation-tokens.md#ceremony */
 export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
   by: 'anyone',
   strictly: capability,
@@ -238,7 +238,7 @@ export const anyoneKnowing = (capability: Capability): AccessRule => ({ by: 'any
 export const knowsOf = (access: AccessRule): Capability | undefined =>
   access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
-/** @see docs/spec/replication.md#operation-tokens */
+/** @see docs/spec/operation-tokens.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }
 
 /** Whether a DR operation token in the body admits on a secondary. */

@@ -93,7 +93,7 @@ async function admitKnown(
  * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
  * looked at; a request without one stays anonymous.
  * @throws ApiError `permission_denied`, `invalid_token`, `invalid_request`
- * @see docs/spec/replication.md#operation-tokens
+ * @see docs/spec/operation-tokens.md#operation-tokens
  */
 async function admitOperator(
   endpoint: Endpoint,

@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 
-describe('README', () => {
-  const readme = readFileSync(`${root}README.md`, 'utf8')
+describe('the page for contributors', () => {
+  const page = readFileSync(`${root}docs/contributing.md`, 'utf8')
 
   test('every path of "Where is the room of my change?" is there', () => {
-    const table = readme.slice(readme.indexOf('## Where is the room'), readme.indexOf('## Commands'))
+    const from = page.indexOf('## Where is the room')
+    const table = page.slice(from, page.indexOf('\n## ', from + 1))
     const rows = table
       .split('\n')
       .filter(line => line.startsWith('|'))
@@ -20,6 +21,10 @@ describe('README', () => {
       for (const path of paths) expect(existsSync(root + path), path).toBe(true)
     }
   })
+})
+
+describe('README', () => {
+  const readme = readFileSync(`${root}README.md`, 'utf8')
 
   test('every command of its table, and every document it names, is there', () => {
     const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {

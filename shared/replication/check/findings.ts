@@ -47,7 +47,7 @@ const NUMBER = { replicated: '1', local: '2' } as const
 /**
  * The `merkle_corruption_report`.
  * @param at epoch milliseconds of the check
- * @see docs/spec/replication.md#the-check-of-the-tree
+ * @see docs/spec/tree.md#the-check-of-the-tree
  */
 export const corruptionReport = ({ whole, subtrees }: Findings, at: number) => ({
   corrupted_root: whole,

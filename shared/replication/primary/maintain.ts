@@ -71,7 +71,7 @@ const TRIM_STEP_MS = 12 * 3600 * 1000
 /**
  * Moves the beginning of what this cluster promises of its journal: journal entries that the engine may delete soon are read by
  * nobody any more. Whoever needs them fetches everything instead.
- * @see docs/spec/replication.md#density-and-the-end-of-an-epoch
+ * @see docs/spec/journal.md#density-and-the-end-of-an-epoch
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
   const head = await journal.head()

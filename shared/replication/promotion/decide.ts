@@ -100,7 +100,7 @@ export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): st
     ? undefined
     : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
 
-/** One row for each obstacle. @see docs/spec/replication.md#promotion */
+/** One row for each obstacle. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
   {
     name: 'restored-copy',

@@ -6,7 +6,7 @@ import type { PromotionStep } from './stand.ts'
 import { takeOver } from './take-over.ts'
 import { verify } from './verify.ts'
 
-/** The steps that make a primary of a secondary, in their order. @see docs/spec/replication.md#promotion */
+/** The steps that make a primary of a secondary, in their order. @see docs/spec/promotion.md#promotion */
 export const stepsOfPromotion: Readonly<Record<PromotionStep, OperationStep>> = {
   verify,
   handover: askHandover,

@@ -24,7 +24,7 @@ const LOOK_MS = 10_000
  * A step of comparing what a full sync has brought with what the primary has, page by page, while everything else goes
  * on. It begins once the hashes of the own tree were made anew. What differs is fetched, and compared again.
  * @returns `waiting`: there is nothing to compare, or not yet
- * @see docs/spec/replication.md#syncs
+ * @see docs/spec/following.md#syncs
  */
 export async function compareOn(follower: Follower): Promise<Progress> {
   const { link, own, treeId, session } = follower

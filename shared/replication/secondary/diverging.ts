@@ -16,7 +16,7 @@ const MOST = 200
 
 /**
  * Whether nothing more is done about a key but to take what journal entries say of it, whatever stands here.
- * @see docs/spec/replication.md#what-does-not-stay-in-line
+ * @see docs/spec/following.md#what-does-not-stay-in-line
  */
 export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
 

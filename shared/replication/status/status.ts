@@ -115,7 +115,7 @@ const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
 
 /**
  * The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret.
- * @see docs/spec/replication.md#status
+ * @see docs/spec/status.md#status
  */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
   const { record } = facts

@@ -48,7 +48,7 @@ type Seen = Map<string, ItemSeen>
  * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the journal entry that
  * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
  * closed by an empty journal entry before anything else is tried.
- * @see docs/spec/replication.md#a-journaled-commit
+ * @see docs/spec/journal.md#a-journaled-commit
  */
 export const journaledWriter = (
   engine: Engine,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
@@ -425,4 +426,26 @@ test('nothing of it is secret: keys are not shown', () => {
   )
   expect(text).not.toContain('sealed-secret')
   expect(text).not.toContain('"key"')
+})
+
+/** Names of all fields in what a schema takes, whatever they stand in. */
+function fieldsIn(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { entries = {}, options = [], item, wrapped, pipe = [] } = schema as Record<string, object>
+  const inside = [...(options as object[]), item, wrapped, ...(pipe as object[]).slice(1)].flatMap(fieldsIn)
+  return [...Object.entries(entries).flatMap(([name, one]) => [name, ...fieldsIn(one)]), ...inside]
+}
+
+test('the page of the status has a row for every field that there may be, and for no other', () => {
+  const page = readFileSync(new URL('../../../../docs/spec/status.md', import.meta.url), 'utf8')
+  const tables = page.slice(page.indexOf('### Fields'), page.indexOf('## Readiness'))
+  const [named = '', told = ''] = ['^\\| (.*?) \\|', '^\\| (.*) \\|$'].map(of =>
+    [...tables.matchAll(new RegExp(of, 'gm'))].map(([, text]) => text).join(),
+  )
+  const words = (text: string) =>
+    [...text.matchAll(/`([\w.]+)`/g)].flatMap(([, word = '']) => word.split('.'))
+  const fields = [...new Set(fieldsIn(drStatus))]
+  expect(fields.length).toBeGreaterThan(50)
+  expect(fields.filter(field => !words(told).includes(field))).toEqual([])
+  expect(words(named).filter(word => !fields.includes(word))).toEqual([])
 })
