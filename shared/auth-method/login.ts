@@ -2,8 +2,14 @@ import type { Anew, Call, Early, MountCall, Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
 import { notAccepted } from '../identity-proof/caller-identity.ts'
-import { type InstanceDocument, proveDocument } from '../identity-proof/instance-document.ts'
+import {
+  type InstanceDocument,
+  needsMoreKeys,
+  proveDocument,
+  readProof,
+} from '../identity-proof/instance-document.ts'
 import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
+import { builtInKeys } from '../identity-proof/trust.ts'
 import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
@@ -13,7 +19,7 @@ import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
 import { loginEc2 } from './login-ec2/login.ts'
-import { type Ec2Proof, guessDocument, proveEarly } from './login-ec2/proof.ts'
+import { type Ec2Input, type Ec2Proof, guessDocument } from './login-ec2/proof.ts'
 import { outboundOf } from './login-iam/gather.ts'
 import { type IamProof, loginIam } from './login-iam/login.ts'
 
@@ -56,6 +62,19 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
     }),
     legacySignatures,
   )
+}
+
+/**
+ * Reads and checks the signature as far as that is possible without storage. A document of which only a
+ * registered certificate could know is left for later.
+ * @throws ApiError `invalid_request`
+ */
+export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
+  const proof = readProof(input)
+  if ('why' in proof) throw invalid(proof.text, { reason: { why: proof.why } })
+  const found = proveDocument(proof, await builtInKeys(legacy), legacy)
+  if (!('why' in found)) return { type: 'ec2', proof, document: found }
+  return needsMoreKeys(found) ? { type: 'ec2', proof } : refuse(found)
 }
 
 /** Before anything is read: the proof, and the keys of what the login looks at before the provider is asked. */

@@ -1,14 +1,11 @@
 import type { MountCall } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
 import {
   type DocumentProof,
   type InstanceDocument,
-  needsMoreKeys,
   proveDocument,
-  readProof,
   type VerifiedProof,
 } from '../../identity-proof/instance-document.ts'
-import { builtInKeys, registeredKey } from '../../identity-proof/trust.ts'
+import { registeredKey } from '../../identity-proof/trust.ts'
 import type { TrustedKey } from '../../model/trusted-key.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
@@ -27,19 +24,6 @@ export interface Ec2Input {
   pkcs7?: string
   identity?: string
   signature?: string
-}
-
-/**
- * Reads and checks the signature as far as that is possible without storage. A document of which only a
- * registered certificate could know is left for later.
- * @throws ApiError `invalid_request`
- */
-export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
-  const proof = readProof(input)
-  if ('why' in proof) throw invalid(proof.text, { reason: { why: proof.why } })
-  const found = proveDocument(proof, await builtInKeys(legacy), legacy)
-  if (!('why' in found)) return { type: 'ec2', proof, document: found }
-  return needsMoreKeys(found) ? { type: 'ec2', proof } : refuse(found)
 }
 
 const MOST_CERTIFICATES = 1000

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { proveEarly } from '../../../../shared/auth-method/login.ts'
 import { loginEc2 } from '../../../../shared/auth-method/login-ec2/login.ts'
-import { type Ec2Proof, proveEarly } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance } from '../../../../shared/ports.ts'

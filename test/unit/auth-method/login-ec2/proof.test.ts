@@ -7,10 +7,10 @@ import {
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
+import { proveEarly } from '../../../../shared/auth-method/login.ts'
 import {
   type Ec2Input,
   guessDocument,
-  proveEarly,
   provenDocument,
 } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { readProof } from '../../../../shared/identity-proof/instance-document.ts'
