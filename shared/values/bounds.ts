@@ -4,11 +4,16 @@
 const SECOND_MS = 1000
 const DAY_MS = 86_400_000
 
+/** So far back DynamoDB's point-in-time recovery reaches, at most. */
+const RECOVERY_DAYS = 35
+
 export const bounds = {
   /** for so long journal entries are kept, before the engine deletes them */
   JOURNAL_RETENTION_DAYS: 30,
   /** for so long a secondary may count on them, once they are written */
   JOURNAL_PROMISE_DAYS: 29,
+  /** for so long the key of a term is kept behind the moment at which nothing is encrypted by it any more: as long as point-in-time recovery reaches back */
+  TERM_KEPT_DAYS: 35,
 
   /** a primary hears from its secondaries this often, and a journal that is quiet gets an entry that tells the time */
   HEARTBEAT_MS: 10 * SECOND_MS,
@@ -49,6 +54,10 @@ const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
     'a day lies between the promise and the deletion of a journal entry: the engine’s clock is not ours',
     all => all.JOURNAL_PROMISE_DAYS + 1 <= all.JOURNAL_RETENTION_DAYS,
   ],
+  [
+    'a term outlives the journals and the copies that hold texts of it',
+    all => Math.max(all.JOURNAL_RETENTION_DAYS, RECOVERY_DAYS) <= all.TERM_KEPT_DAYS,
+  ],
   ['a lease outlasts two heartbeats', all => 2 * all.HEARTBEAT_MS < all.PULLER_LEASE_MS],
   ['a lease ends within a run', all => all.PULLER_LEASE_MS < all.RUN_MS],
   ['a peer is lost after three heartbeats', all => 3 * all.HEARTBEAT_MS <= all.PEER_LOST_MS],
@@ -77,3 +86,6 @@ if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.j
 
 /** Milliseconds for which journal entries are promised to others. */
 export const JOURNAL_PROMISE_MS = bounds.JOURNAL_PROMISE_DAYS * DAY_MS
+
+/** Milliseconds for which the key of a term is kept once nothing is encrypted by it. */
+export const TERM_KEPT_MS = bounds.TERM_KEPT_DAYS * DAY_MS

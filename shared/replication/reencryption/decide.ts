@@ -1,17 +1,9 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { bounds } from '../../values/bounds.ts'
+import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
-
-const DAY_MS = 86_400_000
-
-/**
- * Milliseconds for which the key of a term is kept behind the moment at which nothing is encrypted by it any more: as
- * long as point-in-time recovery reaches back.
- */
-export const KEPT_MS = 35 * DAY_MS
 
 /** Whether nobody encrypts by an older term any more: environments write by a keyring that is up to 20 s old. */
 const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
@@ -39,7 +31,7 @@ export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyrin
 /** What the destruction of a term waits for, in words; empty: for nothing. */
 export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
   const { now, secondaries } = facts
-  const end = unusedSince === undefined ? undefined : unusedSince + KEPT_MS
+  const end = unusedSince === undefined ? undefined : unusedSince + TERM_KEPT_MS
   return [
     ...(isDataDone(facts) && unusedSince !== undefined ? [] : ['what is stored is being encrypted anew']),
     ...(isOwnDone(facts) ? [] : ['this cluster has not encrypted its own keys anew']),

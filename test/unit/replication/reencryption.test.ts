@@ -7,12 +7,12 @@ import {
   droppableTerms,
   isDataDone,
   isTermWorkDue,
-  KEPT_MS,
   waitsOf,
 } from '../../../shared/replication/reencryption/decide.ts'
 import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
 import { beginReencryption } from '../../../shared/replication/reencryption/pass.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { TERM_KEPT_MS } from '../../../shared/values/bounds.ts'
 
 const NOW = 1_800_000_000_000
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -43,7 +43,7 @@ const done: Reencryption = {
   position: { epoch: EPOCH, seq: 10 },
 }
 
-const LONG_AGO = NOW - KEPT_MS
+const LONG_AGO = NOW - TERM_KEPT_MS
 
 /** A primary at which the term `old` may be destroyed. */
 const facts = (more: Partial<TermFacts> = {}): TermFacts => ({

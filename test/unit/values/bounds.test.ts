@@ -15,6 +15,8 @@ describe('bounds that promise something', () => {
       { JOURNAL_PROMISE_DAYS: 30 },
       /promise and the deletion/,
     ],
+    ['journals that outlive the terms of their texts', { JOURNAL_RETENTION_DAYS: 40 }, /a term outlives/],
+    ['a term that copies outlive', { TERM_KEPT_DAYS: 34 }, /a term outlives/],
     ['a lease that is shorter than two heartbeats', { PULLER_LEASE_MS: 20_000 }, /two heartbeats/],
     ['a lease that is longer than a run', { PULLER_LEASE_MS: 61_000 }, /within a run/],
     ['a peer that is lost after two heartbeats', { PEER_LOST_MS: 20_000 }, /three heartbeats/],
