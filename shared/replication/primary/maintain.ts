@@ -82,7 +82,8 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   const at = async (seq: number): Promise<number> =>
     (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
   if ((await at(retainedFrom + 1)) > oldest - TRIM_STEP_MS) return
-  // the lowest position whose journal entry is younger, by halving; below `done` journal entries are missing only where they were deleted
+  // the lowest position whose journal entry is younger, by halving; below `applied` journal entries are missing only where
+  // they were deleted
   let low = retainedFrom + 1
   let high = applied + 1
   while (low < high) {
