@@ -1,12 +1,20 @@
+/** Work that is done once, when it is first asked for. */
+export function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
+}
+
 /** An object that has only asynchronous methods, before it is there: it is made when one of them is first called. */
 export function loadedLater<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
-  let loaded: Promise<T> | undefined
+  const loaded = once(load)
   return Object.fromEntries(
     Object.keys(names).map(name => [
       name,
       async (...given: unknown[]) => {
-        loaded ??= load()
-        return ((await loaded) as Record<string, (...given: unknown[]) => unknown>)[name]?.(...given)
+        return ((await loaded()) as Record<string, (...given: unknown[]) => unknown>)[name]?.(...given)
       },
     ]),
   ) as T

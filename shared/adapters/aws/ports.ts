@@ -7,7 +7,7 @@ import { kmsCipher } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { guardedPorts } from './guard.ts'
 import { lazyKms } from './kms.ts'
-import { loadedLater } from './loaded-later.ts'
+import { loadedLater, once } from './loaded-later.ts'
 import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
 import { dynamoTables } from './table.ts'
@@ -85,15 +85,6 @@ const keyFactoryMethods: Record<keyof KeyFactory, true> = {
   without: true,
   withSigner: true,
   withNextTerm: true,
-}
-
-/** Work that is done once, when it is first asked for. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined
-  return () => {
-    done ??= work()
-    return done
-  }
 }
 
 /** Most functions ask no other cluster, and load nothing for it. */

@@ -1,6 +1,6 @@
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
-import { loadedLater } from './loaded-later.ts'
+import { loadedLater, once } from './loaded-later.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { Journaling } from './storage/journaling.ts'
@@ -25,14 +25,14 @@ export function dynamoTables(
   journalView: JournalView
 } {
   const engine = storageEngine(send, dependencies)
-  let loaded: Promise<Journaling> | undefined
+  const journaled = once(async () => {
+    const { journaling } = await import('./storage/journaling.ts')
+    return journaling(engine)
+  })
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
-    loadedLater(methods[name], async () => {
-      loaded ??= import('./storage/journaling.ts').then(({ journaling }) => journaling(engine))
-      return (await loaded)[name]
-    })
-  const { commit: journaled } = part('writer')
-  const commit = commits(engine, { plain: plainWriter(engine), journaled })
+    loadedLater(methods[name], async () => (await journaled())[name])
+  const { commit: withJournal } = part('writer')
+  const commit = commits(engine, { plain: plainWriter(engine), journaled: withJournal })
   const find = together ? sharedReads(engine) : undefined
   return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
 }

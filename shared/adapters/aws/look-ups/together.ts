@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { later } from '../later.ts'
 import { due, emptyLane, type Lane, type LookUpCall } from './lane.ts'
 import { afterAnswer, afterRefusal } from './pace.ts'
 
@@ -38,10 +39,7 @@ export interface Passing {
 const realTime: Passing = {
   now: () => performance.now(),
   chance: Math.random,
-  after: (ms, work) => {
-    const timer = setTimeout(work, ms)
-    return () => clearTimeout(timer)
-  },
+  after: later,
 }
 
 /** A call that takes as long as this keeps nobody waiting any more. */

@@ -1,6 +1,7 @@
 import { type Kind, specOf } from '../../../storage/kinds.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import { frozen } from '../../../values/frozen.ts'
+import { later } from '../later.ts'
 import { type Engine, nameOf } from './engine.ts'
 import type { Raw } from './expressions.ts'
 import { type Means, MOST_SHARED, readsTogether } from './together.ts'
@@ -55,13 +56,7 @@ export function sharedReads(
   }
 }
 
-const eventLoop: Pick<Means<never, never>, 'soon' | 'later'> = {
-  soon: setImmediate,
-  later: (ms, work) => {
-    const timer = setTimeout(work, ms)
-    return () => clearTimeout(timer)
-  },
-}
+const eventLoop: Pick<Means<never, never>, 'soon' | 'later'> = { soon: setImmediate, later }
 
 const named = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
   new Map(keys.map(key => [nameOf(key), key]))
