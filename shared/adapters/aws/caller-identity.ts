@@ -1,10 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http'
+import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
-import { agents, overLivingConnection } from './connections.ts'
+import { agents, limitConnecting, overLivingConnection } from './connections.ts'
 
 interface Dependencies {
   clock: Clock
@@ -56,7 +56,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
         },
         Math.max(1, left),
       )
-      limitConnecting(call)
+      limitConnecting(call, CONNECT_MS, () => call.destroy(new OutOfTime()))
       call.on('response', response => readAll(response).then(resolve, reject))
       call.on('error', reject)
       call.on('close', () => clearTimeout(timer))
@@ -93,14 +93,6 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
 }
 
 class OutOfTime extends Error {}
-
-function limitConnecting(call: ClientRequest): void {
-  call.on('socket', socket => {
-    if (!socket.connecting) return
-    const timer = setTimeout(() => call.destroy(new OutOfTime()), CONNECT_MS)
-    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
-  })
-}
 
 /** STS throttles by error code, with a status of its own choice. */
 const isPassing = ({ status, body }: StsAnswer): boolean =>

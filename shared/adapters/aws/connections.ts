@@ -1,4 +1,4 @@
-import { Agent as PlainAgent } from 'node:http'
+import { type ClientRequest, Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
 
 /**
@@ -64,4 +64,13 @@ function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): voi
       socket.destroy()
     }
   }
+}
+
+/** Does something about a call whose connection takes longer than so many milliseconds to come about. */
+export function limitConnecting(call: ClientRequest, ms: number, late: () => void): void {
+  call.once('socket', socket => {
+    if (!socket.connecting) return
+    const timer = setTimeout(late, ms)
+    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
+  })
 }

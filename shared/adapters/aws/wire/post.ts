@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
-import { agents, overLivingConnection } from '../connections.ts'
+import { agents, limitConnecting, overLivingConnection } from '../connections.ts'
 import { CONNECT_MS } from './limits.ts'
 
 /** Where a service is reached. */
@@ -70,7 +70,7 @@ function once(
       ...(secure ? { servername: hostname } : {}),
     })
     const timer = setTimeout(() => giveUp(call, reject, `no answer within ${ms} ms`), ms)
-    limitConnecting(call, reject)
+    limitConnecting(call, CONNECT_MS, () => giveUp(call, reject, `no connection within ${CONNECT_MS} ms`))
     call.on('response', answer => readAll(answer, resolve, reject))
     call.on('error', reject)
     call.on('close', () => clearTimeout(timer))
@@ -83,14 +83,6 @@ function giveUp(call: ClientRequest, reject: (error: Error) => void, why: string
   const error = late(why)
   reject(error)
   call.destroy(error)
-}
-
-function limitConnecting(call: ClientRequest, reject: (error: Error) => void): void {
-  call.once('socket', socket => {
-    if (!socket.connecting) return
-    const timer = setTimeout(() => giveUp(call, reject, `no connection within ${CONNECT_MS} ms`), CONNECT_MS)
-    for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
-  })
 }
 
 function readAll(
