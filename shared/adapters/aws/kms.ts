@@ -4,12 +4,9 @@ import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
 import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
 import { jsonAnswer, resultIn } from './wire/json.ts'
-import { ATTEMPT_MS, MOST_ATTEMPTS } from './wire/limits.ts'
+import { ATTEMPT_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
 import { insisting } from './wire/retry.ts'
 import { type SignedPost, signedPosts } from './wire/signed-posts.ts'
-
-/** Milliseconds before the first repetition, at most. */
-const PAUSE_MS = 50
 
 /** What a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })

@@ -1,6 +1,6 @@
 import { only, readXml, type XmlElement } from '../../../values/xml.ts'
 import { wireSettings } from '../environment.ts'
-import { ATTEMPT_MS } from './limits.ts'
+import { ATTEMPT_MS, PAUSE_MS } from './limits.ts'
 import type { WireAnswer } from './post.ts'
 import { insisting } from './retry.ts'
 import { ServiceError, unreadable } from './service-error.ts'
@@ -32,9 +32,6 @@ export type QueryCalls = (
 ) => Promise<XmlElement>
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
-
-/** Milliseconds before the first repetition, at most. */
-const PAUSE_MS = 50
 
 /** Answers about a hundred instances may be a megabyte. */
 const LIMITS = { longest: 8 * 2 ** 20, deepest: 16 }

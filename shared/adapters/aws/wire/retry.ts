@@ -1,3 +1,4 @@
+import { isThrottling } from '../../../values/throttling.ts'
 import { ServiceError } from './service-error.ts'
 
 /*
@@ -5,21 +6,16 @@ import { ServiceError } from './service-error.ts'
  * or broken service sees of us is what its limits are made for.
  */
 
-/** Codes by which services say that they are asked too often. */
-const THROTTLED = new Set([
+/** Codes that the SDK takes for throttling besides those that we tell callers of. */
+const THROTTLED_TOO = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
   'LimitExceededException',
   'PriorRequestNotComplete',
   'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
   'RequestThrottled',
   'RequestThrottledException',
-  'SlowDown',
   'ThrottledException',
-  'Throttling',
-  'ThrottlingException',
-  'TooManyRequestsException',
   'TransactionInProgressException',
 ])
 
@@ -49,7 +45,7 @@ const BROKEN = new Set([
 function repeatable(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<ServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
-  if (status === 429 || THROTTLED.has(name ?? '')) return 'throttled'
+  if (status === 429 || isThrottling(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
   return PASSING.has(name ?? '') || BROKEN.has(code) || PASSING_STATUS.has(status) ? 'passing' : undefined
 }
 
