@@ -90,8 +90,18 @@ export interface PrimaryContact {
   apiAddress?: string
   /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
   term?: string
-  /** absent: the last answer was no refusal */
-  refused?: { at: number; code: string; text: string }
+  /** the last question that was asked in vain; absent: the last one was answered */
+  refused?: VainQuestion
+}
+
+/** A question that the primary did not answer, or answered with a refusal. */
+export interface VainQuestion {
+  /** epoch milliseconds */
+  at: number
+  code: string
+  text: string
+  /** milliseconds of silence that questions in vain have shown since it answered last, in words or by refusing; absent: 0 */
+  silentMs?: number
 }
 
 /**

@@ -23,6 +23,8 @@ export const bounds = {
   PEER_LOST_MS: 30 * SECOND_MS,
   /** a primary that was silent for so long can be done without, without force; and operators are told of silence */
   PRIMARY_LOST_MS: 60 * SECOND_MS,
+  /** so much of the time between two questions in vain counts as silence: the rest may be a clock that was set, or a process that stood still */
+  SILENCE_STEP_MS: 15 * SECOND_MS,
   /** a secondary that is further behind its primary does not take over without force */
   LARGEST_LAG_MS: 5 * SECOND_MS,
   /** clocks of two clusters may be so far apart */
@@ -62,6 +64,8 @@ const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
   ['a lease ends within a run', all => all.PULLER_LEASE_MS < all.RUN_MS],
   ['a peer is lost after three heartbeats', all => 3 * all.HEARTBEAT_MS <= all.PEER_LOST_MS],
   ['a primary is lost no earlier than any peer', all => all.PEER_LOST_MS <= all.PRIMARY_LOST_MS],
+  ['heartbeats in vain are a whole silence', all => all.HEARTBEAT_MS <= all.SILENCE_STEP_MS],
+  ['a primary is lost after three questions', all => 3 * all.SILENCE_STEP_MS < all.PRIMARY_LOST_MS],
   ['a lag is judged before a peer is lost', all => all.LARGEST_LAG_MS < all.PEER_LOST_MS],
   [
     'records are read again well before they are too old',

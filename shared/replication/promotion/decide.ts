@@ -19,6 +19,8 @@ export type PrimaryFacts =
       readonly state: 'silent'
       /** when it answered last, epoch milliseconds; absent: never */
       readonly heardAt?: number
+      /** milliseconds for which questions in vain show that it was silent; 0 where it has never answered */
+      readonly silentMs: number
       /** what somebody answered in its stead who signed nothing; absent: nobody did */
       readonly front?: string
     }
@@ -88,11 +90,8 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
  * Whether a primary has been silent for so long that nobody need wait for it. Behind a front that answers it may be
  * serving: a gateway that throttles the link says nothing about clients.
  */
-const isLost = (primary: PrimaryFacts, now: number): boolean =>
-  primary.state === 'silent' &&
-  primary.front === undefined &&
-  primary.heardAt !== undefined &&
-  now - primary.heardAt >= bounds.PRIMARY_LOST_MS
+const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
+  primary.front === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
 
 /** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
@@ -207,12 +206,12 @@ const checks: readonly Check[] = [
     code: 'busy',
     overridden: true,
     finds: ({ primary, now }) => {
-      if (primary.state !== 'silent' || isLost(primary, now)) return undefined
+      if (primary.state !== 'silent' || isLost(primary)) return undefined
       if (primary.front !== undefined)
         return `somebody answers at the primary’s address, and not the primary, which may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago`
+        : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago; questions in vain show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
   },
   {

@@ -20,6 +20,7 @@ import {
   newFollower,
   termsHeldBy,
 } from '../secondary/follower.ts'
+import { silenceWith } from '../secondary/silence.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** What gathering facts may reach. */
@@ -47,8 +48,9 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   ])
   const head = await ports.journal.head()
   const keyring = await tryKeyring(ports, record)
-  const heardAt = contact?.data.at
-  const silent: PrimaryFacts = { state: 'silent', ...(heardAt === undefined ? {} : { heardAt }) }
+  const silent: PrimaryFacts = contact
+    ? { state: 'silent', heardAt: contact.data.at, silentMs: silenceWith(contact.data, now) }
+    : { state: 'silent', silentMs: 0 }
   // without its keys this cluster cannot ask anybody
   const primary =
     keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent
@@ -150,7 +152,11 @@ async function askedPrimary(
         if (refuses && over) return { state: 'refuses', text: error.message }
         if (over || !(refuses || error instanceof LinkUnsigned))
           // one that answered the first question, and not the second, answered just now
-          return { ...silent, ...front, ...(follower.session.source ? { heardAt: started } : {}) }
+          return {
+            ...silent,
+            ...front,
+            ...(follower.session.source ? { heardAt: started, silentMs: 0 } : {}),
+          }
         return 'again'
       }
     },

@@ -1,6 +1,6 @@
 import { nothingNeeded } from '../../journal/terms.ts'
 import { addVouchers } from '../../link/membership.ts'
-import { type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
+import type { HeartbeatAnswer } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
@@ -20,6 +20,7 @@ import {
   newFollower,
   type Progress,
 } from './follower.ts'
+import { vainQuestion } from './silence.ts'
 
 /** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
 const STANDBY_MS = 500
@@ -142,8 +143,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     await holdFor(follower, nothingNeeded)
   } catch (error) {
     delete follower.session.source
-    const code = error instanceof LinkRefused ? error.code : 'unavailable'
-    const refused = { at: ports.clock.now(), code, text: error instanceof Error ? error.message : '' }
+    const refused = vainQuestion(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
     if (before && now) await ports.store.commit([put(place, { ...before.data, refused })], now)
     follower.own.log.warn('the primary was asked in vain', { error: refused.text })

@@ -27,9 +27,9 @@ export const adversities: Readonly<Record<string, Action>> = {
   },
   silentMinute: {
     weight: 1,
-    act: game => {
+    act: async game => {
       isolate(game, game.pick(game.names))
-      game.set.pass(61 * SECOND)
+      await game.set.passAsking(61 * SECOND)
     },
   },
   drillClone: {

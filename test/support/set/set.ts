@@ -169,6 +169,13 @@ const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation,
   /** whether a secondary has all that its primary has */
   isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
   tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
+  /** time passes, and whoever follows asks meanwhile: questions in vain show a silence, and no clock does */
+  passAsking: async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= ASKED_EACH_MS) {
+      pass(Math.min(left, ASKED_EACH_MS))
+      await Promise.all(members.map(one => one.pull().catch(() => undefined)))
+    }
+  },
   /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
   converge: async (...names: string[]): Promise<void> => {
     const wanted = members.filter(({ name }) => names.length === 0 || names.includes(name))
@@ -215,6 +222,9 @@ async function tick(members: readonly SetMember[], how = {}): Promise<void> {
   await Promise.all(members.map(one => quietly(one.minute(how))))
   await Promise.all(members.map(one => quietly(one.pull())))
 }
+
+/** As often as a heartbeat comes. */
+const ASKED_EACH_MS = 10_000
 
 /** Whether a secondary has all that its primary has; other clusters have nothing to catch up with. */
 async function isEven(member: SetMember, members: readonly SetMember[]): Promise<boolean> {

@@ -195,7 +195,7 @@ describe('what is in the way', () => {
     await write('east', 'last')
     await set.converge()
     set.cut('east', 'west')
-    set.pass(61_000)
+    await set.passAsking(61_000)
     const shown = await readiness()
     expect(shown).toMatchObject({ ready: true, lag: { primary: 'silent' } })
     expect(shown.lag.last_contact_age_ms).toBeGreaterThan(60_000)

@@ -63,6 +63,33 @@ test('how long a primary was silent is judged by when it was looked up: a promot
   expect([reply.status, body.data.mode]).toEqual([503, 'secondary'])
 })
 
+test.each([
+  ['set forward while its primary is not reached', 300_000],
+  ['right, and stood still for an hour', 0],
+])('a secondary whose clock was %s has not been silent to for a minute', async (_, to) => {
+  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  await set.converge()
+  set.recording.allowTwo('east')
+  set.cut('east', 'west')
+  if (to === 0) set.pass(3_600_000)
+  set.at('west').setClock(to)
+  const promote = () =>
+    set.at('west').request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+  // one question adds a quarter of a minute, however long ago the one before was
+  const refused = await promote()
+  expect([refused.status, refused.text]).toEqual([
+    503,
+    expect.stringMatching(/questions in vain show 15 s of silence, and 60 s are needed/),
+  ])
+  await set.settled()
+  await set.passAsking(20_000)
+  expect((await promote()).status).toBe(503)
+  await set.settled()
+  await set.passAsking(40_000)
+  expect((await promote()).status).toBe(200)
+})
+
 test('a primary whose epoch was ended by a call that died behind that steps down by itself', async () => {
   const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
   const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })

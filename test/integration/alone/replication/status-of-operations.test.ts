@@ -60,7 +60,7 @@ test('one that was given up is the last error, in the words of its caller, until
   expect(operation).toBeUndefined()
   expect(last_error?.operation).toMatchObject({ name: 'promotion', step: 'verify' })
   expect(reply.body.errors[0]).toContain(last_error?.text)
-  set.pass(61_000)
+  await set.passAsking(75_000)
   expect(await doing.promote('west')).toMatchObject({ status: 200 })
   expect(await status('west')).not.toHaveProperty('last_error')
 })

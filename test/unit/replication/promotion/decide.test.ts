@@ -23,7 +23,7 @@ const fine: PromotionFacts = {
   now: NOW,
 }
 const silentFor = (ms: number): Partial<PromotionFacts> => ({
-  primary: { state: 'silent', heardAt: NOW - ms },
+  primary: { state: 'silent', heardAt: NOW - ms, silentMs: ms },
 })
 const decide = (facts: Partial<PromotionFacts>, force = false) =>
   decidePromotion({ ...fine, ...facts }, { force })
@@ -50,10 +50,15 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['a lag of more than 5 s', { primary: { ...answers, lag: 5001 } }, /5 s behind/],
     ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /diverged/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
-    ['a primary that has never answered', { primary: { state: 'silent' } }, /never answered/],
+    [
+      'a clock that was set while it did not answer',
+      { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 59_999 } },
+      /questions in vain show 60 s of silence/,
+    ],
+    ['a primary that has never answered', { primary: { state: 'silent', silentMs: 0 } }, /never answered/],
     [
       'a front that answers, however long the primary has been silent',
-      { primary: { state: 'silent', heardAt: NOW - 3_600_000, front: 'HTTP 503' } },
+      { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 3_600_000, front: 'HTTP 503' } },
       /not the primary, which may be serving behind it: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
@@ -199,10 +204,16 @@ describe('what is in the way, word for word', () => {
       ],
     ],
     silent: [
-      [{ primary: { state: 'silent' } }, `the primary does not answer, and has never answered${LAST}`],
-      [silentFor(12_000), `the primary does not answer, and answered 12 s ago${LAST}`],
       [
-        { primary: { state: 'silent', heardAt: NOW - 90_000, front: 'HTTP 429' } },
+        { primary: { state: 'silent', silentMs: 0 } },
+        `the primary does not answer, and has never answered${LAST}`,
+      ],
+      [
+        silentFor(12_000),
+        `the primary does not answer, and answered 12 s ago; questions in vain show 12 s of silence, and 60 s are needed${LAST}`,
+      ],
+      [
+        { primary: { state: 'silent', heardAt: NOW - 90_000, silentMs: 90_000, front: 'HTTP 429' } },
         `somebody answers at the primary’s address, and not the primary, which may be serving behind it: HTTP 429${LAST}`,
       ],
     ],

@@ -30,9 +30,9 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
     { state: 'answers', format: 0, lag: 5001, reported },
     { state: 'answers', format: 1, lag: 'diverged', reported },
     { state: 'refuses', text: 'west was revoked' },
-    { state: 'silent' },
-    { state: 'silent', heardAt: NOW - 59_999 },
-    { state: 'silent', heardAt: NOW - 60_000 },
+    { state: 'silent', silentMs: 0 },
+    { state: 'silent', heardAt: NOW - 59_999, silentMs: 59_999 },
+    { state: 'silent', heardAt: NOW - 60_000, silentMs: 60_000 },
   ],
   keyring: [
     { opened: 3, failed: [] },
@@ -97,7 +97,7 @@ describe('what the steps would do', () => {
   })
 
   test('with one that has been silent for a minute: without it, from the position that is here', () => {
-    expect(does({ primary: { state: 'silent', heardAt: NOW - 60_000 } })).toMatchObject({
+    expect(does({ primary: { state: 'silent', heardAt: NOW - 60_000, silentMs: 60_000 } })).toMatchObject({
       handover: expect.stringMatching(/left out: the primary does not answer/),
       claim: expect.stringContaining('behind position 100'),
       serve: expect.stringContaining('end earlier epochs'),
