@@ -1,12 +1,14 @@
 import { rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
+import { freePort } from '../../infra/local/os/loopback.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand".
+// A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand", and what
+// the page on checking tokens says.
 
 const checkout = temporaryDirectory()
 let run: Run
@@ -76,5 +78,27 @@ describe('the README, from the first block to the last', () => {
     expect(shown).toMatch(/"token_policies":\["reader"\]/)
     expect(shown).toMatch(/"keys":\["demo-ec2","demo-iam","worker"\]/)
     expect(shown).toContain('"cluster_name":"local"')
+  })
+})
+
+describe('the page on checking tokens', () => {
+  const [service = '', shown = '', revoked = '', ...further] = blocksOf('docs/check-token.md')
+
+  test('has no block that is not run here', () => expect(further).toEqual([]))
+
+  test('its service serves a token that has the policy, and nobody else', async () => {
+    await paste(`export PORT=${await freePort()}\n${service}`)
+    const [good = '', none = ''] = (await paste(shown)).split('\n')
+    expect(good).toMatch(/^good day, .*"account_id":"111122223333"/)
+    expect(none).toMatch(/^show a token/)
+    const answers = await paste(
+      `status() { curl -sS -o /dev/null -w '%{http_code} ' "$@" http://127.0.0.1:$PORT/; }
+status; status -H 'Authorization: Basic eDp5'; status -H "Authorization: Bearer $TOKEN"; status -H "Authorization: Bearer $MINE"`,
+    )
+    expect(answers.trim()).toBe('401 401 403 200')
+  })
+
+  test('a revoked token counts there no longer than it is kept', async () => {
+    expect(await paste(revoked)).toMatch(/show a token/)
   })
 })
