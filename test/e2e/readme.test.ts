@@ -8,7 +8,7 @@ import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand", and what
-// the page on checking tokens says.
+// the pages on checking tokens and on the imitated AWS say.
 
 const checkout = temporaryDirectory()
 let run: Run
@@ -100,5 +100,20 @@ status; status -H 'Authorization: Basic eDp5'; status -H "Authorization: Bearer 
 
   test('a revoked token counts there no longer than it is kept', async () => {
     expect(await paste(revoked)).toMatch(/show a token/)
+  })
+})
+
+describe('the page of the imitated AWS', () => {
+  const [variables = '', role = '', fault = '', ...further] = blocksOf('docs/imitated-aws.md')
+
+  test('has no block that is not run here', () => expect(further).toEqual([]))
+
+  test('its commands make a role and a session, and throttle STS, which the calls show', async () => {
+    await paste(variables)
+    const [made = '', session = ''] = (await paste(role)).trim().split('\n')
+    expect(JSON.parse(made)).toMatchObject({ arn: 'arn:aws:iam::111122223333:role/builder' })
+    expect(JSON.parse(session)).toMatchObject({ sessionToken: expect.any(String) })
+    const shown = await paste(fault)
+    expect(shown).toContain('{"service":"sts","action":"GetCallerIdentity"}')
   })
 })

@@ -1,7 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, test } from 'vitest'
-import { remoteControl } from '../../infra/local/provider/control.ts'
+import { root } from '../../infra/checkout.ts'
+import { commandFields, remoteControl } from '../../infra/local/provider/control.ts'
 import { account, clientsOf, provider, region } from './clients.ts'
+
+test('the page lists every command with its fields', () => {
+  const page = readFileSync(`${root}docs/imitated-aws.md`, 'utf8')
+  const rows = [...page.matchAll(/^\| `(\w+)` \|([^|]*)\|/gm)].map(([, name, fields = '']) => [
+    name,
+    fields.trim() === '' ? [] : fields.trim().split(', '),
+  ])
+  expect(rows).toEqual(commandFields())
+})
 
 const command = (url: string, name: string, init: RequestInit) => fetch(`${url}/_control/${name}`, init)
 

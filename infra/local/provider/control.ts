@@ -99,6 +99,13 @@ const commands = {
 
 type CommandName = keyof typeof commands
 
+/** The fields that each command takes, with `?` where one may be left out. @see docs/imitated-aws.md */
+export const commandFields = (): readonly (readonly [name: string, fields: readonly string[]])[] =>
+  Object.entries(commands).map(([name, { schema }]) => [
+    name,
+    Object.entries(schema.entries).map(([field, { type }]) => (type === 'optional' ? `${field}?` : field)),
+  ])
+
 /** The control commands as methods, the same in the provider's process and over HTTP. */
 export type Control = { [Name in CommandName]: ControlMethod<(typeof commands)[Name]> }
 

@@ -1,15 +1,20 @@
 import * as v from 'valibot'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 
+/** How an argument is checked, whose members can be listed. */
+type ObjectSchema<Input, Checked> = v.GenericSchema<Input, Checked> & {
+  readonly entries: Readonly<Record<string, v.GenericSchema>>
+}
+
 /** A control command: how its argument is checked and what it does. */
 export interface Command<Input, Checked, Result> {
-  schema: v.GenericSchema<Input, Checked>
+  schema: ObjectSchema<Input, Checked>
   run(aws: ImitatedAws, input: Checked): Result | Promise<Result>
 }
 
 /** Declares a command; argument and result types follow from its two parts. */
 export const command = <Input, Checked, Result>(
-  schema: v.GenericSchema<Input, Checked>,
+  schema: ObjectSchema<Input, Checked>,
   run: (aws: ImitatedAws, input: Checked) => Result | Promise<Result>,
 ): Command<Input, Checked, Result> => ({ schema, run })
 
