@@ -63,7 +63,7 @@ test('a step that fails in any other way writes a line with its cause, the opera
 })
 
 test('what the machine tells of a step that is given up is kept with the operation, in words', async () => {
-  const { store, commits } = memoryStore([operation, record], [])
+  const { store, commits } = memoryStore([operation, record])
   const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
   await operationHandler(portsWith(store), nobody)({ ...event, step: 'failed', at: 'wipe', ...told }, context)
   expect(commits.flat().map(change => 'data' in change && change.data)).toContainEqual(
@@ -79,7 +79,7 @@ test('what the machine tells of a step that is given up is kept with the operati
 })
 
 test('the text of a step that fails for good is kept with its operation; the machine learns the name of the error', async () => {
-  const { store, commits } = memoryStore([operation, record], [])
+  const { store, commits } = memoryStore([operation, record])
   const handler = operationHandler(portsWith(store), nobody)
   // `wipe` before anything was closed
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })

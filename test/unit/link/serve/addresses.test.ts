@@ -22,7 +22,7 @@ beforeEach(async () => {
   w = await primaryWorld()
 })
 
-const everything = () => JSON.stringify([...w.store.items.values()])
+const everything = () => JSON.stringify(w.stored.all())
 
 describe.each(BAD)('%s', bad => {
   test('is no address of a newcomer, whose token stays usable', async () => {

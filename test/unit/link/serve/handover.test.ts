@@ -83,7 +83,7 @@ describe('a handover', () => {
     await expect(other.handover()).rejects.toMatchObject({
       code: 'failed_precondition',
       message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
-      addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
+      addresses: [ADDRESS, 'https://north.example', 'https://west.example'],
     })
     expect(w.memory.head().successor).toBe(one.cluster)
   })

@@ -322,7 +322,7 @@ describe('what a cluster answers depends on what it is', () => {
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
     await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is in no DR set')
-    w.store.items.clear()
+    w.stored.clear()
     await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is not initialised')
   })
 

@@ -34,7 +34,7 @@ async function given(form: Form, name = 'west') {
 }
 
 /** What stands in the primary's tables. */
-const everything = () => JSON.stringify([...w.store.items])
+const everything = () => JSON.stringify(w.stored.all())
 
 /** The attempt is refused with these words, and nothing at the primary is other than before. */
 async function refused(attempt: () => Promise<unknown>, words: string) {

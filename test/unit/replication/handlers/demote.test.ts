@@ -22,7 +22,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
-  const { store, commits } = memoryStore([record])
+  const { store, as, commits } = memoryStore([record])
   const started: string[] = []
   const clock = { ms: NOW }
   const sleep = async (ms: number): Promise<void> => {
@@ -39,7 +39,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
     now: NOW,
     cluster: { record: data, readAt: NOW },
     ports: {
-      store: { ...store, read },
+      store: { ...as('replication'), read },
       entropy: { uuid: randomUUID },
       clock: { now: () => clock.ms, sleep },
       journal: { head: async () => ({ mode: 'closed', last: 17, epoch: '000003.0123456789ab' }) },

@@ -55,7 +55,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
-  const { store, commits } = memoryStore([record, ...items], verdicts)
+  const { store, as, commits } = memoryStore([record, ...items], { verdicts })
   const [started, notes]: [string[], unknown[]] = [[], []]
   const clock = { ms: NOW }
   const sleep = async (ms: number): Promise<void> => {
@@ -78,7 +78,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
         cipher,
         authorities: { shipped: async () => new Map() },
         deployment: { apiAddress: '', plainEndpoints: false },
-        store: { ...store, read },
+        store: { ...as('replication'), read },
         entropy: { bytes: randomBytes, uuid: randomUUID },
         clock: { now: () => clock.ms, sleep },
         audit: { write: async (entry: unknown) => void notes.push(entry) },
