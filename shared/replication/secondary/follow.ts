@@ -223,7 +223,7 @@ const WINDOW = 1000
 
 /** What the source sent is not the journal that this cluster follows. */
 class WrongEntries extends Error {
-  override readonly name = 'WrongCells'
+  override readonly name = 'WrongEntries'
 }
 
 /**
