@@ -29,7 +29,7 @@ export interface CallMeans {
 }
 
 /** Milliseconds that a call may take whose row says nothing else. */
-const USUAL_TIMEOUT_MS = 10_000
+export const USUAL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
 export type Ask = <M extends Method>(
