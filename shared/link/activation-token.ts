@@ -79,7 +79,7 @@ export function isSignedBy(signer: KeyObject, token: string): boolean {
   )
 }
 
-/** What a token says, whoever made it; undefined for what is no activation token. */
+/** What a token says, whoever made it; undefined for what is not an activation token. */
 export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)

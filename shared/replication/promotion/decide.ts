@@ -98,7 +98,7 @@ const isLost = (primary: PrimaryFacts, now: number): boolean =>
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
-    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
 
 /** One row for each obstacle. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
@@ -119,7 +119,7 @@ const checks: readonly Check[] = [
     finds: ({ head }) =>
       head && head.lineage.length > 0
         ? undefined
-        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable',
+        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
@@ -143,7 +143,7 @@ const checks: readonly Check[] = [
     finds: ({ keyring: { missing } }) =>
       missing === undefined
         ? undefined
-        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again`,
+        : `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
   },
   {
     name: 'sync',
@@ -153,7 +153,7 @@ const checks: readonly Check[] = [
       if (head?.mode === 'syncing') return 'a sync is running (merkle-sync)'
       if (head?.mode === 'draining') return 'a sync is about to begin (merkle-diff)'
       return head && (head.unfinishedSync !== null || head.replayUntil > 0)
-        ? `what a sync has fetched is whole from position ${head.replayUntil} on, and this cluster is at ${head.last}`
+        ? `items that a sync has fetched are consistent only from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
   },
@@ -163,7 +163,7 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ corrupted }) =>
       corrupted
-        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right'
+        ? 'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that'
         : undefined,
   },
   {
@@ -179,7 +179,7 @@ const checks: readonly Check[] = [
     finds: ({ stuck }) =>
       stuck === undefined
         ? undefined
-        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover has it tried anew`,
+        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
   },
   {
     name: 'no-primary',
@@ -187,9 +187,9 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary, head }) => {
       if (primary.state === 'none')
-        return 'this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
+        return 'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
       return head?.mode === 'closed'
-        ? 'this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now'
+        ? 'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one'
         : undefined
     },
   },
@@ -209,10 +209,10 @@ const checks: readonly Check[] = [
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary, now)) return undefined
       if (primary.front !== undefined)
-        return `somebody answers at the primary’s address, and not the primary, which may be serving behind it: ${primary.front}`
+        return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago`
+        : `the primary does not answer; it last answered ${seconds(now - primary.heardAt)} s ago`
     },
   },
   {
@@ -235,13 +235,13 @@ function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): s
   if (heard === undefined) return ''
   const behind = heard - (head?.last ?? 0)
   return behind > 0
-    ? `: at least ${behind} positions, for it had given away position ${heard} when it was heard last, and all that came after`
-    : ': whatever came after it was heard last; of what it had told by then nothing is missing'
+    ? `: at least ${behind} positions up to ${heard}, which the primary’s last answer named, and everything after that`
+    : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
 /** Nobody here knows of them: the report of the former primary names them. */
 const ENDS_LOST =
-  'revocations and retirements of terms that the primary committed behind that position count nowhere here, and whom they ended is good again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there names those that were lost'
+  'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
 /** What a promotion that goes on has to tell. */
 function warningsOf(facts: PromotionFacts): string[] {
@@ -251,9 +251,9 @@ function warningsOf(facts: PromotionFacts): string[] {
     const last =
       primary.heardAt === undefined
         ? 'it has never answered'
-        : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
+        : `it last answered ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
       ENDS_LOST,
     ]
   }

@@ -47,7 +47,7 @@ export const askHandover: OperationStep = async (run, id) => {
 /** @param until epoch milliseconds: for so long it is waited for */
 async function askOnce({ ports, connect, deadline }: OperationRun, until: number): Promise<Asked> {
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
-  if (!follower) return { refused: 'this cluster is no secondary any more' }
+  if (!follower) return { refused: 'this cluster is no longer a secondary' }
   try {
     return await handedOver(follower)
   } catch (error) {

@@ -95,7 +95,7 @@ describe('an activation token', () => {
   })
 
   test.each(['', '.', '..', '...', 'a.b.c', `${header}.e30`, `${header}.${claims}.!`])(
-    '%j is no activation token',
+    '%j is not an activation token',
     text => {
       expect(readActivation(text)).toBeUndefined()
     },

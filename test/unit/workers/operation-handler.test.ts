@@ -71,7 +71,7 @@ test('what the machine tells of a step that is given up is kept with the operati
       fault: {
         code: 'internal',
         text: expect.stringMatching(
-          /^the step wipe failed in each of its tries: the storage is busy \(ApiError\); /,
+          /^the step wipe failed in every attempt: the storage is busy \(ApiError\); /,
         ),
       },
     }),
@@ -88,11 +88,11 @@ test('the text of a step that fails for good is kept with its operation; the mac
       status: 'failed',
       fault: {
         code: 'busy',
-        text: expect.stringContaining('another change of the role of this cluster is under way; '),
+        text: expect.stringContaining('another role change of this cluster is under way; '),
       },
     }),
     expect.not.objectContaining({ operation: ID }),
   ])
-  const text = expect.stringContaining('another change of the role of this cluster is under way; ')
+  const text = expect.stringContaining('another role change of this cluster is under way; ')
   expect(lines).toEqual([['warn', 'step failed', { ...event, error: 'OperationFailed', reason: [text] }]])
 })

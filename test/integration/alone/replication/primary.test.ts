@@ -78,7 +78,7 @@ describe('a cluster that becomes a primary', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        'this cluster is a DR primary already; give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+        'this cluster is a DR primary already; give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
       ],
     ])
     const before = await status()

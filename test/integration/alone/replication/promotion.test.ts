@@ -131,7 +131,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     const reply = await promote('west')
     expect(reply.status).toBe(503)
     expect(reply.headers['retry-after']).toBe('5')
-    expect(reply.text).toMatch(/does not answer, and answered \d+ s ago; repeat this later, or use force/)
+    expect(reply.text).toMatch(/does not answer; it last answered \d+ s ago; repeat this later, or use force/)
     set.heal('east', 'west')
     expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
     expect((await promote('west', { dr_operation_token: 'another' })).status).toBe(403)
@@ -201,7 +201,7 @@ describe('a promotion without the primary', () => {
     expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
     const reply = await promote('west')
     expect(reply.body.warnings[1]).toContain(
-      `at least 2 positions, for it had given away position ${last + 2}`,
+      `at least 2 positions up to ${last + 2}`,
     )
   })
 

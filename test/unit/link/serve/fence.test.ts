@@ -131,7 +131,7 @@ describe('a fence by a member', () => {
     w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
     await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'permission_denied',
-      message: expect.stringContaining('before this cluster became primary anew'),
+      message: expect.stringContaining('before this cluster became primary again'),
     })
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })

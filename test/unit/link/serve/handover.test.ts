@@ -82,7 +82,7 @@ describe('a handover', () => {
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
+      message: `this cluster has handed its role over to ${one.cluster}; another cluster can be promoted by force only`,
       addresses: [ADDRESS, 'https://north.example', 'https://west.example'],
     })
     expect(w.memory.head().successor).toBe(one.cluster)
@@ -93,7 +93,7 @@ describe('a handover', () => {
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
     expect(await one.handover()).toMatchObject({ seq: 3 })
-    await expect(other.handover()).rejects.toThrow('has been handed over')
+    await expect(other.handover()).rejects.toThrow('has handed its role over')
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
@@ -125,7 +125,7 @@ describe('a handover', () => {
     const one = await admitted()
     await demote()
     w.memory.set({ mode: 'applying', own: '' })
-    await expect(one.handover()).rejects.toThrow('this cluster is no primary: its mode is secondary')
+    await expect(one.handover()).rejects.toThrow('this cluster is not a primary: its mode is secondary')
     expect(await demote()).toBeUndefined()
   })
 })

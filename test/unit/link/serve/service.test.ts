@@ -97,7 +97,7 @@ describe('an activation', () => {
       w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the journal is 0 % built; repeat it when it is, with the same token',
+      message: 'the journal is 0 % built; repeat this with the same token when it is complete',
     })
     for (const [done, percent] of [
       [100, 33],

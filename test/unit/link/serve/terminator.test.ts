@@ -74,7 +74,7 @@ describe('a terminator that keeps an Activate call back', () => {
     const { honest, call } = await keptBack()
     expect(await refusalOf(call)).toBe('body')
     expect((await w.secondary('west'))?.cluster).toBe(honest.cluster)
-    expect(await refusalOf(call)).toContain('has been seen')
+    expect(await refusalOf(call)).toContain('has seen a call')
   })
 })
 
@@ -91,7 +91,7 @@ describe('a second token, used under the id of a cluster that lives', () => {
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000
     const { activated } = await under('thief', honest.cluster)
-    await expect(activated).rejects.toThrow(`${honest.cluster} is admitted here as west, by other keys`)
+    await expect(activated).rejects.toThrow(`${honest.cluster} is admitted here as west, with other keys`)
     await w.revoke('thief')
     w.clock.ms += 1000
     expect((await honest.heartbeat()).epoch).toBe(w.epoch)

@@ -157,5 +157,5 @@ test('a token for a public key is read, and used, by that secondary only', async
 })
 
 test.each(['', 'x', 'a.b.c'])('%j is no token', async token => {
-  await refused(() => follower(w, 'west').activate(token), 'no activation token')
+  await refused(() => follower(w, 'west').activate(token), 'not an activation token')
 })

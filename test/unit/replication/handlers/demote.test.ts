@@ -79,7 +79,7 @@ describe('a demotion', () => {
       'while the role changes',
       { operation: 'o' },
       {},
-      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
       'that was given up',
@@ -91,7 +91,7 @@ describe('a demotion', () => {
       'that takes longer than a request may',
       {},
       {},
-      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows what becomes of it',
+      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows its progress',
     ],
   ])('is refused %s', async (_, parts, becomes, text) => {
     expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)

@@ -52,7 +52,7 @@ describe('a link that is told to begin anew', () => {
 
   test('is none on a cluster of no set, which is refused', () => {
     expect(() => world({ mode: 'disabled' }).recover()).toThrow(
-      'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+      'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     )
   })
 })

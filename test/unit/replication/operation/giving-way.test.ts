@@ -56,7 +56,7 @@ test('it ends in the commit by which the other one begins, and says what has tak
         changedAt: 7,
         fault: {
           code: 'passed_over',
-          text: expect.stringMatching(/taken the place of this one: update-primary; GET/),
+          text: expect.stringMatching(/replaced this one: update-primary; GET/),
         },
       }),
       expected: { rev: 'r' },
