@@ -136,7 +136,7 @@ describe('what is refused', () => {
     [NOBODY]: 'not initialised',
     [BECOMES]: '`bootstrapping` is a cluster that is being emptied',
     [CLOSED]: '400 `path disabled`',
-    [CHANGES]: '503: another change is under way',
+    [CHANGES]: '503: another role change is under way',
     [NO_PRIMARY]: '| for primaries, elsewhere | not a DR primary, and the mode |',
     [NO_SECONDARY]: '| for secondaries, elsewhere | not a DR secondary, and the mode |',
     [IS_PRIMARY]: 'this cluster is a primary',
