@@ -17,7 +17,7 @@ function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
   return { commits, ports: { store: as('on-journal'), events: { put }, clock } }
 }
 
-test('a change of role is told with names and positions, and then forgotten', async () => {
+test('a role change is sent with names and positions, and then deleted', async () => {
   const told: BusEvent[] = []
   const { commits, ports } = portsWith(async events => void told.push(...events))
   await tellRoleEvents(ports)
@@ -40,7 +40,7 @@ test('a change of role is told with names and positions, and then forgotten', as
   expect(commits).toEqual([[expect.objectContaining({ expected: { rev: 'r' } })]])
 })
 
-test('what the bus does not take is kept, to be told again', async () => {
+test('an event that the bus does not take is kept and sent again', async () => {
   const { commits, ports } = portsWith(() => Promise.reject(new Error('not now')))
   await expect(tellRoleEvents(ports)).rejects.toThrow('not now')
   expect(commits).toEqual([])

@@ -128,7 +128,7 @@ describe('a secondary that leaves its set', () => {
   })
 })
 
-test('what fails once the cluster has left is told in a line, and gone on with until it is done', async () => {
+test('a step that fails once the cluster has left is logged, and repeated until it is done', async () => {
   const { ports, told } = set.at('west')
   const { background } = ports
   const start = () =>

@@ -55,7 +55,7 @@ async function divergeOnce(text: string): Promise<void> {
 const syncsOf = () =>
   set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
 
-test('what a primary keeps changing behind its journal is given up after three syncs, and the rest is followed', async () => {
+test('items that a primary keeps changing outside its journal are given up after three syncs, and the rest is followed', async () => {
   for (const text of ['one', 'two', 'three']) await divergeOnce(text)
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
@@ -94,7 +94,7 @@ test('a promotion is refused meanwhile, but by force', async () => {
   ])
 })
 
-test('once the primary is put right, and the secondary told to begin anew, all is as it should be', async () => {
+test('once the primary is repaired, and the secondary told to recover, both have the same items', async () => {
   await set.at('east').ok('POST', '/sys/replication/reindex', {})
   await set.settled()
   expect((await operate('recover')).status).toBe(200)

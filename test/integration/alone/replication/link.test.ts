@@ -183,7 +183,7 @@ describe('a cluster that follows a primary', () => {
     expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
   })
 
-  test('is cut by its revocation with its next call; others go on, and a new token admits it anew', async () => {
+  test('is refused from its next call on; others go on, and a new token admits it again', async () => {
     const [one, other] = [await follower(), await follower()]
     await one.activate()
     await other.activate()

@@ -116,7 +116,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
   })
 })
 
-describe('a promotion that waits for a primary which says nothing any more', () => {
+describe('a promotion that waits for a primary that has fallen silent', () => {
   test('makes way for an update of the primary, by whoever has an operation token', async () => {
     const { promoted, operation } = await waitsInDrain()
     const begun = set.clock.now()

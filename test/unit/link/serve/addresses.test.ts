@@ -46,7 +46,7 @@ describe.each(BAD)('%s', bad => {
     expect(everything()).not.toContain(bad)
   })
 
-  test('is told to nobody where an earlier version has stored it', async () => {
+  test('is sent to no cluster if an earlier version has stored it', async () => {
     await follower(w, 'west').activate(await w.token('west'))
     const place = key('member', 'somebody')
     const stored = put(place, { statements: [], addresses: [bad, 'https://old.example'] })

@@ -55,7 +55,7 @@ describe('a handover', () => {
     })
   })
 
-  test('may be repeated by the successor, and comes to the same; the successor gets the rest of the journal', async () => {
+  test('may be repeated by the successor, with the same result; the successor gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
     // the keyring is sealed anew each time
@@ -67,7 +67,7 @@ describe('a handover', () => {
     expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
-  test('that was played back is none', async () => {
+  test('that is a replay is refused', async () => {
     const one = await admitted()
     await one.handover()
     const again = follower(w, 'west', { ahead: -1 })
@@ -88,7 +88,7 @@ describe('a handover', () => {
     expect(w.memory.head().successor).toBe(one.cluster)
   })
 
-  test('of a cluster that was demoted first goes to whoever asks first', async () => {
+  test('of a cluster that was demoted before goes to the first cluster that asks', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
@@ -97,7 +97,7 @@ describe('a handover', () => {
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
-  test('of two at once, one comes about', async () => {
+  test('asked for by two at once goes to one of them', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     const results = await Promise.allSettled([one.handover(), other.handover()])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
@@ -121,7 +121,7 @@ describe('a handover', () => {
     expect((await record())?.mode).toBe('primary')
   })
 
-  test('is no business of a cluster that follows another one', async () => {
+  test('is refused by a cluster that follows another one', async () => {
     const one = await admitted()
     await demote()
     w.memory.set({ mode: 'applying', own: '' })

@@ -86,7 +86,7 @@ describe('a second token, used under the id of a cluster that lives', () => {
     return { one, activated: one.source.activate({ ...one.request, cluster, token, ...more }) }
   }
 
-  test('by other keys is refused by name; the honest cluster goes on, and no revocation meets it', async () => {
+  test('with other keys is refused; the honest cluster goes on, and is not revoked', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000

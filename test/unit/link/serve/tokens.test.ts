@@ -54,7 +54,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect((await one.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('does not work a second time, for whomever', async () => {
+  test('does not work a second time, for no cluster', async () => {
     const { one, token } = await given(form)
     await one.activateBy(token)
     w.clock.ms += 1000
@@ -117,7 +117,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(changed), 'the token was not made by this cluster')
   })
 
-  test('signed by anybody else, with all that is right otherwise, it does not work', async () => {
+  test('signed by another key, with correct content, it does not work', async () => {
     const { one, token } = await given(form)
     const claims = readActivation(token)
     if (!claims) throw new Error('no token')

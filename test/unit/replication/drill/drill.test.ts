@@ -140,7 +140,7 @@ describe('the check before a drill', () => {
     )
   }
 
-  test('passes where both mean each other, and remembers the name of the other', async () => {
+  test('passes if both clusters name each other, and notes the name of the other', async () => {
     expect(await checked()).toBe('there')
     expect(drill()?.peer).toBe('west')
   })
@@ -187,7 +187,7 @@ describe('the check before a drill', () => {
     expect(await checked()).toMatch(text)
   })
 
-  test('waits half a minute for what may pass', async () => {
+  test('waits half a minute for an obstacle that may pass', async () => {
     put(running())
     become('secondary')
     now += 29_999
@@ -280,7 +280,7 @@ describe('a switch in a drill', () => {
     return {}
   }
 
-  test('that a try before has made is not made again, and nobody looked how long it took', async () => {
+  test('that an earlier attempt has made is not made again, whatever time it took', async () => {
     becomes()
     expect(await switchTo(run(), 'peer')).toBeNull()
     expect(asked).toEqual(['peer sys/replication/dr/status'])
@@ -312,7 +312,7 @@ describe('a switch in a drill', () => {
     await expect(switchTo(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
   })
 
-  test('takes as long as nobody served at a stretch', async () => {
+  test('lasts as long as no cluster served without a break', async () => {
     // 1 s and more without anybody, then served to the end
     const served = [200, 503, 503, 503, 503, 200]
     let looks = 0
@@ -344,7 +344,7 @@ test('a former primary that follows already is left alone', async () => {
   ])
 })
 
-test('what a drill has lost are commits since its beginning; where that is not told it stops', async () => {
+test('the losses of a drill are commits since its beginning; if they cannot be read, it stops', async () => {
   const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
   answers['own sys/replication/dr/divergence'] = { data: { lost } }
   expect(await lostSince(run(), 'own', START)).toBe(2)

@@ -64,7 +64,7 @@ describe('a demotion', () => {
     expect([changes, started, commits.length]).toEqual([undefined, ['demotion'], 1])
   })
 
-  test('of a cluster that has stepped down already changes nothing, and tells the same', async () => {
+  test('of a cluster that has stepped down already changes nothing, and gives the same answer', async () => {
     const { demote, commits, started } = world({ mode: 'secondary', epoch: '000003.0123456789ab' })
     expect((await demote()).answer).toEqual({
       kind: 'data',

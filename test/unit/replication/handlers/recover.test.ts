@@ -27,7 +27,7 @@ function world(parts: Partial<ClusterRecord>) {
   return { recover: () => recoverLink(call), woken: () => woken }
 }
 
-describe('a link that is told to begin anew', () => {
+describe('a secondary that is told to recover', () => {
   const following = { link: { ...own, primaryKey: 'p' } }
 
   test('is noted for the next run, which begins at once', async () => {

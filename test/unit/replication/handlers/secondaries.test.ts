@@ -93,7 +93,7 @@ async function callOf(
 const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
 
 describe('an activation token', () => {
-  test('without a key waits for nobody: it is what it is, in the words of a wrapping', async () => {
+  test('without a public key needs no secondary, and has the form of a wrapped answer', async () => {
     const { call } = await callOf({ id: 'us-west' })
     const { answer, changes } = await makeSecondaryToken(call)
     if (answer.kind !== 'wrapped') throw new Error('no wrapping')

@@ -83,7 +83,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     }
   })
 
-  test('all that is in the way is said at once', () => {
+  test('all obstacles are named at once', () => {
     const { refused } = decide({ corrupted: true, primary: { ...answers, lag: 60_000 } })
     expect(refused?.text).toMatch(/corrupted.*60 s behind/)
   })
@@ -113,7 +113,7 @@ describe('what is no obstacle', () => {
     expect(decide({ ...silentFor(60_000), heard }).warnings[0]).toMatch(expected)
   })
 
-  test('all that is wrong but the silence still is', () => {
+  test('force does not override the other checks of a silent primary', () => {
     expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
   })
 

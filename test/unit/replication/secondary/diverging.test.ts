@@ -44,7 +44,7 @@ describe('a key that is found wrong', () => {
     ).toBe(false)
   })
 
-  test('falls once: what is found later does not name it again', () => {
+  test('is named once: later passes do not name it again', () => {
     const rounds = played([['x'], ['x'], ['x'], ['x'], ['y']])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
@@ -81,7 +81,7 @@ describe('a key that is found wrong', () => {
   })
 })
 
-test('what was found by another link, or in another tree, is not of these', () => {
+test('keys found by another link, or in another tree, are not among them', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
   const data = { treeId: 'a life', link: 'a link', keys }
   expect(divergingOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
@@ -149,12 +149,12 @@ describe('a round', () => {
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 
-  test('that somebody else has counted meanwhile is judged anew', async () => {
+  test('that another run has counted meanwhile is judged again', async () => {
     memory = memoryStore([], { verdicts: ['conflict'] })
     expect(await countRound(follower(), [at('x')])).toBe('again')
   })
 
-  test('of a cluster that is no secondary any more counts nothing', async () => {
+  test('of a cluster that is no longer a secondary counts nothing', async () => {
     isSecondary = false
     expect(await countRound(follower(), [at('x')])).toBe('again')
     expect(counted()).toBeUndefined()
