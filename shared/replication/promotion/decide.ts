@@ -6,7 +6,7 @@ import { printTime } from '../../values/time.ts'
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =
   | { readonly state: 'none' }
-  /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `diverged`: it has another journal */
+  /** `lag`: age of the oldest journal entry that is not applied here, milliseconds; `diverged`: it has another journal */
   | {
       readonly state: 'answers'
       readonly format: number
@@ -19,7 +19,7 @@ export type PrimaryFacts =
       readonly state: 'silent'
       /** when it answered last, epoch milliseconds; absent: never */
       readonly heardAt?: number
-      /** what somebody answered in its stead who signed nothing; absent: nobody did */
+      /** an unsigned answer from its address; absent: none */
       readonly front?: string
     }
 
@@ -41,11 +41,11 @@ export interface PromotionFacts {
     | Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
     | undefined
   readonly primary: PrimaryFacts
-  /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
+  /** encrypted fields that were tried: how many could be decrypted, and the kinds of the others */
   readonly keyring: {
     readonly opened: number
     readonly failed: readonly string[]
-    /** identity of the term that the primary writes by, as it last told, where it is not held here */
+    /** identity of the term by which the primary encrypts, if this cluster does not have it */
     readonly missing?: string
   }
   /** a check found the tree wrong */
@@ -55,7 +55,7 @@ export interface PromotionFacts {
   readonly copied: boolean
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
-  /** the last position that the primary is known to have given away; absent: it has never told */
+  /** the last position that the primary has told of; absent: none */
   readonly heard?: number | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
@@ -76,7 +76,7 @@ export const isBehind = (primary: PrimaryFacts): boolean =>
 interface Check {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
-  /** whether `force` goes on all the same */
+  /** whether `force` overrides it */
   readonly overridden: boolean
   /** what is in the way; undefined: nothing */
   readonly finds: (facts: PromotionFacts) => string | undefined
@@ -85,8 +85,8 @@ interface Check {
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /**
- * Whether a primary has been silent for so long that nobody need wait for it. Behind a front that answers it may be
- * serving: a gateway that throttles the link says nothing about clients.
+ * Whether a primary has been silent for so long that it counts as lost. If its gateway answers, it may still serve: a gateway
+ * that throttles the link tells nothing about clients.
  */
 const isLost = (primary: PrimaryFacts, now: number): boolean =>
   primary.state === 'silent' &&
@@ -94,7 +94,7 @@ const isLost = (primary: PrimaryFacts, now: number): boolean =>
   primary.heardAt !== undefined &&
   now - primary.heardAt >= bounds.PRIMARY_LOST_MS
 
-/** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
+/** The fault of a keyring that decrypts nothing; undefined: it decrypts something. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
@@ -106,7 +106,7 @@ const checks: readonly Check[] = [
     name: 'restored-copy',
     code: 'invalid_request',
     overridden: false,
-    // two primaries of one id would name their epochs alike, and nobody could tell their journals apart
+    // two primaries with one id would give their epochs the same names, so their journals could not be told apart
     finds: ({ copied }) =>
       copied
         ? 'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has'
@@ -230,7 +230,7 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** How much of what the primary had is known to be missing. What it did after it was heard last, nobody knows. */
+/** How much of the primary's journal is known to be missing. What it committed after its last answer is unknown. */
 function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
   if (heard === undefined) return ''
   const behind = heard - (head?.last ?? 0)
@@ -239,11 +239,11 @@ function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): s
     : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
-/** Nobody here knows of them: the report of the former primary names them. */
+/** This cluster cannot know them: the report of the former primary names them. */
 const ENDS_LOST =
   'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
-/** What a promotion that goes on has to tell. */
+/** The warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
   const at = `${head?.epoch}/${head?.last}`
@@ -270,7 +270,7 @@ function warningsOf(facts: PromotionFacts): string[] {
 export interface CheckResult {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
-  /** whether `force` goes over it */
+  /** whether `force` overrides it */
   readonly overridden: boolean
   /** what is in the way; absent: nothing */
   readonly text?: string
@@ -283,13 +283,12 @@ export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
     return text === undefined ? check : { ...check, text }
   })
 
-/** Whether the primary is asked to hand over. A journal that is being fetched anew takes nothing over. */
+/** Whether the primary is asked to hand over; not during a sync. */
 export const asksPrimary = ({ primary, head }: PromotionFacts): boolean =>
   primary.state === 'answers' && head?.mode === 'applying'
 
 /**
- * Whether a secondary may be promoted. Up to here nothing has happened: whatever is refused leaves both clusters as
- * they were.
+ * Whether a secondary may be promoted. Nothing has changed up to here: a refusal leaves both clusters as they were.
  */
 export function decidePromotion(
   facts: PromotionFacts,
