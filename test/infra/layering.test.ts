@@ -47,6 +47,7 @@ const floors: readonly Floor[] = [
   { folder: 'shared/journal' },
   { folder: 'shared/api', values: ['shared/storage', 'shared/values'] },
   { folder: 'shared/ports.ts', values: [] },
+  { folder: 'shared/work-ports.ts', values: [] },
   { folder: 'shared/storage', values: ['shared/values'] },
   { folder: 'shared/model' },
   { folder: 'shared/wire', values: [] },

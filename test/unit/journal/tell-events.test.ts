@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { roleEvent } from '../../../shared/journal/role-event.ts'
 import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { BusEvent } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import type { BusEvent } from '../../../shared/work-ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const from = { id: 'c-1', set: 's-1', mode: 'secondary' } as ClusterRecord
