@@ -103,6 +103,12 @@ const arrows = within
   .filter(({ from, to }) => from !== to)
 const textOf = ({ file, target }: Import): string => `${file} -> ${target}`
 
+test('no file has more than 400 lines, but for what is generated', () => {
+  const linesOf = (file: string): number => readFileSync(root + file, 'utf8').split('\n').length - 1
+  const written = files.filter(file => !file.startsWith('shared/wire/gen/'))
+  expect(written.filter(file => linesOf(file) > 400)).toEqual([])
+})
+
 describe('imports point downward', () => {
   test('the scan finds the files and their imports', () => {
     expect(files.length).toBeGreaterThan(150)

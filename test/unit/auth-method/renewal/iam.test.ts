@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
+import { renewLogin } from '../../../../shared/auth-method/renewal/renew.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
 import type { AwsTarget, Instance, Principal } from '../../../../shared/ports.ts'
