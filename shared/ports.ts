@@ -9,6 +9,7 @@ import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
 import type { Encrypted, Secret } from './values/secret.ts'
 import type { CarryTo } from './wire/carry.ts'
+import type { Background, EventBus, Waker, Workflows } from './work-ports.ts'
 
 /** The items of several keys, in their order; undefined where there is none (or it has died). */
 export type Items<K extends readonly Key[]> = {
@@ -278,27 +279,6 @@ export interface Log {
   error(message: string, fields: Readonly<Record<string, unknown>>): void
 }
 
-/** Work that outlives the request: runs in a Lambda of its own. */
-export interface Background {
-  start(job: Readonly<Record<string, unknown>>): Promise<void>
-}
-
-/** State machines of this cluster. What they are given and answered is kept in their history for 90 days: no secrets. */
-export interface Workflows {
-  /**
-   * Starts one for an operation; for an operation that has one already, nothing happens.
-   * @param before how many the operation has had that ended without ending it; default: none
-   * @returns whether it runs, from now or from before, or has ended
-   * @throws ApiError `busy` when it cannot be started now
-   */
-  start(workflow: string, operationId: string, before?: number): Promise<'runs' | 'ended'>
-  /**
-   * Answers the step that waits with a task token; the answer becomes its result.
-   * @returns whether anybody waits with it still
-   */
-  signal(token: string, answer: Readonly<Record<string, unknown>>): Promise<boolean>
-}
-
 /** What stands between callers and the front end: a distribution of CloudFront, say. */
 export interface FrontProxy {
   /**
@@ -345,29 +325,6 @@ export interface Deployment {
 export interface Authorities {
   /** PEM by name; names are paths with `/` */
   shipped(): Promise<ReadonlyMap<string, string>>
-}
-
-/** Starts the worker that fetches what the primary has; one that already runs goes on. */
-export interface Waker {
-  wake(): Promise<void>
-}
-
-/** An event for whoever listens. @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
-export interface BusEvent {
-  type: string
-  /** RFC 3339 */
-  time: string
-  /** names and numbers, no secrets */
-  detail: Readonly<Record<string, unknown>>
-}
-
-/** The default event bus of the account. */
-export interface EventBus {
-  /**
-   * Puts all of them, or says that it cannot: then some may have been put.
-   * @throws ApiError `busy`
-   */
-  put(events: readonly BusEvent[]): Promise<void>
 }
 
 /** What a handler may reach. Each endpoint names what it uses; the rest throws. */

@@ -6,7 +6,7 @@ import {
   guardedPartitions,
   journalPartitions,
   treePartitions,
-} from '../../shared/storage/kinds.ts'
+} from '../../shared/storage/partition-patterns.ts'
 import type { Storage } from './storage.ts'
 
 /** What grants are made for. */

@@ -2,7 +2,7 @@ import type { StoredItem } from '../storage/requests.ts'
 import { generationOfTtl } from './generation.ts'
 import { leafOf } from './tree.ts'
 
-/** An item of a bucket in one text, as clusters tell each other: where it stands, and the leaf of its content. */
+/** An item of a bucket as one text, the form in which clusters exchange it: its place, and the leaf of its content. */
 export type BucketLine = [kind: string, pk: string, sk: string, leaf: string, gen: number | null]
 
 export function bucketLine(item: StoredItem): string {
@@ -11,7 +11,7 @@ export function bucketLine(item: StoredItem): string {
   return JSON.stringify(line)
 }
 
-/** @throws Error for what is no line */
+/** @throws Error when the text is not such a line */
 export function readBucketLine(text: string): BucketLine {
   const line: unknown = JSON.parse(text)
   if (Array.isArray(line) && line.length === 5 && line.slice(0, 4).every(one => typeof one === 'string'))

@@ -8,11 +8,11 @@ import { moves } from './transitions.ts'
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy' | 'deployment' | 'log'>
 
 /**
- * A primary that finds itself in restored tables ceases to be one: the set has gone on without it, and the same
- * positions may have been given away since. It becomes a secondary that follows nobody; whom it follows, it fetches
- * everything from, for its tables are not of one moment.
- * So does a secondary: beside the cluster that it was copied from there would be two of one name and one key, and each
- * of them could be handed the primary's role.
+ * Ends the role of a cluster whose tables are a restored copy. A primary steps down: its set has gone on without it and
+ * may have used the same positions since. It becomes a secondary that follows nobody, and fetches everything from its
+ * next primary, because restored tables mix states of several moments.
+ * A secondary loses its link: the original cluster has the same name and key, and either of the two could be handed the
+ * primary's role.
  * @see docs/runbooks/restore.md
  */
 export async function closeCopy(ports: Dependencies): Promise<void> {
@@ -25,11 +25,11 @@ export async function closeCopy(ports: Dependencies): Promise<void> {
   await journal.moveHead(moves.distrustOwn({}))
   await stepDown(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
   log.error('these tables are a restored copy: this cluster is not the primary of its set any more', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary says what it shall be',
+    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })
 }
 
-/** The head names a link that nobody has: from then on nothing is taken that comes by the old one. */
+/** Names a link in the head that does not exist, so that whatever arrives by the old one is refused. */
 async function leavePrimary(
   { store, journal, entropy, log }: Dependencies,
   record: Item<'cluster'>,
@@ -39,10 +39,10 @@ async function leavePrimary(
   if (!link || !primaryOf(record.data)) return
   const name = entropy.uuid()
   await journal.moveHead(moves.distrustCopy({}, name))
-  // whom another primary admits is a cluster of its own: its epochs are named after its id
+  // if another primary admits it, it is a cluster of its own: its epochs are named after its id
   const alone = { ...record.data, id: entropy.uuid(), link: { ...emptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster does not follow its primary any more', {
-    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary says what it shall be',
+    reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })
 }

@@ -3,16 +3,16 @@ import type { Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 
 /**
- * Milliseconds between entries. Strangers can cause refusals without end: with an entry for each they could fill the
- * log.
+ * Milliseconds between two entries. Anybody can cause any number of refusals; with an entry for each they could fill
+ * the log.
  */
 const EVERY_MS = 10_000
 
-/** For the role of the cluster: the gate says so in the reason. */
+/** Refusals because of the cluster's role: the reason of the gate's answer says so. */
 export const BY_ROLE = 'cluster-role'
 export const isByRole = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
 
-/** Of activation tokens and fences, by the link. */
+/** Refusals of activation tokens and fences, by the link. */
 export const BY_LINK = 'link'
 
 type Why = typeof BY_ROLE | typeof BY_LINK
@@ -20,7 +20,7 @@ type Why = typeof BY_ROLE | typeof BY_LINK
 type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
 
 /**
- * Counts a refusal. The audit log gets the first one of its kind at once, and what follows in one entry for ten seconds.
+ * Counts a refusal. The audit log gets the first one of a kind at once, and then one entry for each ten seconds.
  * @param operation one of few: each has a count of its own
  */
 export async function countRefusal(why: Why, operation: string, ports: Dependencies): Promise<void> {
@@ -32,8 +32,8 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
 }
 
 /**
- * Writes what has been counted, unless the last entry is less than ten seconds old. Called by every request of an
- * environment, so that counts do not wait for another refusal.
+ * Writes the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this, so
+ * that counts do not wait for the next refusal.
  */
 export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()

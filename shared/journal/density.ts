@@ -15,7 +15,7 @@ const WINDOW = 500
 const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
-/** The last position below which no journal entry is missing. What a cluster that follows has taken is dense. */
+/** The frontier: the last position below which no journal entry is missing. The journal of a follower is always dense. */
 export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
   if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
   for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
@@ -27,8 +27,7 @@ export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
 }
 
 /**
- * The last position below which no journal entry is missing, those without a journal entry behind it, and whether a
- * later one has one.
+ * The frontier, the positions behind it that have no journal entry, and whether a later position has one.
  */
 async function holes(
   { journal }: Dependencies,
@@ -46,8 +45,8 @@ async function holes(
 }
 
 /**
- * Whether journal entries behind the last position that is known to be dense may have been deleted by the engine: then what has
- * no journal entry there may have been a commit, and the journal cannot tell any more.
+ * Whether the engine may have deleted journal entries behind the last position that is known to be dense. If so, a position
+ * without an entry may have been a commit, and the journal cannot tell.
  */
 async function mayHaveLost(
   { journal, clock }: Dependencies,
@@ -59,9 +58,9 @@ async function mayHaveLost(
 }
 
 /**
- * Closes positions of this cluster's own epoch whose commits did not come about, and writes down how far the journal
- * is dense. A conflict decides nothing: whoever is writing there may still succeed.
- * @param which `below`: those that a later one has overtaken; `all`: the newest too
+ * Closes positions of this cluster's own epoch whose commits did not happen, and notes in the head how far the journal
+ * is dense. A conflict decides nothing: the other writer may still succeed.
+ * @param which `below`: positions that have a later entry behind them; `all`: the newest too
  * @returns the frontier
  */
 export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
@@ -84,9 +83,9 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
 }
 
 /**
- * Closes every open position of the epoch that this cluster wrote, each until it is decided.
+ * Closes every open position of the epoch that this cluster wrote; tries each until it is decided.
  * @returns whether some of them may have been commits
- * @throws ApiError `busy` when one stays undecided: repeat
+ * @throws ApiError `busy` when one stays undecided: call again
  */
 async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
   const { open } = await holes({ journal, clock }, head)
@@ -104,7 +103,7 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   return { isOld }
 }
 
-/** Which epoch ends: one, whatever has become of its cluster since, or any that is lower than another one. */
+/** Which epoch shall end: the named one, or any one that is lower than the named one. */
 export type WhichEpoch = { readonly epoch: string } | { readonly below: string }
 
 const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
@@ -112,10 +111,10 @@ const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
 
 /**
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
- * repeated at any time, and come late: an epoch that this cluster has begun since stays open.
- * @param ending `below` is remembered as seen
- * @param successor UUID of the cluster that may take it over, noted where this call is the one that closes
- * @returns the end, which may be acknowledged; undefined where there is no such epoch of this cluster's to end
+ * repeated at any time; a late call does not end an epoch that this cluster has begun since.
+ * @param ending the number of `below` is noted as seen
+ * @param successor UUID of the cluster that may take the epoch over; noted if this call closes it
+ * @returns the end, which the caller may answer with; undefined if this cluster has no such epoch
  */
 export async function endEpoch(
   ports: Dependencies,

@@ -21,8 +21,8 @@ export type ReplicationEvent =
   | 'terms-dropped'
 
 /**
- * Writes down an event of replication in this cluster's own audit log, besides the entries of the request that
- * brought it about.
+ * Writes an event of replication to this cluster's audit log, in addition to the entries of the request that caused
+ * it.
  * @param operation id of the role change, or of the request
  * @param facts names and positions, no secrets
  */

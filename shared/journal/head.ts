@@ -1,49 +1,48 @@
 import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE, type Position } from './position.ts'
 
 /**
- * What the journal of a cluster is doing. `writing`: it is a primary's. `closed`: it has an exact end, or gets one.
- * `applying`: it follows another cluster's. `draining`: it follows, and takes nothing new. `syncing`: items are fetched.
+ * What the journal of a cluster is doing. `writing`: a primary writes it. `closed`: it has an exact end, or is about to get
+ * one. `applying`: it follows another cluster's. `draining`: it follows, but stages nothing new. `syncing`: items are fetched.
  */
 export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
 
 /**
- * The head of a journal: one small item. It moves by the rows of `transitions.ts` alone, and `headRules` binds its fields
- * to each other.
+ * The head of a journal: one small item. It changes by the rows of `transitions.ts` only, and its fields keep the rules of `headRules`.
  * @see docs/spec/journal-head.md
  */
 export interface Head {
   /** What the journal is doing. It decides who may move the head, and how. */
   mode: HeadMode
-  /** The epoch of the last position. Whoever takes a position, or ends the epoch, names it. */
+  /** The epoch of the last position. A call that takes a position or ends the epoch has to name it. */
   epoch: Epoch
-  /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only its owner gives a journal away. */
+  /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only the cluster that owns its epoch gives its journal to others. */
   own: Epoch | ''
-  /** The last position that was given to a commit, or staged. The next one is behind it. */
+  /** The last position that was given to a commit, or staged. The next position is one higher. */
   last: number
   /**
    * The last position up to which all is applied; of a cluster that writes, up to which no journal entry is known to be missing.
-   * Work that was left half done begins again behind it.
+   * Unfinished work starts again behind it.
    */
   applied: number
-  /** The first part of all marks; grows with every take-over, sync and end of a sync. It fences what was begun before. */
+  /** The first part of all marks. It grows with every take-over, every sync and the end of each, so that writes of earlier runs are refused. */
   incarnation: number
   /** The lineage: epochs with their first positions. It tells where two journals fork. */
   lineage: Lineage
-  /** Journal entries are kept from behind this position on. Nobody reads, or rewinds, what stands before. */
+  /** Journal entries behind this position are kept. Earlier ones are neither read nor rewound. */
   retainedFrom: number
-  /** Where the replay after a sync ends; 0 outside. Up to there an item may be ahead of its journal entry. */
+  /** The position at which the replay after a sync ends; 0: no replay. Up to there an item may be newer than its journal entry. */
   replayUntil: number
-  /** What a sync that is not finished may have touched: nothing, everything, or what a report names. The next sync fetches it. */
+  /** What an unfinished sync may have changed: nothing, everything, or the items that a report names. The next sync fetches it. */
   unfinishedSync: null | 'all' | string
-  /** The epoch of the source of the last sync, while its replay lasts; else empty. Another source makes the sync anew. */
+  /** The epoch of the source of the last sync, while its replay lasts; else empty. With a source of another epoch the sync starts again. */
   unfinishedSyncEpoch: Epoch | ''
-  /** The highest number of an epoch that was ever seen. A new epoch lies above it. */
+  /** The highest epoch number that this cluster has ever seen. A new epoch gets a higher one. */
   maxEpoch: number
-  /** UUID of the only cluster that may take the closed epoch over; empty: none has asked. It means nothing while writing. */
+  /** UUID of the only cluster that may take over the closed epoch; empty: no cluster has asked. It has no meaning in the mode `writing`. */
   successor: string
   /** When the last staged journal entry was written, epoch milliseconds by the clock of its writer; 0 or absent: unknown. Status shows it. */
   stagedAt?: number
-  /** Name of the link by which this cluster follows; empty: it never followed. What comes by another link is not taken any more. */
+  /** Name of the link by which this cluster follows; empty: it never followed. What arrives by another link is refused. */
   link: string
 }
 
@@ -71,7 +70,7 @@ const all: { readonly [K in keyof Head]-?: true } = {
 const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unknown as Fields
 
 /**
- * A statement about a head that the engine can judge as well: the value of a field, or the field against another one.
+ * A statement about a head that the engine can check too: about the value of one field, or how two fields compare.
  * `within`: the number of an epoch is not above the other field.
  */
 export type Fact =
@@ -81,7 +80,7 @@ export type Fact =
 
 export type FieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
-/** Relations between fields, each as a sentence: one of the facts holds; or, of the lineage, what only we can judge. */
+/** A rule, with its sentence: one of the facts holds; or, for the lineage, a condition that only this code can check. */
 export type HeadRule =
   | { readonly says: string; readonly oneOf: readonly Fact[] }
   | {
@@ -96,48 +95,48 @@ const compared = (field: keyof Head, than: FieldRelation, other: keyof Head): Fa
 const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
 
 /**
- * The invariants of the head, `retainedFrom <= applied <= last` first. What a move would break is refused, by the engine too: they
- * stand in the condition of every write.
+ * The invariants of the head, `retainedFrom <= applied <= last` first. They stand in the condition of every write, so that the
+ * engine refuses a move that would break one.
  */
 export const headRules = {
   applied: {
-    says: 'nothing is applied, or known to be dense, that was not given away or staged',
+    says: 'no position is applied, or known to be dense, before it was given to a commit or staged',
     oneOf: [compared(f.applied, 'upTo', f.last)],
   },
   kept: {
-    says: 'what is not applied yet is kept',
+    says: 'journal entries that are not applied yet are kept',
     oneOf: [compared(f.retainedFrom, 'upTo', f.applied)],
   },
   writer: {
-    says: 'who writes, writes in its own epoch',
+    says: 'a cluster that writes does so in its own epoch',
     oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.own, 'same', f.epoch)],
   },
   follower: {
-    says: 'who applies the journal of another cluster has no epoch of its own',
+    says: 'a cluster that applies another one’s journal has no epoch of its own',
     oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.own, '')],
   },
   owner: {
-    says: 'an own epoch is that of the last position',
+    says: 'the own epoch, if there is one, is the epoch of the last position',
     oneOf: [is(f.own, ''), compared(f.own, 'same', f.epoch)],
   },
   numbered: {
-    says: 'no epoch has a number above the highest that was seen',
+    says: 'no epoch number is above the highest one seen',
     oneOf: [compared(f.epoch, 'within', f.maxEpoch)],
   },
   touching: {
-    says: 'a sync under way has noted what it may touch',
+    says: 'a running sync has noted what it may change',
     oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
   },
   replaying: {
-    says: 'a replay lasts only while what its sync has touched is noted',
+    says: 'during a replay it is noted what the sync may have changed',
     oneOf: [is(f.replayUntil, 0), isNot(f.unfinishedSync, null)],
   },
   replayed: {
-    says: 'a replay with its source ends where all of it is applied',
+    says: 'a replay that still names its source has not applied everything yet',
     oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
   },
   alone: {
-    says: 'who writes, or has ended its journal, replays nothing',
+    says: 'a cluster that writes, or has ended its journal, replays nothing',
     oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
@@ -160,10 +159,10 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
   headRules,
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
-/** Fields that no move makes less. */
+/** Fields that never decrease. */
 export const growing: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 
-/** Whether a fact holds; undefined where a field that it speaks of is not known. */
+/** Whether a fact holds; undefined if one of its fields is unknown. */
 export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
@@ -176,7 +175,7 @@ export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined 
   return fact.than === 'upTo' ? Number(value) <= Number(other) : Number(value) < Number(other)
 }
 
-/** Rules that a head breaks, by name; of one that is known in part, those that it breaks whatever the rest is. */
+/** Names of the rules that a head breaks; for a partly known head, those that it breaks whatever the unknown fields are. */
 export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
     if ('oneOf' in rule) return rule.oneOf.every(fact => judgeFact(fact, head) === false) ? [name] : []
@@ -184,13 +183,13 @@ export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   })
 }
 
-/** The last position given away, or staged. */
+/** The last position that was given to a commit, or staged. */
 export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Position => ({
   epoch,
   seq: last,
 })
 
-/** The head of a journal that begins. @param number of the epoch */
+/** The head of a new journal. @param number of its epoch */
 export const firstHead = (epoch: Epoch, number: number): Head => ({
   mode: 'writing',
   epoch,

@@ -9,28 +9,28 @@ export interface EntryChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  /** what the tree held of it; null: nothing, or it was not there */
+  /** its leaf in the tree before; null: it had none, or was not there */
   readonly prev: Leaf | null
-  /** what the tree holds of it now; null: it is gone */
+  /** its leaf in the tree now; null: the item is deleted */
   readonly next: Leaf | null
-  /** as it stands in the table but for `bucket`, which is each cluster's own; null: it is gone */
+  /** as it stands in the table, without `bucket`, which differs between clusters; null: it is deleted */
   readonly item: StoredItem | null
 }
 
-/** A place of the journal: all changes of one commit, or nothing. Written once. */
+/** What stands at one position of the journal: all changes of one commit, or none. Written once. */
 export interface JournalEntry extends Position {
-  /** of the commit, random; empty where nothing was written */
+  /** of the commit, random; empty if nothing was committed here */
   readonly id: string
   /** epoch milliseconds */
   readonly at: number
   readonly body: readonly EntryChange[]
-  /** nothing was written at this position, and nothing ever will be */
+  /** nothing was committed at this position, and nothing ever will be */
   readonly noop?: true
-  /** the Merkle root that the owner noted here */
+  /** the Merkle root at this position, as the cluster that wrote the entry noted it */
   readonly root?: string
 }
 
-/** A journal entry that closes a hole. */
+/** An empty journal entry, which closes a hole. */
 export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry => ({
   epoch,
   seq,
@@ -40,7 +40,7 @@ export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry =>
   noop: true,
 })
 
-/** Whether two journal entries say the same: what was staged twice, or committed by one whose answer was lost. */
+/** Whether two journal entries are the same one: staged twice, or committed by a call whose answer was lost. */
 export const sameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
   a.epoch === b.epoch && a.seq === b.seq && a.id === b.id && a.noop === b.noop
 
@@ -50,7 +50,7 @@ type PackedLeaf = [leaf: string, gen: number | null] | null
 const packLeaf = (leaf: Leaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
 const leafOf = (packed: PackedLeaf): Leaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
 
-/** The changes of a commit as a journal entry holds them: deflated JSON, without what follows from the rest. */
+/** The changes of a commit as a journal entry stores them: deflated JSON, without fields that follow from others. */
 export function encodeBody(body: readonly EntryChange[]): Buffer {
   const packed = body.map(({ kind, pk, sk, prev, next, item }): Packed => {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
@@ -59,12 +59,12 @@ export function encodeBody(body: readonly EntryChange[]): Buffer {
   return deflateRawSync(JSON.stringify(packed))
 }
 
-/** Bytes that the changes of one commit may come to, inflated: a commit has 25 items of 400,000 bytes at most. */
+/** The most bytes that the inflated changes of one commit can have: a commit has at most 25 items of 400,000 bytes. */
 const LARGEST_BODY = 16 * 2 ** 20
 
 /**
- * The changes of a commit as they were made.
- * @throws Error for what no journal entry holds, and for what inflates beyond all measure
+ * Reads the changes of a commit.
+ * @throws Error for bytes that are not such changes, or that inflate beyond the bound
  */
 export function decodeBody(body: Uint8Array, position: Position): EntryChange[] {
   const text = inflateRawSync(body, { maxOutputLength: LARGEST_BODY }).toString('utf8')

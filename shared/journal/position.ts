@@ -4,7 +4,7 @@
  */
 export type Epoch = string
 
-/** A place in the journal; 0 stands before the first one. */
+/** A place in the journal; the number 0 is before the first one. */
 export interface Position {
   readonly epoch: Epoch
   readonly seq: number
@@ -15,24 +15,24 @@ export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
-/** Epochs that a lineage has at most. */
+/** The most epochs that a lineage has. */
 export const LONGEST_LINEAGE = 12
 
 const POSITION = /^([^/]+)\/(\d{12})$/
 const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
 
 const EPOCH_DIGITS = 6
-/** Behind it a number is no safe integer any more. */
+/** The highest number that is a safe integer. */
 const LAST_EPOCH = 999_999_999_999_999
-/** An epoch that another cluster tells of may be this far above the one that is known: each take-over raises it by one. */
+/** How far an epoch number from another cluster may be above the known one: each take-over raises it by one. */
 export const MOST_AHEAD = 1000
 
-/** Whether an epoch is further above a known one than take-overs lead. @param known number of an epoch */
+/** Whether an epoch number is further above the known one than take-overs can explain. @param known number of an epoch */
 export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(epoch) > known + MOST_AHEAD
 
 /**
  * The name of an epoch; its cluster is in it, so that no two clusters ever write in one.
- * @throws Error behind the last one
+ * @throws Error when there is no higher number
  */
 export function epochName(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
@@ -50,7 +50,7 @@ function epochDigits(number: number): string {
 export const isEpoch = (text: string): text is Epoch =>
   EPOCH.test(text) && text.startsWith(`${epochDigits(epochNumber(text))}.`)
 
-/** Whether an epoch is one of a cluster's own. @param cluster UUID */
+/** Whether a cluster writes this epoch. @param cluster UUID */
 export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
   epochName(epochNumber(epoch), cluster) === epoch
 
@@ -58,7 +58,7 @@ export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
 export const epochNumber = (epoch: Epoch): number =>
   Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
 
-/** Behind the texts of all epochs that have this number or a lower one. */
+/** A text that sorts behind all positions of epochs with a lower number. */
 export const behindNumber = (number: number): string => `${String(number).padStart(6, '0')}/`
 
 /** `<epoch>/<12 digits>`: texts compare as positions do. */
@@ -76,24 +76,24 @@ export function positionOf(text: string): Position {
 }
 
 /**
- * `<incarnation, 9 digits>/<position>`: the order in which one cluster applied things. The incarnation grows with every
- * take-over and every sync, so that a replay after a rewind stands above what it replaces.
+ * A mark, `<incarnation, 9 digits>/<position>`: the order in which one cluster applied changes. The incarnation grows with
+ * every take-over and every sync, so that the marks of a replay are above those of what it replaces.
  */
 export const markText = (incarnation: number, pos: string): string =>
   `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
 
-/** The epoch in which a place of a journal stands; empty before its lineage begins. */
+/** The epoch of a position by its number; empty before the lineage begins. */
 export const epochAt = (lineage: Lineage, seq: number): Epoch =>
   lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
-/** The lineage with one more epoch; the oldest is forgotten where it would be too long. */
+/** The lineage with one more epoch; the oldest one is dropped if it would be too long. */
 export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
   [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**
- * Up to where two journals are one. Epochs that either has forgotten do not matter: lineages that have once diverged
- * never share an epoch again.
- * @returns `forkPoint`: the last common place, -1 where nothing is common; `diverged`: the own journal goes on beyond it
+ * Finds the fork point of two journals. Epochs that one of them has dropped do not matter: lineages that have once
+ * diverged never share an epoch again.
+ * @returns `forkPoint`: the last common position, -1 if there is none; `diverged`: the own journal goes on behind it
  */
 export function compareLineages(
   source: { readonly lineage: Lineage },

@@ -20,9 +20,9 @@ export const partitionsOf = (treeId: string): string[] => [
   rootsPk(treeId),
 ]
 
-/** Positions gone through at once. */
+/** Positions read at once. */
 const WINDOW = 500
-/** Beyond so many, all pages count as changed. */
+/** If more positions than this are new, all pages count as changed. */
 const MANY = 20_000
 const AT_ONCE = 16
 const LOOKS = 5
@@ -42,11 +42,10 @@ export type Pages = ReadonlySet<string> | 'all'
 const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(pk)
 
 /**
- * Brings hashes of pages, and the roots, up to the last position below which nothing is missing. A hash is that of
- * exactly one position: what buckets already hold of later ones is taken out again. When a generation ends, all pages
- * are made anew: it counts nowhere any more.
- * @param anew pages that are made anew though nothing has changed there, and both roots, with or without pages
- * @returns how many pages were made anew
+ * Computes the hashes of changed pages, and both roots, for the frontier. A hash describes exactly one position, so what
+ * buckets already contain of later positions is subtracted. When a generation ends, all pages are computed again.
+ * @param anew pages to compute even if unchanged; if given, both roots are computed too
+ * @returns how many pages were computed
  */
 export async function refreshTree(standing: Standing, anew?: Pages): Promise<number> {
   const { journal, treeId, head, now } = standing
@@ -72,7 +71,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   let count = 0
   for (const of of SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of)
-    // a sync may have begun: what it changes has no journal entries, and it has forgotten these hashes, or will
+    // a sync may have begun: its changes have no journal entries, and it deletes these hashes
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
@@ -83,7 +82,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   return count
 }
 
-/** Has all hashes made anew when the tree is refreshed next: something was changed that no journal entry tells of. */
+/** Makes the next refresh compute all hashes: something has changed that no journal entry tells. */
 export async function forgetHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
   treeId: string,
@@ -120,7 +119,7 @@ async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: stri
 }
 
 /**
- * Up to where the tree is known; -1 for a place that is not in this journal's lineage, or where generations have ended
+ * The position that the stored root describes; -1 if that is not in this journal's lineage, or if a generation has ended
  * since.
  */
 export function refreshedUpTo(
@@ -133,7 +132,7 @@ export function refreshedUpTo(
   return epochAt(lineage, seq) === epoch || seq === 0 ? seq : -1
 }
 
-/** Partitions of the pages that positions behind `after` up to `to` have changed. */
+/** Partitions of the pages that the commits behind `after` up to `to` have changed. */
 async function changedPages(
   { journal, treeId, head, now }: Standing,
   after: number,
@@ -147,7 +146,7 @@ async function changedPages(
   return changed
 }
 
-/** @throws ApiError `busy` when buckets are ahead of the journal entries that can be read */
+/** @throws ApiError `busy` when buckets contain changes whose journal entries cannot be read yet */
 async function hashNow({ journal, ...making }: Making, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
     const hash = await hashOfPageAt(pk, await journal.page(pk), making)

@@ -15,7 +15,7 @@ export const noJournalOpen = (): ApiError =>
   refused(
     'busy',
     'this cluster does not write a journal of its own',
-    'repeat this when GET sys/replication/dr/status shows no change of its role any more',
+    'repeat this when GET sys/replication/dr/status shows no role change',
     { retryAfter: 1 },
   )
 
@@ -38,7 +38,7 @@ export const treeAhead = (): ApiError =>
 export const roleHasChanged = (): ApiError =>
   refused(
     'busy',
-    'the cluster has changed its role while its tree was looked at',
-    'repeat this: it looks at the tree of the new role',
+    'the role of this cluster changed while its tree was being read',
+    'repeat this: the next call reads the tree of the new role',
     { retryAfter: 5 },
   )

@@ -3,7 +3,7 @@ import type { RoleEvent } from '../model/operation.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { type Key, key } from '../storage/kinds.ts'
 
-/** A change of a cluster's role, as whoever makes it knows it. */
+/** A change of a cluster's role. */
 interface RoleChanged {
   /** the cluster record before and after */
   from: ClusterRecord
@@ -12,13 +12,13 @@ interface RoleChanged {
   position: string
   /** id of the role change, or of the request */
   operation: string
-  /** positions that are known to be lost by it; null: nobody knows */
+  /** how many positions are known to be lost by it; null: unknown */
   lost: number | null
 }
 
 /**
- * A change of role that is to be told to the event bus. It is stored in the transaction that makes it true, and so is
- * told at least once.
+ * The item of a role change that the event bus is still to be told. It is stored in the transaction that changes the role,
+ * so the bus is told at least once.
  * @param now epoch milliseconds
  */
 export function roleEvent(
@@ -38,7 +38,7 @@ export function roleEvent(
   return { place: key('role-event', `${operation} ${to.mode}`), data: { at: now, detail } }
 }
 
-/** The same as one change of a commit. */
+/** The same item as a change of a commit. */
 export const roleEventChange = (changed: RoleChanged, now: number): Change => {
   const { place, data } = roleEvent(changed, now)
   return create(place, data)

@@ -10,28 +10,28 @@ import { type Position, posText } from './position.ts'
 import { recordWritten } from './refusals.ts'
 import { roleEventChange } from './role-event.ts'
 
-/** Why a primary ceases to be one. */
+/** Why a primary steps down. */
 export type StepDown =
   | { reason: 'demote'; epoch: string }
   /** its tables are a restored copy */
   | { reason: 'restored'; epoch: string }
-  /** its epoch has ended, and whoever asked for that has died before the record said so */
+  /** its epoch has ended, and the call that ended it died before it changed the record */
   | { reason: 'unfinished'; epoch: string }
   /** `successor`: UUID of the secondary that asked */
   | { reason: 'handover'; epoch: string; successor: string }
   /** `successor`: UUID of the cluster that writes the higher epoch `below` */
   | { reason: 'fence'; successor: string; below: string }
 
-/** Tries at changing the record while others change it too. */
+/** How often it tries to change the record while others change it too. */
 const RECORD_TRIES = 5
 
 /**
- * Makes a secondary of a primary, one that knows no primary: its epoch ends for good, then the record says so. It keeps
- * its set, its key and its data, and gives the rest of its journal to those who follow it. May be left at any point
- * and repeated at any time; on a cluster that has stepped down already it only tells the end once more.
+ * Makes a primary a secondary that knows no primary: ends its epoch for good, then changes the record. The cluster keeps
+ * its set, its key and its data, and its followers can fetch the rest of its journal. May be interrupted at any point
+ * and repeated at any time; if the cluster has stepped down already, it only returns the end again.
  * @param operation id of the role change or of the request, for the audit log
- * @returns the end, which may be acknowledged; undefined where this cluster has no epoch of its own to end
- * @throws ApiError `busy` while the end is not decided: repeat
+ * @returns the end, which the caller may answer with; undefined if this cluster has no epoch of its own
+ * @throws ApiError `busy` while the end is undecided: call again
  */
 export async function stepDown(
   ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit'>,
@@ -69,8 +69,8 @@ export async function stepDown(
 }
 
 /**
- * Steps down where the epoch has ended and the record does not say so: the process that was asked to end it has died in
- * between, and whoever asked may never ask again. What an operation has begun it ends itself.
+ * Finishes a step-down whose process died after it had ended the epoch and before it changed the record: the caller may
+ * never ask again. An operation finishes its own.
  */
 export async function finishStepDown(
   ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy'>,

@@ -2,7 +2,7 @@ import type { Journal } from './journal.ts'
 import { type Lineage, posText } from './position.ts'
 import { type Bucket, bucketText, deltasOf, type Limbs, sumLive } from './tree.ts'
 
-/** What a journal entry behind some position has done to a bucket, with the keys that it has changed there. */
+/** What one journal entry of the tail does to a bucket, with the keys that it changes there. */
 interface Late {
   readonly pos: string
   readonly sk: string
@@ -15,13 +15,13 @@ export interface DataKey {
   readonly sk: string
 }
 
-/** What the journal says behind a position. Journal entries are read once, as far as somebody asks. */
+/** The journal behind a position. Each journal entry is read once, and only as far as callers ask. */
 export interface Tail {
-  /** Reads up to a position. @returns positions up to there that have no journal entry (yet) */
+  /** Reads up to a position. @returns positions up to there that have no journal entry yet */
   upTo(seq: number): Promise<ReadonlySet<number>>
-  /** what the journal entries read so far have done to the buckets of a page, in their order */
+  /** what the journal entries read so far do to the buckets of a page, in order */
   of(pk: string): readonly Late[]
-  /** the keys that they have changed in a bucket */
+  /** the keys that they change in a bucket */
   keys(bucket: Bucket): readonly DataKey[]
 }
 
@@ -36,7 +36,7 @@ const WINDOW = 500
 
 /**
  * @param after the position behind which the tail begins
- * @param now epoch seconds: what had ended by then counts nowhere
+ * @param now epoch seconds: generations that had ended by then do not count
  */
 export function tailOf(
   journal: Pick<Journal, 'entries'>,
@@ -74,7 +74,7 @@ export function tailOf(
     return new Set([...missing].filter(hole => hole <= seq))
   }
 
-  // one after the other: no journal entry is taken twice
+  // one read after the other, so that no journal entry is counted twice
   let turn: Promise<unknown> = Promise.resolve()
   return {
     upTo: seq => {

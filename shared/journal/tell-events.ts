@@ -3,12 +3,12 @@ import { removeIfUnchanged } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 
-/** What changes of role are called on the event bus. */
+/** The detail type of role changes on the event bus. */
 const DETAIL_TYPE = 'DR role changed'
 
 /**
- * Tells the event bus of changes of role that it has not been told of. What is told and not noted as such, because the
- * process dies in between, is told again.
+ * Tells the event bus of role changes that it does not know yet. If the process dies before it notes that, the bus is told
+ * again.
  */
 export async function tellRoleEvents({
   store,

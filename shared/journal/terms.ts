@@ -5,30 +5,30 @@ import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { JournalEntry } from './journal-entry.ts'
 
-/** What a cluster has to hold before it stores something. */
+/** Which terms a cluster needs before it may store something. */
 export interface TermNeeds {
   /** the highest number of a term that encrypted a field; 0 where nothing is encrypted */
   readonly number: number
   /** identities of the terms that are brought */
   readonly ids: readonly string[]
-  /** identity of the term that has to encrypt here too; absent: any may */
+  /** identity of the term by which this cluster has to encrypt too; absent: any term */
   readonly active?: string | undefined
 }
 
-/** What needs no term. */
+/** Needs no term. */
 export const nothingNeeded: TermNeeds = { number: 0, ids: [] }
 
-/** What items need: the terms that encrypted their fields, and those that they name. */
+/** The terms that items need: those that encrypted their fields, and those that they name. */
 export const needsOf = (items: readonly StoredItem[]): TermNeeds => ({
   number: Math.max(0, ...items.map(numberOf)),
   ids: items.filter(isLiving).map(({ sk }) => sk),
 })
 
-/** The same of what journal entries store. */
+/** The terms that the items of journal entries need. */
 export const needsIn = (entries: readonly JournalEntry[]): TermNeeds =>
   needsOf(entries.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
-/** Whether everything that is needed is held. */
+/** Whether this cluster has all terms that are needed. */
 export const meets = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>
   number <= held.number &&
   ids.every(id => held.ids.includes(id)) &&
@@ -38,7 +38,7 @@ const isLiving = ({ kind, data }: StoredItem): boolean =>
   kind === 'term' && (data as Partial<Term>).destroyed === undefined
 
 function numberOf({ kind, data }: StoredItem): number {
-  // a term is needed by its identity, and one that was given up by nobody
+  // an item that is a term is needed by its identity, not by its number
   if (kind === 'term') return 0
   const paths = Object.keys(specOf(kind).encrypted ?? {})
   const terms = encryptedIn(paths, data).map(({ text }) => versionIn(text) ?? 0)

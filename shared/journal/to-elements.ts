@@ -4,8 +4,9 @@ import { newRevision, toStored } from '../storage/requests.ts'
 import type { Element } from './journal.ts'
 
 /**
- * Changes that are made in one transaction with the head: a commit never holds that. All items get one revision.
- * @throws Error for a change that stores nothing, or whatever is there
+ * Elements for changes that are made in one transaction with a move of the head, which no commit contains. All items get
+ * one revision.
+ * @throws Error for a change that is no put, or that expects nothing of the item
  */
 export function toElements<const C extends readonly Change[]>(
   changes: C,

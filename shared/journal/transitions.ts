@@ -7,24 +7,24 @@ import { type Epoch, epochAt, epochNumber, type Lineage, type Position, withEpoc
  */
 
 interface Transition<S extends Partial<Head> | undefined, G extends readonly unknown[]> {
-  /** from each mode in which the head may be, and `none` where there may be no head yet, to the mode behind it */
+  /** for each mode in which the head may be (`none`: there is no head yet), the mode after the move */
   readonly modes: { readonly [M in HeadMode | 'none']?: HeadMode }
-  /** fields that have to stand as the caller has seen them, beside the mode where that was seen */
+  /** fields that must still be as the caller has read them, in addition to the mode if it was read */
   readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
   readonly becomes: (seen: S, ...given: G) => Partial<Head>
-  /** a field that is counted up, whatever it is */
+  /** a field to which the move adds, whatever its value */
   readonly adds?: Partial<Pick<Head, 'last'>>
   /** who makes the move */
   readonly by: string
   readonly why: string
 }
 
-/** A row. What its caller has to have seen, and gives besides, is what `becomes` takes. */
+/** A row. The parameters of `becomes` are what the caller has read of the head, and what it gives in addition. */
 const row = <S extends Partial<Head> | undefined, G extends readonly unknown[]>(
   one: Transition<S, G>,
 ): Transition<S, G> => one
 
-/** Whether journal entries of positions that had none may have been deleted by the engine: what stands before is not kept then. */
+/** Whether the engine may have deleted entries of filled positions: if so, earlier entries count as not kept. */
 interface Filled {
   readonly isOld: boolean
 }
@@ -47,7 +47,7 @@ export const transitions = {
       incarnation: (old?.incarnation ?? 0) + 1,
     }),
     by: 'a cluster that becomes the primary of a new set, in one transaction with its record',
-    why: 'a journal begins, in an epoch above all that were seen; no journal in use is begun anew',
+    why: 'a journal begins in an epoch above all that were seen; a journal in use is never started again',
   }),
   allocate: row({
     modes: { writing: 'writing' },
@@ -55,7 +55,7 @@ export const transitions = {
     becomes: (_: Pick<Head, 'epoch'>) => ({}),
     adds: { last: 1 },
     by: 'every commit of a primary, before its transaction',
-    why: 'the next position belongs to the caller alone, and none is given once the epoch has ended',
+    why: 'the next position belongs to this commit alone; after the end of the epoch there is none',
   }),
   noteDense: row({
     modes: { writing: 'writing' },
@@ -64,8 +64,8 @@ export const transitions = {
       applied: dense,
       ...(isOld ? { retainedFrom: dense } : {}),
     }),
-    by: 'the worker of the journal, once it has filled holes; a primary, before it gives journal entries away',
-    why: 'no journal entry is missing up to there, so that nobody has to look again',
+    by: 'the worker of the journal, once it has filled holes; a primary, before it sends journal entries to a secondary',
+    why: 'no journal entry is missing up to there, so no later run has to check again',
   }),
   close: row({
     modes: { writing: 'closed' },
@@ -74,8 +74,8 @@ export const transitions = {
       successor,
       maxEpoch: Math.max(head.maxEpoch, seenNumber),
     }),
-    by: 'whoever ends an epoch: a demotion, a handover, a fence, a disabled primary, a restored copy',
-    why: 'no position is given any more: those that are open can be counted and filled',
+    by: 'a demotion, a handover, a fence, primary/disable, a restored copy: all that ends an epoch',
+    why: 'no commit gets a position any more, so the open ones can be counted and filled',
   }),
   noteEnd: row({
     modes: { closed: 'closed' },
@@ -84,43 +84,43 @@ export const transitions = {
       applied: last,
       ...(isOld ? { retainedFrom: last } : {}),
     }),
-    by: 'whoever ends an epoch, once every position has a journal entry',
-    why: 'the end of the epoch is exact, and may be acknowledged',
+    by: 'the call that ends an epoch, once every position has a journal entry',
+    why: 'the end of the epoch is exact, and the call may answer with it',
   }),
   nameSuccessor: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, successor: true },
     becomes: (_: Head, successor: string) => ({ successor }),
     by: 'a handover of an epoch that was closed without a successor',
-    why: 'a closed epoch is handed over to one cluster, and to no second one',
+    why: 'a closed epoch is handed over to one cluster only',
   }),
   noteFence: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, maxEpoch: true, successor: true },
     becomes: (_: Head, successor: string, number: number) => ({ successor, maxEpoch: number }),
-    by: 'a cluster whose epoch was ended by a fence, whenever it was closed',
-    why: 'its next epoch lies above the one that has fenced it, and nobody else takes the closed one over',
+    by: 'a cluster whose epoch a fence has ended, or had been closed before',
+    why: 'its next epoch gets a higher number than the claimant’s, and no other cluster takes over the closed one',
   }),
   trim: row({
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
     expects: { epoch: true, incarnation: true, retainedFrom: true },
     becomes: (_: Head, from: number) => ({ retainedFrom: from }),
     by: 'the worker of the journal, twice a day',
-    why: 'journal entries that the engine may delete soon are read by nobody any more',
+    why: 'no cluster reads journal entries that the engine may delete soon',
   }),
   distrustOwn: row({
     modes: { writing: 'writing', closed: 'closed' },
     expects: {},
     becomes: (_: Pick<Head, never>) => ALL_TO_FETCH,
     by: 'a primary that finds itself in restored tables',
-    why: 'its tables are not of one moment: whom it follows next, it fetches everything from',
+    why: 'its tables mix states of several moments, so it fetches everything from the next primary',
   }),
   distrustCopy: row({
     modes: FOLLOWING,
     expects: {},
     becomes: (_: Pick<Head, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
     by: 'a secondary that finds itself in restored tables',
-    why: 'the same, and nothing is taken that comes by the link of the cluster that it was copied from',
+    why: 'the same; and what arrives by the link of the copied cluster is refused',
   }),
   stage: row({
     modes: { applying: 'applying' },
@@ -133,7 +133,7 @@ export const transitions = {
       stagedAt: last.at,
     }),
     by: 'a secondary, once it has stored journal entries of its source',
-    why: 'they are here: from now on they are applied, whatever becomes of the source',
+    why: 'the entries are stored here and will be applied, even if the source is lost',
   }),
   noteApplied: row({
     modes: { applying: 'applying', draining: 'draining' },
@@ -142,15 +142,15 @@ export const transitions = {
       applied: last,
       ...(replayUntil > 0 && last >= replayUntil ? NOTHING_TO_FETCH : {}),
     }),
-    by: 'whoever has applied what was staged',
-    why: 'nobody applies it again; where a replay ends, its sync is whole',
+    by: 'a run that has applied what was staged',
+    why: 'no run applies it again; at the end of a replay the sync is complete',
   }),
   stopStaging: row({
     modes: { applying: 'draining' },
     expects: { incarnation: true, link: true },
     becomes: (_: Head) => ({}),
-    by: 'whoever wants to do something else to a secondary than to apply: a sync, a promotion',
-    why: 'nothing is staged any more, so that what is staged can be applied to its end',
+    by: 'a sync or a promotion, which need a secondary that applies nothing new',
+    why: 'nothing more is staged, so what is staged can be applied completely',
   }),
   resume: row({
     modes: { draining: 'applying' },
@@ -164,7 +164,7 @@ export const transitions = {
     expects: { incarnation: true, last: true, link: true },
     becomes: ({ incarnation, last }: Head) => ({ own: '', incarnation: incarnation + 1, applied: last }),
     by: 'a former primary whose journal is a part of that of its new source',
-    why: 'what is applied from here on stands above what this cluster wrote itself',
+    why: 'marks of what is applied from now on are above those of its own writes',
   }),
   beginSync: row({
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
@@ -174,8 +174,8 @@ export const transitions = {
       unfinishedSync,
       unfinishedSyncEpoch: '',
     }),
-    by: 'a secondary to which no journal entries lead from where it is',
-    why: 'what it may touch is noted before it touches it, and a sync that was begun before is fenced',
+    by: 'a secondary that cannot reach its source’s state by journal entries',
+    why: 'what the sync may change is noted before it does, and writes of an earlier sync are refused',
   }),
   refetchAll: row({
     modes: { draining: 'syncing' },
@@ -185,7 +185,7 @@ export const transitions = {
       ...ALL_TO_FETCH,
     }),
     by: 'a change of the primary, where what was staged cannot be applied',
-    why: 'what stands here may be half of it: everything is fetched from the next primary',
+    why: 'some of it may be applied already, so everything is fetched from the next primary',
   }),
   stopSync: row({
     modes: { syncing: 'syncing' },
@@ -196,28 +196,28 @@ export const transitions = {
       maxEpoch: number,
     }),
     by: 'a promotion by force amid a sync',
-    why: 'none of its writes comes later, and the new epoch lies above all that it may have fetched',
+    why: 'late writes of the sync are refused, and the new epoch gets a number above every one that it may have fetched',
   }),
   endSync: row({
     modes: { syncing: 'applying' },
     expects: { incarnation: true, link: true },
     becomes: (head: Head, sync: EndedSync) => afterSync(head, sync),
-    by: 'a secondary that has fetched what it had to, and has closed its segments',
-    why: 'journal entries are applied from a position before the first fetch on; up to one behind the last, items may be ahead of them',
+    by: 'a secondary that has fetched everything the sync needs, and has closed its segments',
+    why: 'the replay starts before the first fetch and ends behind the last one; up to its end items may be newer than their journal entries',
   }),
   requestSync: row({
     modes: { applying: 'applying' },
     expects: { incarnation: true, replayUntil: true, unfinishedSync: true },
     becomes: (_: Head, report: string) => ({ unfinishedSync: report, unfinishedSyncEpoch: '' }),
-    by: 'a comparison with the primary that has found differences',
-    why: 'the next sync fetches what a report names; one that is asked for already is not forgotten',
+    by: 'a comparison with the primary that found differences',
+    why: 'the next sync fetches what a report names, in addition to what was requested before',
   }),
   changeLink: row({
     modes: { ...FOLLOWING, applying: 'draining' },
     expects: { incarnation: true, link: true },
     becomes: (_: Head, link: string) => ({ link }),
     by: 'a change of the primary, or leaving the set',
-    why: 'nothing is taken that comes by the old link, however late: there are never two',
+    why: 'what arrives by the old link is refused, however late: there is one link at a time',
   }),
   restoreLink: row({
     modes: FOLLOWING,
@@ -231,7 +231,7 @@ export const transitions = {
     expects: { incarnation: true, last: true, applied: true, link: true },
     becomes: (_: Head, number: number) => ({ own: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
     by: 'a secondary that leaves its set, in one transaction with record and keyring',
-    why: 'it follows nobody any more, and its next journal lies above every epoch that an item here may be of',
+    why: 'it follows nobody, and its next journal gets an epoch above that of every item here',
   }),
   takeOver: row({
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
@@ -256,7 +256,7 @@ export const transitions = {
           { lineage: [[epoch, last + 1]], retainedFrom: last }),
     }),
     by: 'a promotion, in one transaction with record and membership',
-    why: 'this cluster writes, behind all that it has, in an epoch of its own',
+    why: 'this cluster writes in an epoch of its own, from the position behind its last one',
   }),
   startEmpty: row({
     modes: { none: 'syncing', closed: 'syncing' },
@@ -268,31 +268,31 @@ export const transitions = {
       unfinishedSync: 'all',
       link,
     }),
-    by: 'the activation of a secondary, before what stood there is deleted',
-    why: 'it has nothing, and fetches everything; what was begun before stays fenced',
+    by: 'the activation of a secondary, before the old items are deleted',
+    why: 'it has nothing and fetches everything; writes of earlier runs are refused',
   }),
   skipStaged: row({
     modes: { draining: 'draining' },
     expects: { incarnation: true, last: true, applied: true },
     becomes: ({ last }: Head) => ({ applied: last, ...ALL_TO_FETCH }),
     by: 'a promotion by force, where what was staged cannot be applied',
-    why: 'nobody will ever apply it: what stands here may be half of it, and leads from nowhere',
+    why: 'it will never be applied, though a part of it may be; so no journal entries lead to this state',
   }),
 }
 
-/** The part of a lineage that a journal has come to. */
+/** The part of a lineage that a journal has reached. */
 const before = (lineage: Lineage, seq: number): Lineage => lineage.filter(([, start]) => start <= seq)
 
-/** A sync whose segments are closed: what it was about, and how far its source was after the last fetch. */
+/** A sync whose segments are closed: what it fetched, and how far its source was after the last fetch. */
 export interface EndedSync {
   readonly what: 'all' | 'touched'
   /** the replay begins behind it */
   readonly start: number
   /** lineage of the source */
   readonly lineage: Lineage
-  /** whether items were fetched that may be ahead of their journal entries */
+  /** whether items were fetched that may be newer than their journal entries */
   readonly hasFetched: boolean
-  /** the end of the source's journal by then */
+  /** the end of the source's journal at that time */
   readonly end: Position
 }
 
@@ -300,7 +300,7 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
   const lineage = before(known, start)
   return {
-    // what it may have touched stays noted until its replay ends
+    // what it may have changed stays noted until its replay ends
     ...(until > 0 ? { replayUntil: until, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
     ...(what === 'all' ? { retainedFrom: start } : {}),
     incarnation: head.incarnation + 1,
@@ -318,22 +318,22 @@ export type TransitionName = keyof typeof transitions
 
 declare const made: unique symbol
 
-/** A move of the head that a row has made: nothing else makes one. */
+/** A move of the head. Only a row makes one. */
 export interface HeadMove {
   readonly [made]: true
   readonly name: TransitionName
-  /** modes in which the head may be, none for a caller that has seen another one; `none`: there is no head yet */
+  /** modes in which the head may be; empty if the caller has read another one; `none`: there is no head yet */
   readonly from: readonly HeadMode[] | 'none'
   readonly expect: Partial<Head>
   readonly next: Partial<Head>
   readonly add: Partial<Pick<Head, 'last'>>
-  /** what the head is afterwards, as far as the caller can know */
+  /** fields of the head after the move, as far as the caller can know them */
   readonly after: Partial<Head>
 }
 
 type Rows = typeof transitions
 
-/** Moves by the names of their rows: each takes the head as its caller saw it, and what the row wants besides. */
+/** Moves by the names of their rows: each takes the head as its caller has read it, and what else the row needs. */
 export const moves = Object.fromEntries(
   Object.entries(transitions).map(([name, one]) => [
     name,

@@ -3,15 +3,15 @@ import type { StoredItem } from '../storage/requests.ts'
 import { sha256 } from '../values/secret.ts'
 import { generationOfTtl, hasEnded, isForgotten } from './generation.ts'
 
-/** What the tree holds of an item. */
+/** The part of an item in the tree. */
 export interface Leaf {
   /** base64url of 32 bytes */
   readonly leaf: string
-  /** the generation among whose leaves it is summed; null: among those that do not expire */
+  /** the generation in whose sum it is; null: in the sum of those that do not expire */
   readonly gen: number | null
 }
 
-/** Where the sums of a bucket stand. A key has one bucket for ever, whatever its item holds. */
+/** The key of a bucket's sums. A key of an item always has the same bucket, whatever the item contains. */
 export interface Bucket {
   readonly pk: string
   readonly sk: string
@@ -47,41 +47,41 @@ const subtree = (treeId: string, of: 'replicated' | 'local'): string =>
 export const pagePk = (treeId: string, of: 'replicated' | 'local', page: string): string =>
   `${subtree(treeId, of)}#${page}`
 
-/** The value of the index `tree`: which bucket an item belongs to. */
+/** The value by which the index `tree` finds the items of a bucket. */
 export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
 
-/** Where the attribute `bucket` of an item says that its sums stand. */
+/** The key of the bucket that the attribute `bucket` of an item names. */
 export function bucketIn(text: string): Bucket {
   const at = text.lastIndexOf('/')
   return { pk: text.slice(0, at), sk: text.slice(at + 1) }
 }
 
 /**
- * The leaf of an item: SHA-256 of all that readers may see of it. Position, place in the tree and the time for the
- * engine's own deletion are not part of it.
+ * The leaf of an item: SHA-256 of everything that readers can see of it. Its position, its place in the tree and the time
+ * for the engine's own deletion are not included.
  */
 export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredItem): string {
   const content = [pk, sk, kind, rev, data, uses ?? null, expires ?? null, due ?? null]
   return sha256(canonical(content)).toString('base64url')
 }
 
-/** What the tree holds of an item as it stands in the table; null where it was written while nothing was journaled. */
+/** The leaf of a stored item; null if it was written without a journal. */
 export const leafIn = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
-/** The same in one tree: what stands in another tree does not count. */
+/** The same in one tree: items of another tree have none. */
 export const leafInTree = (
   stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>,
   treeId: string,
 ): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? leafIn(stored) : null)
 
-/** An item with its place in a tree, as it stands in the table of the cluster that has this tree. */
+/** An item with its place in a tree, as the cluster with this tree stores it. */
 export const placeInTree = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
   bucket: bucketText(bucketOf(treeId, item.kind, item.pk, item.sk)),
 })
 
-/** JSON with sorted names: one text for one value. */
+/** JSON with sorted names: equal values give equal texts. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(one => canonical(one ?? null)).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -108,7 +108,7 @@ export interface Delta {
   readonly sums: Sums
 }
 
-/** An item that comes, goes, or changes. */
+/** An item that is added, deleted or changed. */
 export interface LeafChange {
   readonly kind: Kind
   readonly pk: string
@@ -118,9 +118,9 @@ export interface LeafChange {
 }
 
 /**
- * What changes of items do to their buckets, each bucket once: an item may appear once in a transaction. Buckets
- * whose sums stay as they are are there as well, for they carry the order of changes.
- * @param now epoch seconds: what belongs to a generation long ended is left out
+ * The deltas of buckets for changes of items, one for each bucket, since a transaction may contain an item once. Buckets
+ * whose sums do not change are included, because their marks keep the order of changes.
+ * @param now epoch seconds: generations that ended long before are left out
  */
 export function deltasOf(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
   const byBucket = new Map<string, { bucket: Bucket; sums: Map<string, Limbs> }>()
@@ -151,7 +151,7 @@ export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =
 
 const SUM = /^(?:(p)|(g\d+)_)([012])$/
 
-/** The sums of a bucket from its attributes; those that are no sums are passed over. */
+/** The sums of a bucket from its attributes; other attributes are ignored. */
 export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
   const sums = new Map<string, [bigint, bigint, bigint]>()
   for (const [attribute, part] of Object.entries(attributes)) {
@@ -165,24 +165,24 @@ export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
   return sums
 }
 
-/** What a bucket amounts to: all of its sums that still count. */
+/** The total of a bucket: all of its sums that still count. */
 export function sumLive(sums: Sums, now: number): Limbs {
   let total = ZERO
   for (const limbs of liveSums(sums, now).values()) total = plus(total, limbs)
   return total
 }
 
-/** Those of the sums that still count. */
+/** The sums that still count. */
 export const liveSums = (sums: Sums, now: number): Sums =>
   new Map([...sums].filter(([slot]) => slot === 'p' || !hasEnded(Number(slot.slice(1)), now)))
 
-/** What a bucket amounts to, as a text; empty where it holds nothing. */
+/** The total of a bucket as a text; empty if the total is zero. */
 export function amountOf(sums: Sums, now: number): string {
   const limbs = sumLive(sums, now)
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 
-/** Hash of a page from the live sums of its buckets, by their sort keys; base64url. An empty bucket is as good as none. */
+/** Hash of a page from the live sums of its buckets, by their sort keys; base64url. An empty bucket counts as none. */
 export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
   const lines = [...buckets]
     .filter(([, limbs]) => limbs.some(limb => limb !== 0n))

@@ -7,8 +7,8 @@ import { type ActivateQuestion, activateForms } from './role-messages.ts'
 import { type ActivateRequest, FORMAT } from './source.ts'
 
 /*
- * How an activation token is handed in: sealed to the exchange key that it names, so that nobody on the way can use it by
- * keys of his own, with a proof that the cluster has the key that will be its own.
+ * How an activation token is handed in: sealed to the exchange key that it names, so that nobody on the way can use it with
+ * other keys, and with a proof that the cluster has the private half of its signing key.
  */
 
 type Named = Pick<ActivateQuestion, 'token' | 'cluster' | 'signingKey' | 'exchangeKey'>
@@ -34,7 +34,7 @@ const textOf = (set: string, { token, cluster, signingKey, exchangeKey }: Named)
   return Buffer.from(JSON.stringify(['cloud-auth activation', set, token, cluster, ...keys]))
 }
 
-/** Says that a cluster of this id has these keys, and hands this token in. @param set UUID of the DR set */
+/** The proof that a cluster with this id has these keys and hands in this token. @param set UUID of the DR set */
 const activationProof = (signing: KeyObject, set: string, named: Named): Buffer =>
   sign(null, textOf(set, named), signing)
 
@@ -42,7 +42,7 @@ const activationProof = (signing: KeyObject, set: string, named: Named): Buffer 
 export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
   key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
 
-/** What is sent to hand a token in; in clear where the token names no key to seal it to. */
+/** The message that hands in a token; unsealed if the token names no key to seal it to. */
 export function activationQuestion(
   { earlier, ...request }: ActivateRequest,
   { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
@@ -66,7 +66,7 @@ export function activationQuestion(
 }
 
 /**
- * A question that holds another one, with its proofs, for the eyes of one primary.
+ * A question that contains another one with its proofs, sealed to one primary.
  * @param to raw X25519 key of the primary, and UUID of the DR set
  * @param by keys that prove: the one that the question names, and one that the primary knows already
  */
@@ -84,9 +84,9 @@ export function sealActivation(
 }
 
 /**
- * What a sealed question holds; undefined where it was not sealed to this key for this set.
+ * The content of a sealed question; undefined if it was not sealed to this key for this set.
  * @param own X25519
- * @throws Error for what is no such question
+ * @throws Error for content that is no such question
  */
 export function openActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
   const text = openBox(own, placeOf(set), sealed)

@@ -25,9 +25,9 @@ export interface Activation {
   id: string
   /** UUID of the DR set */
   set: string
-  /** raw Ed25519 key of the primary, base64url: only who holds it is believed */
+  /** raw Ed25519 key of the primary, base64url: only answers signed by it are accepted */
   primaryKey: string
-  /** raw X25519 key of the primary, base64url: what hands the token in is sealed to it; absent: made by format 1 */
+  /** raw X25519 key of the primary, base64url: the request that hands in the token is sealed to it; absent: made by format 1 */
   exchangeKey?: string
 }
 
@@ -66,7 +66,7 @@ export function activationJwt(
   return `${signed}.${sign('sha512', Buffer.from(signed), { key: signer, ...SIGNATURE }).toString('base64url')}`
 }
 
-/** Whether a token was signed by the primary's own key; who made it is told by nothing else. */
+/** Whether a token was signed by the primary's own key. Nothing else tells who made it. */
 export function isSignedBy(signer: KeyObject, token: string): boolean {
   const [header, claims, signature = '', ...more] = token.split('.')
   const bytes = decodeStrictly(signature)
@@ -79,7 +79,7 @@ export function isSignedBy(signer: KeyObject, token: string): boolean {
   )
 }
 
-/** What a token says, whoever made it; undefined for what is no activation token. */
+/** The claims of a token, unverified; undefined for a text that is not an activation token. */
 export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)

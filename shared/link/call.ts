@@ -14,7 +14,7 @@ export interface End {
   /** the secondary's id; of a primary, its cluster's id */
   from: string
   signing: KeyObject
-  /** the other end's raw Ed25519 key: nobody else is believed */
+  /** the other end's raw Ed25519 key: only answers signed by it are accepted */
   otherKey: Uint8Array
 }
 
@@ -22,14 +22,14 @@ export interface CallMeans {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
-  /** which addresses that are told may be used */
+  /** which addresses from other clusters may be used */
   rules: AddressRules
-  /** epoch milliseconds: nobody is waited for any longer, whatever is asked; absent: each call has its own time */
+  /** epoch milliseconds: the deadline of all calls together; absent: each call has its own time */
   until?: number | undefined
 }
 
 /** Milliseconds that a call may take whose row says nothing else. */
-const USUAL_TIMEOUT_MS = 10_000
+export const USUAL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
 export type Ask = <M extends Method>(
@@ -39,7 +39,7 @@ export type Ask = <M extends Method>(
 ) => Promise<{ reply: Reply<M>; time: number }>
 
 /**
- * Asks the other end. Every call has a later time than the one before, so that none can be played back.
+ * Asks the other end. Every call has a later time than the one before, so that none can be replayed.
  * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
 export function asker({ set, from, signing, otherKey }: End, means: CallMeans): Ask {
@@ -70,7 +70,7 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
   }
 }
 
-/** An answer without what is no address of a cluster, whoever told it. */
+/** An answer without addresses that may not be used. */
 function usable<T extends object>(reply: T, rules: AddressRules): T {
   const told: { addresses?: readonly string[]; met?: readonly string[]; apiAddress?: string } = reply
   return {
@@ -95,7 +95,7 @@ function silent(text: string, cause: unknown): LinkSilent {
   return cause instanceof FrontAnswered ? new LinkUnsigned(why, { cause }) : new LinkSilent(why, { cause })
 }
 
-/** What somebody says whom nobody need believe may still help to find the fault. */
+/** The text of an unverified answer, which may help to find the fault. */
 function unbelievable(method: Method, answer: Answer): LinkSilent {
   const outcome = readOutcome(answer)
   const said = outcome && 'refusal' in outcome ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''

@@ -32,7 +32,7 @@ const SIGNATURE = 64
 const digestOf = (lineage: Lineage): Buffer =>
   lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
-/** Whether a caller means this lineage; it means any as long as it knows none. */
+/** Whether a caller's lineage is this one. A caller that knows none yet accepts any. */
 export const knowsLineage = (envelope: Pick<Envelope, 'line'>, lineage: Lineage): boolean =>
   envelope.line.length === 0 || digestOf(lineage).equals(envelope.line)
 
@@ -70,7 +70,7 @@ export function signCall(
   return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
 }
 
-/** The envelope of a call that has the shape of one: nothing missing, nothing besides. */
+/** The envelope of a call, if all of its fields are there and within their bounds. */
 export function envelopeOf({ envelope, $unknown }: Call): Envelope | undefined {
   const known = envelope && !$unknown?.length && !envelope.$unknown?.length
   return known &&
@@ -94,10 +94,10 @@ function isWithin(envelope: Envelope): boolean {
 export const isCallOf = (key: Uint8Array, method: Method, envelope: Envelope, body: Uint8Array): boolean =>
   verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
 
-/** Milliseconds by which the caller's clock is ahead, as the signed time has it. */
+/** Milliseconds by which the caller's clock is ahead, by the signed time. */
 export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
 
-/** What a call came to. */
+/** The outcome of a call. */
 export type LinkOutcome =
   | { body: Uint8Array }
   | { refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
@@ -112,7 +112,7 @@ const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Li
 
 /**
  * An answer, signed over the nonce of its call.
- * @param signing absent: this cluster has no key, for it is in no set; then nobody need believe the answer
+ * @param signing absent: this cluster is in no set, so it has no key, and the caller need not accept the answer
  */
 export function signAnswer(
   method: Method,
@@ -132,7 +132,7 @@ export function signAnswer(
   })
 }
 
-/** What an answer says to the call with this nonce; undefined when it was not signed by the key. */
+/** The outcome in an answer to the call with this nonce; undefined if it was not signed by the key. */
 export function outcomeOf(
   key: Uint8Array,
   method: Method,
@@ -145,7 +145,7 @@ export function outcomeOf(
   return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
 }
 
-/** What an answer says, whoever gave it. */
+/** The outcome in an answer, unverified. */
 export function readOutcome({ outcome }: Answer): LinkOutcome | undefined {
   if (outcome.case === 'body') return { body: outcome.value }
   if (outcome.case !== 'refusal') return undefined

@@ -4,13 +4,13 @@ import type { Era } from '../wire/gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
 
-/** A value of ours as bytes, and back. @throws Error when reading what is no such value */
+/** Writes a value as bytes and reads it back. @throws Error when the bytes are no such value */
 export interface Form<T> {
   write(value: T): Uint8Array
   read(bytes: Uint8Array): T
 }
 
-/** A form by a message of the interface. */
+/** A form that uses a message of the interface. */
 export const formOf = <D extends DescMessage, T>(
   schema: D,
   to: (value: T) => Parameters<typeof create<D>>[1],
@@ -20,7 +20,7 @@ export const formOf = <D extends DescMessage, T>(
   read: bytes => from(checkBounds(schema, fromBinary(schema, bytes))),
 })
 
-/** What a field may come to: bytes of a text, or of each one of a list; how many a list may have. */
+/** The bound of a field: bytes of a text, or of each element of a list; how many elements a list may have. */
 interface Bound {
   bytes?: number
   most?: number
@@ -32,10 +32,10 @@ const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
 const LONGEST_LINEAGE = 12
-/** What one answer may hold, which is not longer than this by far. */
+/** Far more than one answer contains. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
-/** Bounds of all fields of messages that are no numbers, by name: a field without one does not pass the tests. */
+/** Bounds of all fields of messages that are not numbers, by name. A test refuses a field without one. */
 export const fieldBounds: Readonly<Record<string, Bound>> = {
   set: SHORT,
   cluster: SHORT,
@@ -102,14 +102,14 @@ export function checkBounds<D extends DescMessage>(schema: D, message: MessageSh
 const sizeOf = (value: unknown): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : 0
 
-/** @throws Error for what is no safe integer */
+/** @throws Error for a number that is not a safe integer */
 export const safeInteger = (number: bigint): number => {
   const read = Number(number)
   if (!Number.isSafeInteger(read)) throw new Error('a number is too large')
   return read
 }
 
-/** @throws Error for what is no name of an epoch */
+/** @throws Error for a text that is not the name of an epoch */
 export const epochIn = (text: string): string => {
   if (!isEpoch(text)) throw new Error('an epoch is none')
   return text
@@ -117,7 +117,7 @@ export const epochIn = (text: string): string => {
 
 export const eras = (lineage: Lineage) =>
   lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
-/** @throws Error for what is no lineage */
+/** @throws Error for a value that is not a lineage */
 export const lineageOf = (given: readonly Era[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
   if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))

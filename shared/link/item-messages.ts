@@ -22,7 +22,7 @@ import type {
   TreeRequest,
 } from './source.ts'
 
-/* What a secondary fetches as it stands: items, sums of the tree, the keyring. */
+/* Messages for what a secondary fetches in its present state: items, sums of the tree, the keyring. */
 
 const json = (value: StoredItem | undefined): Uint8Array =>
   value ? Buffer.from(JSON.stringify(value)) : new Uint8Array()
@@ -59,7 +59,7 @@ export const itemsForms = {
   ),
 }
 
-/** Into so many parts a scan may be cut. */
+/** The most segments of a scan. */
 const MOST_SEGMENTS = 64
 
 export const scanForms = {

@@ -12,9 +12,9 @@ import {
 import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
-/* What a secondary needs all the time: heartbeats, journal entries, and to be told that there are some. */
+/* Messages that go all the time: heartbeats, journal entries, and notices of new ones. */
 
-/** What a primary cannot tell but by the envelope of the answer. */
+/** Fields of a heartbeat's answer that follow from its envelope. */
 export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'took' | 'skew'>
 
 type HeartbeatQuestion = HeartbeatRequest & { format: number; took: number }

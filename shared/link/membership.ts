@@ -10,13 +10,13 @@ import { LONGEST_CHAIN, statementOf } from './statements.ts'
 const MOST_ADDRESSES = 32
 const LONGEST_ADDRESS = 2048
 
-/** Addresses with further ones. Those that are known longest stay when there are too many. */
+/** Adds addresses. If there are too many, those known longest stay. */
 export const withAddresses = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])]
     .filter(one => one !== '' && one.length <= LONGEST_ADDRESS)
     .slice(0, MOST_ADDRESSES)
 
-/** Statements with further ones, in the order in which they rest on each other; the newest stay. */
+/** Adds statements, in the order in which they depend on each other; if there are too many, the newest stay. */
 const withStatements = (known: readonly Statement[], more: readonly Statement[]): Statement[] => {
   const all = new Map([...known, ...more].map(one => [one.signature, one]))
   return [...all.values()].slice(-LONGEST_CHAIN)
@@ -24,7 +24,7 @@ const withStatements = (known: readonly Statement[], more: readonly Statement[])
 
 const nobody: Member = { statements: [], addresses: [] }
 
-/** What another cluster has said when it admitted this one. */
+/** What another cluster answered when it admitted this one. */
 export interface Admission {
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
@@ -35,8 +35,8 @@ export interface Admission {
 }
 
 /**
- * After an admission. Whom this cluster has admitted or revoked itself before does not count any more: the epoch of
- * the admission stands above theirs.
+ * The membership after an admission. Earlier admissions and revocations by this cluster no longer count, because the epoch
+ * of its own admission is later.
  * @param before absent: this cluster comes from another set, or from none
  */
 export function addAdmission(
@@ -51,18 +51,18 @@ export function addAdmission(
   }
 }
 
-/** A take-over: the key that the others know says which one follows it. */
+/** A take-over: the key that the others know signs a statement about its successor. */
 export interface TakeOver {
   set: string
   /** UUID of this cluster */
   id: string
-  /** that begins */
+  /** the epoch that begins */
   epoch: string
   old: LinkPair
   next: LinkPair
 }
 
-/** After a take-over, in whose transaction this has to be stored. @param met addresses that only the link knew */
+/** The membership after a take-over, to be stored in its transaction. @param met addresses that only the link knew */
 export const addTakeOver = (
   before: Member | undefined,
   { set, id, epoch, old, next }: TakeOver,
@@ -75,7 +75,7 @@ export const addTakeOver = (
   addresses: withAddresses(before?.addresses ?? [], met),
 })
 
-/** After a fence was acknowledged, or somebody told of others. */
+/** The membership after an acknowledged fence, or after an answer with new addresses. */
 export const addVouchers = (
   before: Member | undefined,
   { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },

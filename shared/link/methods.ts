@@ -5,9 +5,9 @@ import { entriesForms, heartbeatForms, notifyForms } from './journal-messages.ts
 import { bodyUnreadable } from './refusals.ts'
 import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
 
-/** A method of the link: everything that is said of it but how it is answered. */
+/** A method of the link: all about it except how it is answered. */
 export interface MethodRow {
-  /** what code calls it, where the protocol names it otherwise */
+  /** its name in code, if the protocol has another one */
   readonly as?: string
   readonly forms: { readonly question: Form<unknown>; readonly answer: Form<unknown> }
   /**
@@ -15,13 +15,13 @@ export interface MethodRow {
    * by its signature that it has the key it names; `primary`: signs by the key that the link names.
    */
   readonly by: 'secondary' | 'newcomer' | 'primary'
-  /** milliseconds that a call may take, where it is not the usual time */
+  /** milliseconds that a call may take; absent: the usual time */
   readonly timeoutMs?: number
-  /** it changes something: each call has to be later than all before. Everything else may be asked twice */
+  /** it changes something, so each call has to be later than all before; other methods may be repeated */
   readonly once?: true
-  /** its answers hang together over several calls: none by a lineage that is not the caller's */
+  /** answers to several calls belong together, so it answers only by the caller's lineage */
   readonly ofOneLineage?: true
-  /** its refusals are entries in the audit log, counted: anybody may send such a call */
+  /** its refusals are counted in the audit log, because anybody may send such a call */
   readonly counted?: true
   /** a restored copy of a cluster answers it too */
   readonly byCopies?: true
@@ -38,7 +38,7 @@ export const methods = {
   Echo: { as: 'heartbeat', forms: heartbeatForms, by: 'secondary', once: true },
   /** Journal entries from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
   Cells: { as: 'entries', forms: entriesForms, by: 'secondary', timeoutMs: 20_000 },
-  /** Items as they are now, read strongly, in the order of their keys; then the head was read. */
+  /** Items in their present state, read consistently, in the order of their keys; the head is read after them. */
   Items: { forms: itemsForms, by: 'secondary', ofOneLineage: true },
   /** A page of one segment of all items, read consistently. */
   Scan: { forms: scanForms, by: 'secondary', timeoutMs: 20_000, ofOneLineage: true },
@@ -47,11 +47,11 @@ export const methods = {
   /** The keyring, once it has at least the term that is asked for. */
   Keyring: { forms: keyringForms, by: 'secondary' },
   /**
-   * Has the primary end the epoch that it wrote when it was heard last, for this cluster, and for no other. May be repeated:
-   * the answer is the same.
+   * Makes the primary end the epoch of its last heartbeat, for this cluster only. May be repeated, with the same
+   * answer.
    */
   Handover: { forms: handoverForms, by: 'secondary', timeoutMs: 20_000, once: true },
-  /** Has a cluster end its epoch that writes an earlier one than the caller. */
+  /** Makes a cluster end its epoch, if that is earlier than the caller's. */
   Fence: { forms: fenceForms, by: 'newcomer', counted: true, byCopies: true },
   /** Says that there is something to fetch. */
   Notify: { forms: notifyForms, by: 'primary', timeoutMs: 2000 },
@@ -59,29 +59,29 @@ export const methods = {
 
 export const methodNames = Object.keys(methods) as readonly Method[]
 
-/** What is said of a method. */
+/** The row of a method. */
 export const rowOf = (method: Method): MethodRow => methods[method]
 
-/** Methods that are called by somebody. */
+/** Methods with this kind of caller. */
 export type MethodBy<By extends MethodRow['by']> = {
   [M in Method]: (typeof methods)[M]['by'] extends By ? M : never
 }[Method]
 
-/** What code calls a method. */
+/** The name of a method in code. */
 export type CodeName<M extends Method> = (typeof methods)[M] extends { as: infer Name extends string }
   ? Name
   : Uncapitalize<M>
 
-/** What a method is asked, and what it answers. */
+/** Question and answer of a method. */
 export type Question<M extends Method> = ReturnType<(typeof methods)[M]['forms']['question']['read']>
 export type Reply<M extends Method> = ReturnType<(typeof methods)[M]['forms']['answer']['read']>
 
-/** What a call asks. @throws LinkRefused when its body holds no such question */
+/** The question of a call. @throws LinkRefused when its body is no such question */
 export function questionIn<M extends Method>(method: M, body: Uint8Array): Question<M> {
   return readingOf(method, () => methods[method].forms.question.read(body) as Question<M>)
 }
 
-/** What is read of a call's body. @throws LinkRefused when it cannot be */
+/** Reads a call's body. @throws LinkRefused when it cannot be read */
 export function readingOf<T>(method: Method, read: () => T): T {
   try {
     return read()

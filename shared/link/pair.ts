@@ -41,7 +41,7 @@ export const keysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
 export const publicKeyText = ({ signing, exchange }: LinkKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
 
-/** Whether something can be sealed to a key: with some, such as one of zeros, nothing would be secret. */
+/** Whether a key can be used for sealing. Some keys, such as one of zeros, would keep nothing secret. */
 export function isExchangeKey(raw: Uint8Array): boolean {
   try {
     diffieHellman({ privateKey: ANY, publicKey: publicKey('X25519', raw) })
@@ -53,7 +53,7 @@ export function isExchangeKey(raw: Uint8Array): boolean {
 
 const ANY = privateKey('X25519', Buffer.alloc(RAW_KEY, 1))
 
-/** Undefined for everything that `publicKeyText` did not make. */
+/** Reads a text of `publicKeyText`; undefined for any other. */
 export function readPublicKey(text: string): LinkKeys | undefined {
   const bytes = decodeBase64(text)
   if (bytes?.length !== 1 + 2 * RAW_KEY || bytes[0] !== VERSION) return undefined

@@ -18,11 +18,11 @@ const FIND_PRIMARY =
   'find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary'
 const END_THIS_ONE =
   'if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote'
-const FAULTY = 'see that the caller is a cluster of this product, and upgrade it'
+const FAULTY = 'check that the caller is a cluster of this product, and upgrade it'
 
 // of every call
 
-export const notACall = () => refused('invalid_argument', 'this is no call of the link', FAULTY)
+export const notACall = () => refused('invalid_argument', 'this is not a call of the link', FAULTY)
 
 /** @param why what could not be read */
 export const bodyUnreadable = (method: Method, why: string) =>
@@ -32,7 +32,7 @@ export const notInitialised = () =>
   refused(
     'failed_precondition',
     'this cluster is not initialised',
-    'see that the address is that of the primary',
+    'check that the address is that of the primary',
   )
 
 export const servesNoCopy = () =>
@@ -46,14 +46,14 @@ export const inNoSet = () =>
   refused(
     'failed_precondition',
     'this cluster is in no DR set',
-    'see that the address is that of the primary',
+    'check that the address is that of the primary',
   )
 
 export const ofAnotherSet = () =>
   refused(
     'failed_precondition',
     'this cluster belongs to another DR set',
-    'see that the address is that of the primary',
+    'check that the address is that of the primary',
   )
 
 /** @param skew milliseconds by which the caller's clock is ahead; `most`: that are allowed; `now`: epoch milliseconds here */
@@ -70,8 +70,8 @@ export const clocksApart = (skew: number, most: number, now: number) => {
 export const callSeen = () =>
   refused(
     'unavailable',
-    'a call of this time, or a later one, has been seen: this one is played back',
-    'ask by a new call',
+    'this cluster has seen a call of this time or a later one: this one is a replay',
+    'make a new call',
   )
 
 export const concurrentCalls = () =>
@@ -95,13 +95,17 @@ export const callerUnknown = () =>
 export const callerRevoked = (name: string) => refused('permission_denied', `${name} was revoked`, NEW_TOKEN)
 
 export const callerOfBefore = (name: string) =>
-  refused('permission_denied', `${name} was admitted before this cluster became primary anew`, NEW_TOKEN)
+  refused('permission_denied', `${name} was admitted before this cluster became primary again`, NEW_TOKEN)
 
 export const notThePrimary = (mode: string) =>
-  refused('failed_precondition', `this cluster is no primary: its mode is ${mode}`, FIND_PRIMARY)
+  refused('failed_precondition', `this cluster is not a primary: its mode is ${mode}`, FIND_PRIMARY)
 
 export const noOwnJournal = () =>
-  refused('failed_precondition', 'this cluster is no primary: it writes no journal of its own', FIND_PRIMARY)
+  refused(
+    'failed_precondition',
+    'this cluster is not a primary: it writes no journal of its own',
+    FIND_PRIMARY,
+  )
 
 /** @param seen by the caller; `own`: that this cluster writes */
 export const laterEpochSeen = (seen: string, own: string) =>
@@ -114,12 +118,12 @@ export const laterEpochSeen = (seen: string, own: string) =>
 export const lineageChanged = () =>
   refused(
     'failed_precondition',
-    'the lineage of the journal has changed since',
-    'begin anew by the one that the next heartbeat tells',
+    'the lineage of the journal has changed since the last heartbeat',
+    'start again with the lineage that the next heartbeat brings',
   )
 
 export const lineageMoves = () =>
-  refused('unavailable', 'the journal changed its lineage while it was read', 'repeat it')
+  refused('unavailable', 'the lineage of the journal changed while it was being read', 'repeat it')
 
 export const noSuchPage = () =>
   refused(
@@ -156,14 +160,14 @@ export const signedOtherwise = () =>
   refused(
     'unauthenticated',
     'the call is not signed by the key that it names',
-    'see who changes calls on their way here',
+    'find out what changes calls on their way here',
   )
 
 export const notAnAddress = () =>
   refused(
     'invalid_argument',
-    'the address of the cluster that hands the token in is no address of a cluster',
-    'give that cluster an https address of scheme, host and port, which is not on or near one machine',
+    'the cluster that hands in the token gives an address at which no cluster can be reached',
+    'give that cluster an https address of scheme, host and port, and none of its own machine or network',
   )
 
 /** The token names no key to seal it to: an earlier version made it, or nobody of this product. */
@@ -180,15 +184,15 @@ export const sealedToAnother = () =>
 export const unproven = () =>
   refused(
     'unauthenticated',
-    'the key that the call names does not prove token, cluster and keys',
-    'see who changes calls on their way here',
+    'the proof of token, cluster and keys is not signed by the key that the call names',
+    'find out what changes calls on their way here',
   )
 
 /** @param cluster its UUID; `name`: that it has here */
 export const clusterAdmitted = (cluster: string, name: string) =>
   refused(
     'permission_denied',
-    `${cluster} is admitted here as ${name}, by other keys`,
+    `${cluster} is admitted here as ${name}, with other keys`,
     `if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another token`,
   )
 
@@ -200,9 +204,13 @@ export const handsOver = () =>
   refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
 
 export const journalUnbuilt = (percent: number) =>
-  refused('unavailable', `the journal is ${percent} % built`, 'repeat it when it is, with the same token')
+  refused(
+    'unavailable',
+    `the journal is ${percent} % built`,
+    'repeat this with the same token when it is complete',
+  )
 
-export const notAToken = () => refused('invalid_argument', 'this is no activation token', MAKE_ANOTHER)
+export const notAToken = () => refused('invalid_argument', 'this is not an activation token', MAKE_ANOTHER)
 
 export const tokenOfAnotherSet = () =>
   refused('failed_precondition', 'the token is of another DR set', MAKE_ANOTHER)
@@ -215,7 +223,7 @@ export const tokenExpired = (at: number) =>
   refused('permission_denied', `the token expired at ${printTime(at)}`, MAKE_ANOTHER)
 
 export const tokenOfBefore = () =>
-  refused('permission_denied', 'the token was made before this cluster became primary anew', MAKE_ANOTHER)
+  refused('permission_denied', 'the token was made before this cluster became primary again', MAKE_ANOTHER)
 
 export const tokenRevoked = () => refused('permission_denied', 'the token was revoked', MAKE_ANOTHER)
 
@@ -237,18 +245,18 @@ export const epochElsewhere = (own: string, asked: string) =>
   refused(
     'failed_precondition',
     `this cluster writes ${own}, not ${asked}`,
-    'repeat it once the secondary has had a heartbeat',
+    'repeat this after the next heartbeat of the secondary',
   )
 
 export const primaryNoMore = () =>
-  refused('failed_precondition', 'this cluster is no primary any more', FIND_PRIMARY)
+  refused('failed_precondition', 'this cluster is no longer the primary', FIND_PRIMARY)
 
 /** @param successor UUID of a cluster */
 export const handedOver = (successor: string) =>
   refused(
     'failed_precondition',
-    `this cluster has been handed over to ${successor}`,
-    'only force promotes another one',
+    `this cluster has handed its role over to ${successor}`,
+    'another cluster can be promoted by force only',
   )
 
 // of a fence: `END_THIS_ONE` is said by the cluster that is not fenced
@@ -261,17 +269,17 @@ export const fencesItself = () =>
   refused(
     'failed_precondition',
     'a cluster does not fence itself',
-    'nothing is to be done: the address is its own',
+    'nothing needs to be done: the address is the caller’s own',
   )
 
 export const epochOfAnother = (epoch: string, cluster: string) =>
-  refused('invalid_argument', `${epoch} is no epoch that ${cluster} writes`, FAULTY)
+  refused('invalid_argument', `${epoch} is not an epoch of ${cluster}`, FAULTY)
 
 /** @param own that this cluster writes */
 export const epochTooFar = (epoch: string, own: string) =>
   refused(
     'invalid_argument',
-    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: no take-overs lead there`,
+    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: take-overs cannot have led there`,
     'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   )
 
@@ -280,7 +288,7 @@ export const claimantRevoked = (cluster: string) =>
   refused('permission_denied', `${cluster} was revoked here`, END_THIS_ONE)
 
 export const lineageRevoked = (epoch: string) =>
-  refused('permission_denied', `epoch ${epoch} is that of a cluster that was revoked here`, END_THIS_ONE)
+  refused('permission_denied', `epoch ${epoch} belongs to a cluster that was revoked here`, END_THIS_ONE)
 
 /** @param cluster UUID of the claimant */
 export const claimantUnknown = (cluster: string) =>
@@ -303,5 +311,5 @@ export const noticeUnsigned = () =>
   refused(
     'unauthenticated',
     'the notice is not signed by the key of the primary that this cluster follows',
-    'have it follow the one that calls by POST sys/replication/dr/secondary/update-primary, if that is the primary',
+    'if the caller is the primary, have this cluster follow it by POST sys/replication/dr/secondary/update-primary',
   )

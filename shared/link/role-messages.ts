@@ -12,7 +12,7 @@ import {
 import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
 import type { Activated, ActivateRequest, HandedOver } from './source.ts'
 
-/* What changes who is what in a set: an activation, a handover, a fence. */
+/* Messages that change the role of a cluster: an activation, a handover, a fence. */
 
 const statementForm = ({ key, signature, ...statement }: Statement) => ({
   ...statement,
@@ -35,15 +35,15 @@ function readStatement(message: StatementMessage | undefined): Statement {
 
 const chainOf = (messages: readonly StatementMessage[]): Statement[] => messages.map(readStatement)
 
-/** What hands an activation token in: `sealed` and the format alone, or everything else. */
+/** The question that hands in an activation token: either `sealed` and the format, or everything else. */
 export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
   /** raw keys of the caller */
   signingKey: Buffer
   exchangeKey: Buffer
   format: number
-  /** holds such a question, from `sealedActivation`; empty: this one is in clear */
+  /** contains such a question, from `sealedActivation`; empty: this question is unsealed */
   sealed: string
-  /** who has a key says so; empty: nobody does */
+  /** proofs that the cluster has these keys; empty: none */
   proof: Buffer
   earlierProof: Buffer
 }
@@ -119,7 +119,7 @@ export const handoverForms = {
   ),
 }
 
-/** What a primary asks of another one that does not know of it, or still writes. */
+/** The question by which a primary fences another cluster. */
 export interface FenceQuestion {
   /** UUID of the claimant's cluster */
   cluster: string
@@ -127,12 +127,12 @@ export interface FenceQuestion {
   key: string
   epoch: Epoch
   lineage: Lineage
-  /** leads to the key */
+  /** statements that lead to that key */
   chain: readonly Statement[]
   addresses: readonly string[]
 }
 
-/** What a primary answers that has ended its epoch for another one. */
+/** The answer of a cluster that has ended its epoch because of a fence. */
 export interface FenceReply extends Position {
   /** about the claimant */
   voucher: Statement

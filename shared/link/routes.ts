@@ -46,7 +46,7 @@ function throwRefusal(answer: Answer): Answer {
   ])
 }
 
-/** Whether bytes are the message that every call is, whatever it says. */
+/** Whether bytes are a `Call`, whatever it contains. */
 export function isCall(bytes: Uint8Array): boolean {
   try {
     return fromBinary(CallSchema, bytes) !== undefined

@@ -20,8 +20,8 @@ import {
 type AnsweredBySource = MethodBy<'secondary'>
 
 /**
- * The primary as a secondary sees it: the methods of the link that it answers, in the words of their rows. Everything but
- * `activate`, `heartbeat` and `handover` may be asked twice in one message.
+ * The primary as a secondary sees it: the methods of the link that it answers, by the names of their rows. All but
+ * `activate`, `heartbeat` and `handover` may be sent twice.
  * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
  */
 export type SourceLink = {
@@ -38,7 +38,7 @@ const answeredBySource = methodNames.filter(
 /** A primary, by way of the link. @param keys of this cluster */
 export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
   const ask = asker(end, around)
-  /** the source's lineage as it told last: what it answers by another one is refused by itself */
+  /** the source's lineage by its last heartbeat: the source refuses calls by another one */
   let lineage: Lineage = []
   let took = 0
   const asking = answeredBySource.map(method => [
@@ -74,12 +74,12 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
   }
 }
 
-/** A source of a higher format is not followed: it may say what this version would misread. */
+/** Refuses a source of a higher format, because this version could misread its messages. */
 function checkFormat(format: number): void {
   if (format > FORMAT) throw formatTooNew(format)
 }
 
-/** Asks until all keys are answered; the head that counts is the one that was read last. */
+/** Asks until all keys are answered, and returns the head of the last answer. */
 async function allItems(
   ask: (part: ItemsRequest) => Promise<{ reply: ItemsAnswer }>,
   { keys }: ItemsRequest,

@@ -12,13 +12,13 @@ export const FORMAT = 3
 /** Keys that one message asks for. */
 export const MOST_KEYS = 100
 
-/** The exact end of a primary's epoch: nothing is ever committed behind it. */
+/** The exact end of a primary's epoch: no commit of it ever stands behind that. */
 export interface HandedOver {
   epoch: Epoch
   seq: number
   /** of all clusters of the set that the primary knows */
   addresses: readonly string[]
-  /** for import: sealed to this cluster's exchange key; empty: the primary does not give it */
+  /** for import: sealed to this cluster's exchange key; empty: the primary does not send it */
   keyring: string
 }
 
@@ -31,11 +31,11 @@ export interface ActivateRequest {
   address: string
   /** of the product */
   version: string
-  /** signing key of this cluster that the primary may know already */
+  /** earlier signing key of this cluster, which the primary may know */
   earlier?: KeyObject | undefined
 }
 
-/** What a primary gives to a cluster that it admits. */
+/** What a primary sends to a cluster that it admits. */
 export interface Activated {
   /** UUIDs of the set and of the primary's cluster */
   set: string
@@ -70,7 +70,7 @@ export interface HeartbeatRequest {
 export interface HeartbeatAnswer {
   /** epoch milliseconds by the primary's clock */
   time: number
-  /** milliseconds from question to answer, and by which the primary's clock is ahead, uncertain by that */
+  /** milliseconds from question to answer; and milliseconds by which the primary's clock is ahead, give or take `took` */
   took: number
   skew: number
   seq: number
@@ -86,7 +86,7 @@ export interface HeartbeatAnswer {
   format: number
   /** where clients reach the primary; empty: unknown */
   apiAddress: string
-  /** identity of the term that the primary encrypts by; empty: it does not tell */
+  /** identity of the term by which the primary encrypts; empty: unknown */
   term: string
 }
 
@@ -99,11 +99,11 @@ export interface EntriesRequest {
 }
 
 export type EntriesAnswer =
-  /** `frontier`: up to where these journal entries show no gap */
+  /** `frontier`: the position up to which no journal entry is missing */
   | { entries: JournalEntry[]; lineage: Lineage; frontier: number }
-  /** both journals are one up to here, and the caller's goes on */
+  /** the fork point: the caller's journal goes on behind it */
   | { diverged: number }
-  /** cells are kept from behind this position on only */
+  /** only journal entries behind this position are kept */
   | { trimmed: number }
 
 export interface ItemsRequest {
@@ -132,7 +132,7 @@ export interface ScanAnswer {
 
 export interface TreeRequest {
   level: 'root' | 'page' | 'bucket'
-  /** of a level below the root: `<r or l>#<page>`, and for a bucket `/<bucket>` behind it */
+  /** below the root: `<r or l>#<page>`, followed by `/<bucket>` for a bucket */
   page?: string
 }
 
@@ -146,7 +146,7 @@ export interface KeyringAnswer {
   term: number
 }
 
-/** The other cluster said no: that is an answer, signed by it. */
+/** The other cluster refused, in a signed answer. */
 export class LinkRefused extends Error {
   readonly code: RefusalCode
   /** addresses of the set that the refusing cluster knows */
@@ -159,11 +159,11 @@ export class LinkRefused extends Error {
   }
 }
 
-/** Whether a refusal stays, however often it is asked again: the caller is not admitted, and needs a new token. */
+/** Whether a refusal is lasting: the caller is not admitted, and needs a new token. */
 export const isLasting = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
-/** No answer came that can be believed: nobody was reached, it took too long, or the signature is another's. */
+/** No acceptable answer: nothing was reached, it took too long, or the signature is missing or by another key. */
 export class LinkSilent extends Error {
   constructor(text: string, options?: ErrorOptions) {
     super(text, options)
@@ -172,8 +172,8 @@ export class LinkSilent extends Error {
 }
 
 /**
- * Somebody answered, and signed nothing: the front of a cluster whose storage is gone, a gateway that throttles, or
- * anybody. Whether the cluster behind it serves, nobody knows.
+ * An unsigned answer: from the gateway of a cluster whose storage is gone, from one that throttles, or from anything else.
+ * The cluster behind it may or may not serve.
  */
 export class LinkUnsigned extends LinkSilent {
   constructor(text: string, options?: ErrorOptions) {
@@ -182,7 +182,7 @@ export class LinkUnsigned extends LinkSilent {
   }
 }
 
-/** Somebody answered whom nobody need believe: whoever is asked lives, and has other keys, or another lives there. */
+/** An answer signed by another key: the asked cluster has new keys, or another cluster has its address. */
 export class LinkUnbelieved extends LinkSilent {
   constructor(text: string) {
     super(text)
@@ -191,8 +191,8 @@ export class LinkUnbelieved extends LinkSilent {
 }
 
 /**
- * `unauthenticated`: not signed by a key that was admitted. `permission_denied`: revoked. `failed_precondition`: of
- * another set, no primary, another format, a clock too far off. `unavailable`: may pass. `invalid_argument`: no call.
+ * `unauthenticated`: not signed by an admitted key. `permission_denied`: revoked. `failed_precondition`: another set, not a
+ * primary, another format, a clock too far off. `unavailable`: may pass. `invalid_argument`: not a call.
  */
 export type RefusalCode =
   | 'unauthenticated'

@@ -3,7 +3,7 @@ import type { Statement } from '../model/link.ts'
 import { decodeBase64 } from '../values/base64.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 
-/** Statements that a chain may have: more are neither kept nor read. */
+/** The most statements of a chain. */
 export const LONGEST_CHAIN = 256
 
 type Membership = Omit<Statement, 'signature'>
@@ -11,7 +11,7 @@ type Membership = Omit<Statement, 'signature'>
 const textOf = ({ set, by, id, key, epoch }: Membership): Buffer =>
   Buffer.from(JSON.stringify(['cloud-auth membership', set, by, id, key, epoch]))
 
-/** Says that a key is that of a cluster of the set. */
+/** Makes a statement that a key belongs to a cluster of the set. */
 export const statementOf = (signing: KeyObject, membership: Membership): Statement => ({
   ...membership,
   signature: sign(null, textOf(membership), signing).toString('base64'),

@@ -22,7 +22,7 @@ export interface FenceFacts {
   registered: readonly MemberKey[]
   /** the key that admitted this cluster */
   issuer?: MemberKey | undefined
-  /** UUIDs of clusters that were revoked in this set, as far as it is known here */
+  /** UUIDs of clusters that were revoked in this set, as far as this cluster knows */
   revoked: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface FenceFacts {
 export interface Claimant extends MemberKey {
   epoch: Epoch
   lineage: Lineage
-  /** statements, each after those that it rests on */
+  /** statements, each after those on which it depends */
   chain: readonly Statement[]
 }
 
@@ -61,8 +61,8 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**
- * Whom a claimant may not fence, and why; undefined: the fence counts. A cluster that was revoked never closes anybody
- * who revoked it, neither by its own take-over nor by way of others; one that became primary by way of others does.
+ * Why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences a cluster that has
+ * revoked it, neither by its own take-over nor through others. A cluster that became primary after several switches may.
  */
 export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
@@ -75,7 +75,7 @@ export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused |
     facts.set,
     roots,
     claimant.chain,
-    // what was said in an epoch that this cluster has outlived may have been taken back since, but for one's own next key
+    // a statement of an epoch before this cluster's own may have been revoked since, except about the issuer's own next key
     ({ by, id, epoch }) => !isRevoked(by) && !isRevoked(id) && (by === id || epoch > facts.own),
   )
   return isAmong(keys, claimant) ? undefined : claimantUnknown(claimant.id)

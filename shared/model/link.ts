@@ -90,17 +90,17 @@ export interface PrimaryContact {
   apiAddress?: string
   /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
   term?: string
-  /** the last question that was asked in vain; absent: the last one was answered */
-  refused?: VainQuestion
+  /** the last call, if it was not answered or was refused; absent: it was answered */
+  refused?: UnansweredCall
 }
 
-/** A question that the primary did not answer, or answered with a refusal. */
-export interface VainQuestion {
+/** A call that the primary did not answer, or refused. */
+export interface UnansweredCall {
   /** epoch milliseconds */
   at: number
   code: string
   text: string
-  /** milliseconds of silence that questions in vain have shown since it answered last, in words or by refusing; absent: 0 */
+  /** milliseconds of silence that unanswered calls have shown since its last answer or refusal; absent: 0 */
   silentMs?: number
 }
 

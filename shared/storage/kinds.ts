@@ -354,26 +354,6 @@ export interface Partitions<K extends Kind = Kind> {
   readonly pks: readonly string[]
 }
 
-/** Partitions of guarded kinds in a table, as patterns. */
-export const guardedPartitions = (table: Spec['table'], of: (guard: Guard) => boolean): string[] => [
-  ...new Set(
-    Object.values<Spec>(kinds)
-      .filter(spec => spec.table === table && spec.guard && of(spec.guard))
-      .map(({ pk }) => (typeof pk === 'string' ? pk : pk('*'))),
-  ),
-]
-
-/** Partitions of the table `cluster` that hold sums and hashes of trees. */
-export const treePartitions = 't#*'
-/**
- * Partitions of the table `cluster` that hold the journal: its head, its journal entries, its tree. What stands there are no
- * items of a kind, and nothing but the port `journal` touches them.
- */
-export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
-
-/** Those of its journal entries alone. */
-export const entryPartitions: readonly string[] = ['j#*']
-
 /** Where all items of a kind (of one owner) stand. */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {
   const { pk, spread } = specOf(kind)

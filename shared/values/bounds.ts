@@ -23,7 +23,7 @@ export const bounds = {
   PEER_LOST_MS: 30 * SECOND_MS,
   /** a primary that was silent for so long can be done without, without force; and operators are told of silence */
   PRIMARY_LOST_MS: 60 * SECOND_MS,
-  /** so much of the time between two questions in vain counts as silence: the rest may be a clock that was set, or a process that stood still */
+  /** at most so much of the time between two unanswered calls counts as silence: the rest may come from a clock that was set, or a process that stood still */
   SILENCE_STEP_MS: 15 * SECOND_MS,
   /** a secondary that is further behind its primary does not take over without force */
   LARGEST_LAG_MS: 5 * SECOND_MS,

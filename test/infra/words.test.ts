@@ -111,6 +111,14 @@ describe('no old word of replication is', () => {
     expect(found).toEqual([])
   })
 
+  test('the name by which a log tells an error: it is that of its class', () => {
+    const ERROR = /^(?:export )?class (\w+) extends Error \{[\s\S]*?\bname = '(\w+)'/gm
+    const named = sourcesOf(['shared', 'infra']).flatMap(path => [...read(path).matchAll(ERROR)])
+    expect(named.length).toBeGreaterThan(6)
+    expect(named.filter(([, name, inTheLog]) => name !== inTheLog).map(([, name]) => name)).toEqual([])
+    expect(named.flatMap(([, name = '']) => faultsOf('the log', [name]))).toEqual([])
+  })
+
   test('the name of a file or a folder', () => {
     const paths = [
       ...replication,

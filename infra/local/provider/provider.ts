@@ -1,10 +1,13 @@
+import type { Server } from 'node:http'
 import { endServer, listen } from '../os/loopback.ts'
-import { type Control, localControl } from './control.ts'
+import { answerControl, type Control, localControl } from './control.ts'
 import type { Authority } from './documents/authority.ts'
 import { HOME } from './home.ts'
 import { countLeases } from './leases.ts'
-import { createProviderServer } from './server.ts'
+import { answerMetadata } from './services/imds.ts'
+import { answerSignedCall } from './services/signed-call.ts'
 import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
+import { serverOf } from './wire/server.ts'
 
 /** How a provider is started. */
 export interface ProviderOptions {
@@ -55,3 +58,14 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
     },
   }
 }
+
+/** The HTTP server of all services of the imitated AWS; not listening yet. */
+const createProviderServer = (aws: ImitatedAws): Server =>
+  serverOf(
+    aws,
+    (request, connection) =>
+      answerControl(aws, request) ??
+      (aws.arranged.connections.lives(connection)
+        ? (answerMetadata(aws, request) ?? answerSignedCall(aws, request))
+        : Promise.resolve('reset')),
+  )

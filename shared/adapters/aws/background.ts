@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
-import type { Background, Meter, Waker } from '../../ports.ts'
+import type { Meter } from '../../ports.ts'
 import { byStoredNames } from '../../storage/stored-names.ts'
+import type { Background, Waker } from '../../work-ports.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
 export const lambdaBackground = (functionName: string, meter: Meter): Background => ({

@@ -1,4 +1,5 @@
-import type { Background, Clock, EventBus, Meter, Waker, Workflows } from '../../ports.ts'
+import type { Clock, Meter } from '../../ports.ts'
+import type { Background, EventBus, Waker, Workflows } from '../../work-ports.ts'
 import { lambdaBackground, lambdaPuller } from './background.ts'
 import type { Environment } from './environment.ts'
 import { eventBridge } from './event-bus.ts'

@@ -1,6 +1,7 @@
 import type { SFNClient } from '@aws-sdk/client-sfn'
 import { ApiError } from '../../api/errors.ts'
-import type { Meter, Workflows } from '../../ports.ts'
+import type { Meter } from '../../ports.ts'
+import type { Workflows } from '../../work-ports.ts'
 
 /** Errors by which Step Functions says that nobody waits with a task token any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']

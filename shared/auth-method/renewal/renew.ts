@@ -2,15 +2,24 @@ import { type Auth, after, type Call, callerOf, type Outcome } from '../../api/c
 import { invalid } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
-import { accessorFor, accessorIn, BATCH_PREFIX, endOf, secondsOf, type Token } from '../../model/token.ts'
+import {
+  accessorFor,
+  accessorIn,
+  BATCH_PREFIX,
+  endOf,
+  type LoginRecord,
+  secondsOf,
+  type Token,
+} from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { livingToken } from '../../tokens/descendants.ts'
 import { accessorField, requiredToken, tokenByAccessor } from '../../tokens/lookup.ts'
 import { authOf } from '../../tokens/mint.ts'
 import { lifetime } from '../../tokens/ttl.ts'
+import { renewEc2 } from './ec2.ts'
+import { renewIam } from './iam.ts'
 import type { Renewal } from './outcome.ts'
-import { renewLogin } from './renewal.ts'
 
 const increment = { increment: duration('Lifetime from now that is wished for') }
 
@@ -99,3 +108,11 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
     : [undefined]
   return authOf(token, shownText, token.meta, alias?.data.policies ?? [])
 }
+
+/**
+ * Checks again what a login stands on: the role as it is now, the instance, the principal's binding.
+ * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
+ * @see docs/spec/tokens.md#renewal
+ */
+export const renewLogin = (call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> =>
+  login.authType === 'ec2' ? renewEc2(call, mount, login) : renewIam(call, mount, login)

@@ -41,7 +41,7 @@ export interface TokenItems {
 /** What has to be read before a token is made. */
 export const tokenKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
-/** Whether a name is taken: by a token that was made for it in this epoch, used or not, until it is revoked. */
+/** Whether a name is taken: a token was made for it in this epoch, used or not, and not revoked. */
 export const isTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
   secondary !== undefined && secondary.data.revokedAt === undefined && isOfThisEpoch(secondary.data, record)
 
@@ -90,7 +90,7 @@ export async function activationToken(
 
 const MOST_EARLIER = 8
 
-/** Clusters that had the name before: in an earlier epoch, for in this one it would be taken. */
+/** Clusters that had the name in an earlier epoch. */
 function earlierOf(before: Secondary | undefined): Secondary['earlier'] {
   const { cluster, publicKey, revokedAt, earlier = [] } = before ?? {}
   const last = cluster && publicKey && revokedAt === undefined ? [{ cluster, publicKey }] : []
@@ -98,7 +98,7 @@ function earlierOf(before: Secondary | undefined): Secondary['earlier'] {
   return all.length > 0 ? all : undefined
 }
 
-/** What is kept of a token's one-use part. */
+/** The hash that is stored of a token's one-use part. */
 export const jtiHash = (jti: string): string => sha256(jti).toString('base64url')
 
 /** The key that signs tokens; the first token makes it. */

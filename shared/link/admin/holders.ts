@@ -6,8 +6,8 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { secondariesOf } from './secondaries.ts'
 
 /**
- * Who is admitted may fetch every term from now on. It is written whatever stood there, so that a rotation meanwhile
- * notices.
+ * Notes that an admitted cluster may fetch every term from now on. It is written whatever the item was, so that a
+ * concurrent rotation conflicts with it.
  */
 export const admitHolder = (
   cluster: string,
@@ -15,12 +15,12 @@ export const admitHolder = (
   { name, at }: { name: string; at: number },
 ): Change => replace(key('holder', cluster), before, { name, at })
 
-/** What one commit takes besides: whoever is left over counts as given one term more, until the next rotation. */
+/** How many such changes one commit takes. The other clusters count as given one term more until the next rotation. */
 const MOST = 40
 
 /**
- * Changes that go with a new term: who may not fetch it has what there was before, and no more. A cluster that is admitted
- * in the same moment conflicts with them.
+ * Changes that go with a new term: they note that revoked clusters have the earlier terms only. An admission at the same
+ * moment conflicts with them.
  * @param terms identities of those that there were before
  * @param secondaries as they stand
  */
@@ -38,7 +38,7 @@ export function withoutNewTerm(
   return [...closed, ...ofBefore(holders, secondaries, { may, terms, now })].slice(0, MOST)
 }
 
-/** Clusters that an earlier version admitted, which noted nobody. */
+/** Clusters that an earlier version admitted without noting them as holders. */
 function ofBefore(
   holders: readonly Item<'holder'>[],
   secondaries: readonly Item<'secondary'>[],
@@ -53,8 +53,8 @@ function ofBefore(
 }
 
 /**
- * When a cluster was revoked, by this cluster or by one that was primary before; undefined: it was not, or was admitted
- * since. A revocation that an earlier version has stored stands beside.
+ * When a cluster was revoked, by this cluster or by an earlier primary; undefined: it was not, or was admitted since. A
+ * revocation that an earlier version has stored is in another item.
  */
 export async function revocationOf(
   cluster: string,
@@ -81,8 +81,8 @@ export interface KnownHolders {
 }
 
 /**
- * Who was given one of some terms, by UUID: clusters that are noted, those that signed its batch tokens as primaries, and whom
- * an earlier version admitted and did not note.
+ * UUIDs of the clusters that were given one of these terms: noted ones, those that signed its batch tokens as primaries, and
+ * those that an earlier version admitted without noting them.
  * @param ids identities
  */
 export function givenTo(

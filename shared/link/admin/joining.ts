@@ -7,7 +7,7 @@ import { type Admission, addAdmission, withAddresses } from '../membership.ts'
 /** What one commit may take besides. */
 const MOST = 60
 
-/** Removes whom this cluster has admitted, revoked and met: its set ends, or it leaves it. */
+/** Removes the clusters that this one has admitted, revoked and met: its set ends, or it leaves the set. */
 export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]> {
   const [secondaries, revoked, members] = await Promise.all([
     store.list(partitions('secondary')),
@@ -18,9 +18,9 @@ export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]
 }
 
 /**
- * What a cluster knows of its set once a primary has admitted it: to be committed together with the link. Whom it has
- * admitted or revoked itself before counts no more, whether the item is removed here, later or never: its epoch lies
- * below that of the admission.
+ * What a cluster knows of its set once a primary has admitted it, to be committed together with the link. Its own earlier
+ * admissions and revocations no longer count, whether or not their items are removed: their epochs are before that of the
+ * admission.
  * @param self UUID of this cluster
  * @param before of this cluster; absent: it comes from another set, or from none
  */

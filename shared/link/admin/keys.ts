@@ -23,7 +23,7 @@ export const decryptOwnKey = async (
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<LinkPair> => linkPair((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
 
-/** New keys for a secondary's next link, which take the place of those made before; a link that is alive keeps its own. */
+/** New keys for a secondary's next link, which replace those made before. The present link keeps its own keys. */
 export async function newPublicKey(
   now: number,
   { cipher, entropy }: Dependencies,

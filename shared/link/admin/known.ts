@@ -7,17 +7,17 @@ import { readPublicKey } from '../pair.ts'
 import type { MemberKey } from '../trust.ts'
 import { secondariesOf } from './secondaries.ts'
 
-/** Whom this cluster knows of its set. */
+/** The clusters of its set that this cluster knows. */
 export interface Known {
   self: Item<'member'> | undefined
-  /** where it is reached itself; empty: unknown */
+  /** address of this cluster; empty: unknown */
   home: string
-  /** where others may be primaries */
+  /** addresses at which another primary may be */
   addresses: string[]
   keys: MemberKey[]
 }
 
-/** @param whom `due`: without those who follow, as far as they were heard of late */
+/** @param whom `due`: without followers that have sent a heartbeat of late */
 export async function readKnown(
   record: ClusterRecord,
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,

@@ -9,9 +9,9 @@ import { linkPair, newLinkPair } from '../pair.ts'
 import { decryptOwnKey, encryptOwnKey } from './keys.ts'
 
 /**
- * What a take-over does to a cluster's membership: it gets a new link key, and the old one says so. Whoever it has admitted
- * in an earlier epoch is not listed and may not call any more, because the record names a later one; their keys and
- * its revocations count on for who fences it, until it joins another primary.
+ * What a take-over does to a cluster's membership: it gets a new link key, and the old key signs a statement about it.
+ * Clusters that it admitted in earlier epochs are no longer listed and may not call, because the record names a later epoch.
+ * Their keys and its revocations still count when another cluster fences it, until it joins another primary.
  * @param record as it stands, of the cluster that takes over
  * @param epoch that begins
  * @returns `link` for the record, and what has to be written in one transaction with record and head

@@ -5,14 +5,14 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 
 /**
- * Whether a secondary is one of this epoch of the cluster's own. When a cluster becomes primary anew, those of before
- * need another token; until it joins another primary, their keys may still vouch for who fences it.
+ * Whether a secondary was admitted in the present epoch of this cluster. When a cluster becomes primary again, earlier
+ * secondaries need another token; until it joins another primary, statements by their keys still count for fences.
  * @param record of this cluster; its epoch is the one that it writes, or wrote last
  */
 export const isOfThisEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
   epoch === undefined || epoch === record.epoch
 
-/** Those whose tokens are not revoked, used or not, expired or not, in the order in which they were made. */
+/** Secondaries whose tokens are not revoked, used or not, expired or not, in the order in which they were made. */
 export const secondariesOf = (
   items: readonly Item<'secondary'>[],
   record: Pick<ClusterRecord, 'epoch'>,
@@ -23,9 +23,9 @@ export const secondariesOf = (
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
 /**
- * Revokes a secondary: the cluster that activated with the token of this name, with every key it has here, whatever
- * names they stand under. A cluster that is known by nothing but its own id is revoked by that. What was revoked
- * before, or is not known, is left as it is. The set learns of it: the cluster's holder replicates.
+ * Revokes a secondary: the cluster that activated with the token of this name, with every key that it has here under any
+ * name. A cluster that is known by its UUID only is revoked by that. Nothing changes for a cluster that is revoked already
+ * or unknown. The set learns of it, because the item of the holder replicates.
  * @param all secondaries, as they stand
  * @param holders as they stand
  * @param id name of a token, or UUID of a cluster
@@ -58,7 +58,7 @@ export function revocation(
   ]
 }
 
-/** Which terms it has is noted by the next rotation: until that has begun, it may have been given any. */
+/** The next rotation notes which terms it has; until that has begun, it may have been given any. */
 const revokedHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,

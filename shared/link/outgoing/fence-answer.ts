@@ -6,11 +6,11 @@ import type { FenceReply } from '../role-messages.ts'
 import { isStatementOf } from '../statements.ts'
 import { isAmong, keysFrom, type MemberKey } from '../trust.ts'
 
-/** What came of showing this cluster's epoch to another one. */
+/** The result of a fence at one address. */
 export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
-  /** what that cluster says of this one's key */
+  /** the statement of that cluster about this one's key */
   voucher?: Statement
-  /** where others of the set are, as it told */
+  /** addresses of the set that it answered with */
   addresses: readonly string[]
 }
 
@@ -23,8 +23,8 @@ interface FenceCaller extends MemberKey {
 }
 
 /**
- * What an answer to a fence means. An acknowledgement counts if statements lead from a key that is known here to the one
- * that has signed it; a refusal brings no statements, and is believed of known keys alone.
+ * Judges an answer to a fence. An acknowledgement counts if statements lead from a key that is known here to the one that
+ * has signed it. A refusal brings no statements, and counts only if its key is known.
  */
 export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
   const outcome = readOutcome(answer)

@@ -20,20 +20,20 @@ export type FencingPorts = Pick<
   'store' | 'journal' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'
 >
 
-/** Milliseconds between two times at which others are told, behind a promotion. */
+/** Milliseconds between two rounds of calls after a promotion. */
 const QUICK_MS = 2000
-/** Milliseconds that one cluster may take later: commits refuse a cluster record that was read 20 s before. */
+/** Milliseconds that a call may take in later rounds: commits refuse a cluster record that was read 20 s before. */
 const FENCE_TIMEOUT_MS = 10_000
-/** How often a cluster that has asked looks whether it was told to end. */
+/** How often a cluster that has asked checks whether it was fenced. */
 const LOOK_MS = 50
 const NONCE = 16
 /** Characters of an answer that are kept. */
 const LONGEST_TEXT = 300
 
 /**
- * Has every other primary of the set end its epoch: shows this cluster's epoch at each address where a cluster of the set
- * has ever been met, until it is acknowledged there. Who denies it is left alone until there is more to show, which is
- * shown at once. Every two seconds for ten minutes behind a promotion, else once; nothing where this cluster is no primary.
+ * Makes every other primary of the set end its epoch: calls `Fence` at each known address of the set until the cluster there
+ * acknowledges. A cluster that denies is called again as soon as there are more statements. Rounds follow every two seconds
+ * for ten minutes after a promotion; otherwise there is one. Does nothing if this cluster is not a primary.
  * @param deadline epoch milliseconds: until then
  */
 export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
@@ -48,31 +48,31 @@ export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: nu
 }
 
 /**
- * What a primary does before it serves anybody when it has been away: it asks everybody it knows, at once, and waits for
- * as long as two seconds to be told that another one came after it. Then it goes on, for the others may be gone for good.
+ * What a primary does before it serves, after it was stopped or asleep: it calls all known addresses at once, and waits up to
+ * two seconds to be fenced by a later primary. Then it serves, because the others may be gone for good.
  */
 export async function askBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + QUICK_MS
   const { answered } = await askAround(ports, to, 'all')
   if (!answered) return
-  // whoever writes a later epoch knows by now where this cluster is
+  // a cluster with a later epoch now knows the address of this one
   while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(LOOK_MS)
 }
 
-/** What came of asking once. */
+/** The result of one round. */
 interface Round {
-  /** there is need to ask again soon */
+  /** another round is needed soon */
   again: boolean
-  /** there is more to show, or there are more addresses, than before */
+  /** there are more statements or addresses than before */
   learnt: boolean
-  /** somebody said something, by whatever key: who was promoted since has another one */
+  /** some cluster answered, by whatever key: one that was promoted since has a new key */
   answered: boolean
 }
 
 const NOTHING: Round = { again: false, learnt: false, answered: false }
 
-/** Asks once, all at once. @param whom `all`: whatever they said before, and although they are heard */
+/** One round: calls all addresses at once. @param whom `all`: whatever they answered before, followers included */
 async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'): Promise<Round> {
   const { store, clock, log } = ports
   const readAt = clock.now()
@@ -109,18 +109,18 @@ async function askAround(ports: FencingPorts, to: CarryTo, whom: 'due' | 'all'):
       : []),
     ...(learnt ? [replace(key('member', record.data.id), known.self, mine)] : []),
   ]
-  // who was faster has asked as well: the rest is for the next time
+  // another run was faster, and has asked as well: the rest is for the next round
   if (changes.length > 0) await store.commit(changes, { record: record.data, readAt })
   const grown = mine.statements.length
   const again = quick && due.some(address => isDue(asked[address], grown))
   return { again, learnt, answered: answers.some(({ heard }) => heard) }
 }
 
-/** An end that was acknowledged stays one; what else was said by a cluster that follows this one by now is over. */
+/** Acknowledged ends are kept; other answers of clusters that follow this one now are dropped. */
 const isNews = (address: string, { result }: FenceOutcome, { addresses }: Known): boolean =>
   result === 'acknowledged' || addresses.includes(address)
 
-/** What is to be kept of answers; one that says what was said before stays what it was. */
+/** The answers to store; an answer that equals the stored one leaves it unchanged. */
 const outcomesOf = (
   answers: readonly (FenceAnswer & { address: string })[],
   before: Fences['asked'],
@@ -135,7 +135,7 @@ const outcomesOf = (
     }),
   )
 
-/** Whether an address has to be asked, again. @param chain number of statements that can be shown now */
+/** Whether an address has to be called again. @param chain number of statements that this cluster has now */
 export const isDue = (before: FenceOutcome | undefined, chain: number): boolean =>
   before === undefined ||
   before.result === 'silent' ||
@@ -147,7 +147,7 @@ const hasGrown = (before: Member | undefined, after: Member): boolean =>
   after.statements.at(-1)?.signature !== before?.statements.at(-1)?.signature ||
   after.addresses.length !== (before?.addresses.length ?? 0)
 
-/** This cluster, as it shows itself. */
+/** This cluster as claimant. */
 interface Showing extends Known {
   set: string
   id: string

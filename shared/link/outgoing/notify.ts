@@ -10,7 +10,7 @@ import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
 
-/** Milliseconds between two rounds of notices, at least. */
+/** The least milliseconds between two rounds of notices. */
 const SPACING_MS = 200
 /**
  * Milliseconds for which a secondary that has answered a notice is sent no other: it asks twice a second by itself
@@ -19,8 +19,8 @@ const SPACING_MS = 200
 const AWAKE_MS = 4000
 
 /**
- * Tells secondaries that there is something to fetch. A notice says nothing else, and one that is lost does not
- * matter: they look by themselves every ten seconds.
+ * Tells secondaries that there is something to fetch, and nothing else. A lost notice does not matter: secondaries look by
+ * themselves every ten seconds.
  * @returns a function that does it, for one environment
  */
 export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
@@ -31,7 +31,7 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
     const { clock } = ports
     await clock.sleep(Math.max(0, last + SPACING_MS - clock.now()))
     last = clock.now()
-    // what is written from now on is worth another notice
+    // commits from now on need another notice
     next = undefined
     await notifyAll(ports, to, awake)
   }

@@ -47,9 +47,9 @@ type Newcomer = Question<'Activate'>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Admits the cluster that hands in an activation token, and gives it what it needs to follow this one. Nothing has
- * happened when it is refused. A repetition by the same cluster with the same keys gets the same answer until that
- * cluster's first heartbeat, for the answer may have been lost.
+ * Admits the cluster that hands in an activation token, and sends what it needs to follow this one. A refusal changes
+ * nothing. A repetition by the same cluster with the same keys gets the same answer until that cluster's first heartbeat,
+ * because the answer may have been lost.
  * @throws LinkRefused
  */
 export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
@@ -74,7 +74,7 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   return answerTo(asked, call, head, ports)
 }
 
-/** A token that comes in clear may have been read, and used, by whoever carried it here. */
+/** Refuses an unsealed token, because whatever carried it may have read it. */
 function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
@@ -83,14 +83,14 @@ function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcom
   return asked
 }
 
-/** Where the newcomer says it is reached; it need not. */
+/** The address that the newcomer gives; it may give none. */
 function addressIn({ address }: Newcomer, { deployment }: LinkPorts): string {
   const usable = address === '' ? '' : memberAddress(address, deployment)
   if (usable === undefined) throw notAnAddress()
   return usable
 }
 
-/** What is missing while nothing can be read by position yet; status shows the same. */
+/** Refuses while the journal is being built; status shows the same progress. */
 async function refuseUnbuilt({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
@@ -135,7 +135,7 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
   refuseSecond(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
     replace(place, secondary, admittedAs(secondary.data, asked, call)),
-    // where it is reached is remembered even when its name is given to another one
+    // its address stays known even if its name is given to another cluster
     replace(met, member, metAt(member?.data, asked)),
     admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
     ...(revoked ? [remove(revocation)] : []),
@@ -150,7 +150,7 @@ const metAt = (before: Member | undefined, { address, signingKey }: Newcomer): M
   key: signingKey.toString('base64'),
 })
 
-/** What was revoked by another primary came before every token of this one, whatever its clock said. */
+/** A revocation by another primary came before every token of this one, whatever that primary's clock said. */
 const revokedIn = ({ epoch }: AdmittedCall['record'], revoked: Revoked | undefined): number | undefined =>
   revoked && (revoked.epoch === undefined || revoked.epoch === epoch) ? revoked.at : undefined
 
@@ -176,8 +176,8 @@ function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked
 }
 
 /**
- * A cluster that is admitted here is not replaced by whoever names its id: another token counts by the same keys, or
- * where the key that is known here says so.
+ * Refuses a cluster that names the id of an admitted one. Another token counts only with the same keys, or with a proof by
+ * the key that is known here.
  */
 function refuseSecond(
   all: readonly Item<'secondary'>[],

@@ -51,7 +51,7 @@ const ofThisSet: Check = ({ envelope }, { record }) =>
       ? undefined
       : ofAnotherSet()
 
-/** Without its key nobody learns whether a name is known here, or was revoked. */
+/** A caller without an admitted key does not learn whether a name is known here, or was revoked. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
   const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
   return keys && isCallOf(keys.signing, method, envelope, body) ? undefined : callerUnknown()
@@ -73,7 +73,7 @@ const nearInTime: Check = ({ envelope }, { now }) => {
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
   rowOf(method).once && Number(envelope.time) <= (secondary?.time ?? 0) ? callSeen() : undefined
 
-/** What a call by an admitted secondary has to pass, in this order. */
+/** The checks of a call by an admitted secondary, in this order. */
 const ofSecondary: readonly Check[] = [
   ofThisSet,
   signedBySecondary,
@@ -83,7 +83,7 @@ const ofSecondary: readonly Check[] = [
   notSeenBefore,
 ]
 
-/** Before its token or its chain is looked at, such a call proves by its signature that it has the key it names. */
+/** The checks of a newcomer's call. Its signature by the key that it names is checked before its token or its chain. */
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 
 const followsAnother: Check = (_, { record }) =>
@@ -101,7 +101,7 @@ const checks: Readonly<Record<MethodRow['by'], readonly Check[]>> = {
   primary: [followsAnother, ofThisSet, signedByPrimary, nearInTime],
 }
 
-/** Why a call is refused; undefined: it is not. */
+/** The refusal of a call; undefined: it is admitted. */
 export function callFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
   for (const check of checks[rowOf(asked.method).by]) {
     const found = check(asked, facts)
@@ -110,7 +110,7 @@ export function callFault(asked: Asked, facts: CallFacts): LinkRefused | undefin
   return undefined
 }
 
-/** Why a journal does not serve a call; undefined: it does. */
+/** The refusal by the state of the journal; undefined: the journal serves the call. */
 export function headFault(
   method: Method,
   envelope: Envelope,
@@ -118,7 +118,7 @@ export function headFault(
   head: Head | undefined,
 ): LinkRefused | undefined {
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own
-  // who has handed over, or was closed otherwise, gives the rest of its journal to those who follow it
+  // a cluster that was closed, by a handover or otherwise, sends the rest of its journal to its followers
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)

@@ -34,8 +34,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 type TakeOver = Question<'Fence'>
 
 /**
- * Ends this cluster's epoch because another member of the set writes a later one. May be repeated: the answer is the
- * same. Who is no member here, by what this cluster itself knows, changes nothing.
+ * Ends this cluster's epoch because another member of the set writes a later one. May be repeated, with the same answer. A
+ * caller that is no member, by what this cluster itself knows, changes nothing.
  * @throws LinkRefused
  */
 export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
@@ -58,8 +58,8 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
 }
 
 /**
- * A primary that writes an earlier epoch is back: it is told so now, and not in a while. Strangers start nothing, nor does
- * who has been reached already by a cluster that was promoted of late: that one tells it all the time.
+ * A primary with an earlier epoch is back: it is fenced now, not with the next round. A stranger starts nothing. Neither does
+ * a caller that a newly promoted cluster has reached already, since its rounds go on anyway.
  */
 async function answerBack(asked: TakeOver, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
   if (record.mode !== 'primary') return
@@ -139,12 +139,12 @@ async function remember(
   if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
 }
 
-/** Tries at that while others fence this cluster too. */
+/** How often it tries that while others fence this cluster too. */
 const RAISES = 10
 
 /**
- * Remembers the claimant's epoch, also where this cluster was closed before: whatever it claims itself later lies above;
- * and that nobody else than the claimant takes the closed epoch over.
+ * Notes the claimant's epoch number, even if this cluster was closed before, so that its own next epoch gets a higher one;
+ * and names the claimant as the only successor of the closed epoch.
  */
 async function raise({ cluster: successor, epoch: later }: TakeOver, { journal }: LinkPorts): Promise<void> {
   for (let tries = 0; tries < RAISES; tries++) {
@@ -161,7 +161,7 @@ async function raise({ cluster: successor, epoch: later }: TakeOver, { journal }
   throw concurrentCalls()
 }
 
-/** Nobody is revoked on a cluster that is no primary: who was a member before the end still is one now. */
+/** Only a primary revokes, so a caller that was a member before the end of the epoch still is one. */
 async function answerTo(
   { cluster: id, key: itsKey, epoch }: TakeOver,
   call: AdmittedCall,

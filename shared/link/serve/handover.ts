@@ -10,8 +10,8 @@ import { sealKeyring } from './keyring.ts'
 import type { AskedCall, LinkPorts } from './ports.ts'
 
 /**
- * Ends this cluster's epoch for the secondary that asks, and makes a secondary of this cluster. One that was closed
- * without a successor hands over as well; one that has a successor answers to that one alone.
+ * Ends this cluster's epoch for the secondary that asks, and makes this cluster a secondary. A cluster that was closed
+ * without a successor hands over as well. One that has a successor answers only that one.
  * @throws LinkRefused
  */
 export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): Promise<Reply<'Handover'>> {
@@ -26,14 +26,14 @@ export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): P
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
   if (!end || !now) throw primaryNoMore()
-  // somebody else's call may have closed the journal in between
+  // another call may have closed the journal meanwhile
   await nameSuccessor(ports.journal, now, successor)
-  // after the end: no term comes behind it
+  // read after the end: no term is added after that
   const keyring = await sealKeyring(call, ports)
   return { ...end, keyring: keyring.keyring, addresses: await readAddresses(call, ports) }
 }
 
-/** Names the successor of an epoch that was closed without one. @throws LinkRefused where it has another one */
+/** Names the successor of an epoch that was closed without one. @throws LinkRefused if it has another one */
 async function nameSuccessor(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   head: Head,

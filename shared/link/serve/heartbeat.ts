@@ -17,12 +17,12 @@ import { addressesOfOthers } from './addresses.ts'
 import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
- * The heartbeat of a secondary: what it tells is kept for status, and it learns how far this journal is.
+ * The heartbeat of a secondary: stores what it tells, for status, and answers how far this journal is.
  * @throws LinkRefused
  */
 export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>): Promise<Reply<'Echo'>> {
   const { question: asked, head } = call
-  // upstream must not be newer than downstream: what it writes could be misread
+  // the primary's format must not be higher than the secondary's, which could misread its entries
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
   const [dense, [keyring]] = await Promise.all([
     denseUpTo(ports.journal, head),
@@ -52,7 +52,7 @@ export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>):
   }
 }
 
-/** What is no address of a cluster is not kept; its heartbeat counts. */
+/** An unusable address is not stored; the heartbeat counts nevertheless. */
 const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
@@ -83,13 +83,12 @@ const heardOf = (
 })
 
 /**
- * Whether a position is of this journal: those of a journal that has diverged from it say nothing about its journal
- * entries.
+ * Whether a position is in this journal. Positions of a diverged journal say nothing about the entries of this one.
  */
 const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
-/** When the journal entry of a position was written, epoch milliseconds; undefined where none is kept. */
+/** When the journal entry of a position was written, epoch milliseconds; undefined if it is not kept. */
 async function timeOf(
   journal: Pick<Journal, 'entries'>,
   { lineage }: Head,
@@ -100,8 +99,8 @@ async function timeOf(
 }
 
 /**
- * Writes a journal entry that tells nothing but the time, so that secondaries of a quiet journal can tell silence from standing
- * still. Whether it succeeds, the next heartbeat shows.
+ * Writes an empty journal entry with the time, so that secondaries of a quiet journal can tell rest from standstill. The next
+ * heartbeat shows whether it succeeded.
  */
 async function writeCanary(
   journal: Pick<Journal, 'allocate' | 'putEntry'>,

@@ -3,7 +3,7 @@ import type { Reply } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
-/** The keyring as it stands, sealed to the secondary that asks. */
+/** The present keyring, sealed to the secondary that asks. */
 export async function sealKeyring(
   { set, secondary }: AdmittedCall & { secondary: Item<'secondary'> },
   { cipher }: Pick<LinkPorts, 'cipher'>,

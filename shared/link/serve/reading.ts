@@ -34,8 +34,8 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
 const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Journal entries from behind a position on, without gaps; the lineage is the same before and after they were read. How
- * far they reach is written down first: what status shows as dense is never below what somebody has been given.
+ * Journal entries behind a position, without gaps; the lineage is the same before and after they were read. Their end is
+ * noted in the head first, so that the frontier in status is never below what a secondary has received.
  */
 export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
@@ -55,7 +55,7 @@ export async function serveEntries(
 
 const NOTINGS = 3
 
-/** Notes that no journal entry is missing up to a position, unless that is known: others note it at the same time. */
+/** Notes that no journal entry is missing up to a position, unless that is noted already. */
 async function noteDense(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   seen: Head,
@@ -91,7 +91,7 @@ async function dense(
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** As many of the items as one message holds, then the head: what it says holds for all of them. */
+/** As many of the items as one message can contain; the head is read after them, so it holds for all of them. */
 export async function serveItems(
   journal: Pick<Journal, 'head' | 'raw'>,
   { keys }: ItemsRequest,
@@ -101,7 +101,7 @@ export async function serveItems(
   return { items: upTo(all, LARGEST), seq: last, lineage, epoch }
 }
 
-/** The first ones that come to so many bytes together; one in any case. */
+/** The first ones that together have at most so many bytes; one in any case. */
 function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredItem | undefined)[] {
   let size = 0
   const end = all.findIndex((item, index) => {
@@ -124,9 +124,8 @@ export async function serveScan(
 const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
 
 /**
- * `root`: hashes of all pages of both subtrees as they are noted, in order. `page`: what each of its buckets amounts
- * to, in order; empty where it holds nothing. `bucket`: its items, each as a `BucketLine`, as far as the index of this
- * cluster knows them by now.
+ * `root`: the stored hashes of all pages of both subtrees, in order. `page`: the totals of its buckets, in order; empty for
+ * a bucket without items. `bucket`: its items, each as a `BucketLine`, as far as the index of this cluster knows them.
  * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */

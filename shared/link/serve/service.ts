@@ -22,8 +22,8 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 const LONGEST_NAME = 128
 
 /**
- * The service of the link. Every answer is signed by this cluster's key, refusals too; nothing is thrown, for what
- * goes wrong is an answer as well.
+ * The service of the link. Every answer is signed by this cluster's key, refusals included. It never throws: an error is an
+ * answer too.
  */
 export function linkService(ports: LinkPorts): Answering {
   const keys = ownKeys(ports)
@@ -63,7 +63,7 @@ export function linkService(ports: LinkPorts): Answering {
   }
 }
 
-/** Whoever is of this set is told where the others are, whatever it asked: it may be looking for them. */
+/** Every caller of this set gets the addresses of the others, whatever it asked: it may be looking for them. */
 const addressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
     ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
@@ -95,7 +95,7 @@ async function answer(received: Received, ports: LinkPorts): Promise<Uint8Array>
   return rowOf(method).forms.answer.write(await handle(ports, asked))
 }
 
-/** A revocation meets a cluster by its own id, whatever name it goes by. */
+/** A revocation applies to a cluster by its UUID, whatever its name. */
 async function revokedAt(
   secondary: Item<'secondary'> | undefined,
   { store }: LinkPorts,
@@ -110,7 +110,7 @@ function admittedFrom({ pair, ...received }: Received): AdmittedCall {
   return { ...received, pair, set }
 }
 
-/** The head of the journal, where it serves the call. */
+/** The head of the journal. @throws LinkRefused if it does not serve the call */
 async function servedFrom({ method, envelope, record }: Received, { journal }: LinkPorts): Promise<Head> {
   const head = await journal.head()
   refuseFor(headFault(method, envelope, record, head))
@@ -122,7 +122,7 @@ function refuseFor(fault: LinkRefused | undefined): void {
   if (fault) throw fault
 }
 
-/** What goes wrong here may pass; texts of other errors than our own stay here. */
+/** The refusal for an error inside: it may pass, and only texts of our own errors leave the cluster. */
 function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message })
@@ -132,7 +132,7 @@ function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefu
   return error instanceof ApiError && error.code === 'busy' ? busyInside(error) : brokenInside()
 }
 
-/** This cluster's keys; they are decrypted once for every text of theirs. */
+/** This cluster's keys, decrypted once for each stored text. */
 function ownKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
   let kept: { text: string; pair: Promise<LinkPair> } | undefined
   return async (record: ClusterRecord): Promise<LinkPair | undefined> => {

@@ -1,2 +1,2 @@
-/** Seconds between `close` and `wipe`: whoever read the cluster record before has stopped writing by it then. */
+/** Seconds between `close` and `wipe`: requests that have read the earlier cluster record no longer write after that. */
 export const CLOSING_S = 30

@@ -23,8 +23,8 @@ import { auditEvent } from './wipe.ts'
 const PAUSE_MS = 1000
 
 /**
- * Fetches all items for the first time. What is not done in time is gone on with.
- * @throws OperationFailed when the primary does not admit this cluster any more
+ * Fetches all items for the first time. If the time ends first, the step is repeated and goes on.
+ * @throws OperationFailed when the primary no longer admits this cluster
  */
 export async function firstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
@@ -66,8 +66,8 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
 }
 
 /**
- * An activation that is given up. Up to the wipe the cluster becomes what it was; within it there is no way back: the
- * operation is not over, and another execution goes on with it.
+ * Gives up an activation. Before the wipe the cluster becomes what it was. Within the wipe there is no way back: the
+ * operation is not ended, and another execution goes on with it.
  */
 export const abandon: OperationEnd = async (run, id, fault) => {
   const stand = await readStandToEnd(run, id)

@@ -22,10 +22,10 @@ import {
 export const handshake: OperationStep = (run, id) => handIn(run, id, 'close')
 
 /**
- * Hands the activation token in, and keeps what the primary gives for it. Nothing of this cluster has been touched
- * when that fails. The keys are stored before they are shown, so that a repetition shows the same ones.
+ * Hands in the activation token, and stores the answer of the primary. A failure changes nothing else on this cluster. The
+ * keys are stored before they are sent, so that a repetition sends the same ones.
  * @param next the step that follows
- * @param ofSet UUID of the DR set that the token must be of
+ * @param ofSet UUID of the DR set for which the token must be
  * @throws OperationFailed
  */
 export async function handIn(
@@ -45,7 +45,7 @@ export async function handIn(
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
   const activated = await handedIn(run, before, activation, linkPair(pair))
   const link = await pendingLink(run, before, { activation, activated, pair })
-  // asking takes seconds, and nothing is committed by a record that is old
+  // asking takes seconds, and commits need a fresh cluster record
   const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return DONE
   const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
@@ -53,7 +53,7 @@ export async function handIn(
   return commitStep(run, [put(pending, link), toStep(stand, now, { step: next, activation: input })], stand)
 }
 
-/** The text of the keys that this cluster shows: those that were made for the token, or new ones. */
+/** The text of the keys that this cluster sends: those that were made for the token, or new ones. */
 export async function ownPair(
   { ports }: OperationRun,
   { cluster }: OperationStand,
@@ -81,7 +81,7 @@ async function tokenOf(
   return { ...activation, token }
 }
 
-/** Milliseconds for which the primary is waited for: the request that began it waits a little longer. */
+/** Milliseconds to wait for the primary; the request that began the operation waits a little longer. */
 const HANDSHAKE_TIMEOUT_MS = 18_000
 
 async function handedIn(
@@ -104,7 +104,7 @@ async function handedIn(
     until: ports.clock.now() + HANDSHAKE_TIMEOUT_MS,
   })
   try {
-    // whom this primary has admitted before says by its present key that the next one is its own
+    // a cluster that this primary has admitted before proves with its present key that the next key is its own
     const known = record.data.set === set ? record.data.link?.ownKey : undefined
     const earlier = known && (await decryptOwnKey(known, ports.cipher)).signing
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })

@@ -12,5 +12,5 @@ export const activationSteps: Readonly<Record<string, OperationStep>> = {
   serve: endActivation,
 }
 
-/** What follows when a step is given up. */
+/** Called when a step is given up. */
 export const activationFailed = abandon

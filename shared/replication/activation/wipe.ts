@@ -28,8 +28,8 @@ import { CLOSING_S } from './closing.ts'
 import { ownPair } from './handshake.ts'
 
 /**
- * Stops serving. What other environments still write is over half a minute later: none uses a cluster record for
- * longer. Up to here there is a way back.
+ * Stops serving. Half a minute later no other environment writes any more, because none uses a cluster record for longer.
+ * Up to here there is a way back.
  */
 export async function close(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await readStand(run, id)
@@ -49,9 +49,9 @@ const notOurs = (): never => {
 }
 
 /**
- * Takes the set's keys and forgets the own ones, from which moment on nothing that stood here can be read; then
- * deletes what is not of the new tree. A deletion looks at each item as it is by then, so that one that comes late
- * takes nothing that has been fetched since.
+ * Takes the set's keys and forgets this cluster's own, so that the old items can no longer be decrypted; then deletes all
+ * items that are not of the new tree. Each deletion checks the item as it is at that time, so that a late one deletes
+ * nothing that was fetched since.
  */
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await readStand(run, id)
@@ -59,7 +59,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
   if (record.treeId !== id) return takeKeys(run, stand, id)
-  // read before the record: once that says something else, this head is no longer the one to be replaced
+  // read before the record: if the record has changed by then, this head is not the one to replace
   const head = await run.ports.journal.head()
   const again = await readStand(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
@@ -73,7 +73,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
     [
       replace(again.record, again.record, secondary),
       toStep(again, now, { step: 'sync' }),
-      // it has served nobody since `close`, on its way from one role to the other
+      // it has served no clients since `close`
       roleEventChange(
         { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
         now,
@@ -83,14 +83,14 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   )
 }
 
-/** The record names the set, its keyring and the link: from here on there is only one way. */
+/** The record names the set, its keyring and the link: from here on there is no way back. */
 async function takeKeys(run: OperationRun, before: OperationStand, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
   await seeAdmitted(run, before, link)
-  // asking takes seconds, and nothing is committed by a record that is old
+  // asking takes seconds, and commits need a fresh cluster record
   const stand = await readStand(run, id)
   if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
@@ -103,13 +103,13 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   await commitStep(
     run,
     [
-      // the own terms are given up, and what only they open with them
+      // the cluster's own terms are given up, and with them all fields that only they decrypt
       ...keyringChanges(stand.record, own, link.keyring, changed),
       ...(await admissionChanges(ports.store, stand.record.data.id, undefined, {
         ...link,
         addresses: [...link.addrs, ...link.met],
       })),
-      // the keyring that opens them is gone: a key for tokens is made anew by who becomes primary
+      // the keyring that decrypts them is gone; a cluster that becomes primary makes a new key for tokens
       ...keysMadeAnew.map(one => remove(one)),
       toStep(stand, ports.clock.now(), { step: 'wipe' }),
     ],
@@ -118,13 +118,13 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   return AGAIN
 }
 
-/** Milliseconds for which the primary is waited for before the wipe. */
+/** Milliseconds to wait for the primary before the wipe. */
 const WIPE_ASK_TIMEOUT_MS = 5000
 
 /**
- * Half a minute has passed since the handshake, and behind this there is only one way: whoever was revoked meanwhile would
- * be emptied for nothing. A primary that is silent now, or refuses what may pass, is as good as it was.
- * @throws OperationFailed when the primary does not admit this cluster any more
+ * Asks the primary once more before the point of no return: a cluster that was revoked since the handshake would be emptied
+ * for nothing. A silent primary, or a refusal that may pass, is no reason to stop.
+ * @throws OperationFailed when the primary no longer admits this cluster
  */
 async function seeAdmitted(
   run: OperationRun,
@@ -142,7 +142,7 @@ async function seeAdmitted(
 }
 
 /**
- * What the record takes of a primary that has admitted this cluster, besides its keyring.
+ * The fields of the record, besides the keyring, that come from the primary that has admitted this cluster.
  * @param name of the link: the operation
  */
 export const linkFields = (
@@ -155,7 +155,7 @@ export const linkFields = (
   ...defined({ reachedAt }),
 })
 
-/** Makes the head that of a cluster which has nothing yet; holds go on growing, as they always do. */
+/** Makes the head that of an empty cluster; its incarnation goes on growing. */
 async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
   return (await ports.journal.moveHead(moves.startEmpty(head, id))) !== 'refused'

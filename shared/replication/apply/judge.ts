@@ -17,8 +17,8 @@ import type { StoredItem } from '../../storage/requests.ts'
 export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes of one journal entry that belong to one bucket, or those of several journal entries in a row. They are applied together or
- * not at all: the mark of their bucket says of all of them at once whether they have been.
+ * The changes in one bucket by one journal entry, or by several in a row. They are applied together or not at all: the mark
+ * of the bucket tells for all of them whether they were.
  */
 export interface Piece {
   /** text of the position of the journal entry, the last one of several */
@@ -27,25 +27,25 @@ export interface Piece {
   readonly bucket: Bucket
   /** each item once */
   readonly changes: readonly DatedChange[]
-  /** what its items come to at most, about */
+  /** about how many bytes its items have at most */
   readonly bytes: number
 }
 
-/** What the applier knows of its own cluster while it applies a window. */
+/** Facts of this cluster that do not change while a window is applied. */
 export interface Setting {
   /** id of the own tree */
   readonly treeId: string
   /** of the head: the first part of all marks */
   readonly incarnation: number
-  /** end of the replay after a sync: up to there items may be ahead of the journal entries */
+  /** end of the replay after a sync: up to there items may be newer than their journal entries */
   readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** keys that are made what journal entries say, whatever stands there, as texts of `placeText` */
+  /** given-up keys, as texts of `placeText`: their items become what journal entries say, whatever is stored */
   readonly tolerated?: ReadonlySet<string>
 }
 
-/** What a transaction finds in an item's place, or it is cancelled. */
+/** What a transaction expects in an item's place. */
 export type If = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
 /** What is done with an item: stored, deleted (null), or only checked (absent). */
@@ -55,7 +55,7 @@ export interface ItemStep {
   readonly if: If
 }
 
-/** A transaction's worth, or a part of one: items, and the bucket that sums them. */
+/** A transaction or a part of one: items, and the bucket that sums them. */
 export interface Steps {
   readonly items: readonly ItemStep[]
   readonly bucket: Delta
@@ -63,7 +63,7 @@ export interface Steps {
   readonly mark: string
 }
 
-/** What stands in the places that a piece is about: items in the order of its changes. */
+/** What is stored in the places of a piece: items in the order of its changes. */
 export interface Found {
   readonly items: readonly (StoredItem | undefined)[]
   /** of the bucket; empty: none */
@@ -74,7 +74,7 @@ export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[
 
 const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
-/** What a piece does where everything is as its journal entry says: nothing has to be read for it. */
+/** What a piece does if everything is as its journal entry expects: this needs no read. */
 export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
@@ -83,8 +83,8 @@ export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
 }
 
 /**
- * What a piece does to what was found. A read may be older than what is decided, so everything that was found is
- * expected again by the transaction, also what stays as it is.
+ * Decides what a piece does to the items found. A read may be outdated, so the transaction expects everything as it was
+ * found, unchanged items included.
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
@@ -115,13 +115,13 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
 const isTolerated = (change: EntryChange, { tolerated }: Setting): boolean =>
   tolerated?.has(placeText(change)) === true
 
-/** Fetched by the sync in the state that the journal entry makes, or in a later one. */
+/** Whether a sync has fetched the item in the state after the journal entry, or in a later one. */
 const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
   own ? (own.pos ?? '') >= pos : item === null
 
 /**
- * Whether an item is what the journal entry found at the source. What dies may be missing because it was deleted here first,
- * or still be there because it was deleted at the source first; either way it had died by then.
+ * Whether an item is as the journal entry found it at the source. An expiring item may be missing because the engine deleted
+ * it here first, or still be there because it was deleted at the source first; either way it had expired by then.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
   const dies = specOf(kind).expiry === 'dies'

@@ -26,16 +26,16 @@ export interface Target {
   pause(tries: number): Promise<void>
 }
 
-/** How applying a window ended: `busy` when others are in the way, else the items that are not as journal entries say. */
+/** How applying a window ended: `busy` if other writers conflicted, else the items that are not as journal entries expect. */
 export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
 
 const WORKERS = 8
-/** Together some seconds: a transaction that got stuck is decided by then, and what is decided is seen. */
+/** Some seconds together: a transaction that hangs is decided by then, and its result is visible. */
 const APPLY_TRIES = 16
 
 /**
- * Applies the journal entries of a window. It may be done any number of times, at once, by processes that were frozen in
- * between: marks tell what is applied already, and fence the rest.
+ * Applies the journal entries of a window. It may run any number of times, also at once and in processes that were frozen in
+ * between: marks tell what is applied already, and refuse outdated writes.
  */
 export async function applyWindow(
   entries: readonly JournalEntry[],
@@ -70,7 +70,7 @@ interface Left {
   wrong: readonly Place[]
 }
 
-/** Applies runs in one transaction; what is in the way of one does not keep the others. */
+/** Applies runs in one transaction; if one run conflicts, the others are still applied. */
 async function applyPack(pack: readonly Component[], setting: Setting, target: Target): Promise<Left[]> {
   if (pack.every(run => run.every(piece => piece.seq > setting.replayUntil))) {
     const written = await target.write(pack.map(run => judgeAsWritten(mergePieces(run), setting)))
@@ -102,7 +102,7 @@ async function tryOnce(left: readonly Left[], setting: Setting, target: Target):
   return written === 'done' ? wrong : [...wrong, ...right.map(({ run }) => ({ run, wrong: [] }))]
 }
 
-/** Some of a run may be applied already: what is left of it is judged. */
+/** Judges the part of a run that is not applied yet. */
 function verdictOn(
   run: Component,
   changes: readonly DatedChange[],
@@ -176,8 +176,8 @@ const elementOf = ({ key, put, if: found }: ItemStep): Element =>
 type Component = readonly Piece[]
 
 /**
- * Takes the journal entries of a window apart. Components share neither item nor bucket, so that they can be applied at once: a
- * key has one bucket for ever, and whatever shares a key shares that.
+ * Splits the journal entries of a window into components. Components share neither item nor bucket, so that they can be applied
+ * in parallel: a key always has the same bucket, so changes of one key are in one component.
  *
  * @param treeId id of the own tree
  * @param entries in the order of their positions
@@ -208,9 +208,8 @@ function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
 }
 
 /**
- * Pieces of one bucket as one: what all of them together make of each item. Nobody sees what was in between, since
- * nobody reads here; and every item is expected as the first of them found it, so that some of them cannot have been
- * applied unnoticed.
+ * Merges pieces of one bucket into one, with the final state of each item. No reader misses the states in between, since a
+ * secondary serves no reads. Every item is expected as the first piece found it, so a partly applied run is noticed.
  *
  * @param pieces one at least, in their order
  */
@@ -228,8 +227,8 @@ function mergePieces(pieces: Component): Piece {
 }
 
 /**
- * Takes a component apart into what is applied at once, one after the other: as much as fits into a transaction.
- * @param until pieces up to this position and later ones are judged by different rules, and do not go together
+ * Splits a component into runs that are applied one after the other, each as large as a transaction allows.
+ * @param until pieces up to this position and later ones are judged by different rules, and are not merged
  */
 function runsOf(component: Component, until: number): Component[] {
   const runs: Piece[][] = []
@@ -260,7 +259,7 @@ const BYTES = 2 ** 21
 const elementCount = ({ changes }: Piece): number => changes.length + 1
 
 /**
- * Puts what shares nothing together into transactions, for so many workers.
+ * Groups independent runs into transactions, for so many workers.
  * @returns every given run in one of the groups, in their order
  */
 export function packComponents(ready: readonly Component[], workers: number): Component[][] {

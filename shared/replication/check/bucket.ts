@@ -18,7 +18,7 @@ import type { StoredItem } from '../../storage/requests.ts'
 export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
   Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
 
-/** What the tree should hold of an item, by its content; undefined where it has no place in this tree. */
+/** The leaf that an item should have, by its content; undefined if it has no place in this tree. */
 export function leafByContent(item: StoredItem, treeId: string): Leaf | undefined {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
   const place = bucketText(bucketOf(treeId, item.kind, item.pk, item.sk))
@@ -26,7 +26,7 @@ export function leafByContent(item: StoredItem, treeId: string): Leaf | undefine
   return { leaf: leafOf(item), gen }
 }
 
-/** Whether what an item says of its place in the tree is not so: whoever changes it next would make sums wrong. */
+/** Whether the place or leaf that an item notes is wrong: the next change of it would make sums wrong. */
 export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
   leafByContent(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
 
@@ -42,9 +42,9 @@ export interface BucketFacts {
 }
 
 export interface BucketVerdict {
-  /** by how much bucket and items differ, as a text that is the same for the same fault; empty: they fit */
+  /** the difference of bucket and items, as a text that is the same for the same fault; empty: none */
   readonly difference: string
-  /** what the items come to, by their content */
+  /** the sums of the items, by their content */
   readonly sums: Sums
   readonly misplaced: readonly StoredItem[]
 }

@@ -6,8 +6,8 @@ import { checkTime, endTreeWork, failAsBusy, treeStanding } from './tree-run.ts'
 import { viewTree } from './view.ts'
 
 /**
- * Checks the tree of this cluster, level by level, and notes what was found. It changes nothing: whoever is stopped
- * begins again.
+ * Checks the tree of this cluster, level by level, and notes the faults. It changes nothing: an interrupted check starts
+ * again.
  */
 export async function checkTree(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await treeStanding(run, id)

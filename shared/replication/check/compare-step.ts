@@ -13,8 +13,8 @@ const NAMED = 20
 const LONGEST_NAME = 200
 
 /**
- * The end of making a tree anew. Where it is asked for, a secondary compares what it has with its primary, and what
- * differs is fetched by the next sync.
+ * The last step of a reindex. If asked to, a secondary compares its items with its primary's, and the next sync fetches
+ * those that differ.
  */
 export async function compareTrees(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await treeStanding(run, id)
@@ -29,7 +29,7 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
   return endTreeWork(run, id, { reindex, check: await noteRepaired(run, stand) })
 }
 
-/** What a check found before is not so any more. */
+/** Removes what an earlier check found. */
 async function noteRepaired({ ports }: OperationRun, { treeId }: TreeStand) {
   const [check] = await ports.store.read([key('tree-check')])
   return check?.data.treeId === treeId ? { corrupted: false, findings: undefined } : {}
@@ -47,7 +47,7 @@ async function fetchDifferences(
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => checkTime(run)
   const beside = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
-  // what is written from now on has to come here before it can be compared
+  // commits from now on have to arrive here before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await differencesTo(beside).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause

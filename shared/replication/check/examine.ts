@@ -82,7 +82,7 @@ export async function lastingFaultsOf(view: TreeView, progress: () => Promise<vo
 
 const LOOKS = 5
 
-/** A bucket with its items, while nobody changed it; undefined where somebody always does. */
+/** A bucket with its items, read while it did not change; undefined if it changes all the time. */
 export async function readBucket(
   { journal, treeId, now, tally, tail }: TreeView,
   place: PagePlace,
@@ -113,7 +113,7 @@ const textOf = (bucket: StoredBucket | undefined): string =>
     .sort()
     .join()
 
-/** What is wrong with the hash of a page, as it follows from its buckets. */
+/** The fault of a page's hash, judged by its buckets. */
 async function pageFault(
   { hashes, treeId, now, tail }: TreeView,
   place: PagePlace,
@@ -129,7 +129,7 @@ async function pageFault(
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }
 
-/** What is wrong with a root, as it follows from what it is made of. */
+/** The fault of a root, judged by the hashes below it. */
 function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
   const { roots, pages, isSettled } = hashes
   if (!isSettled) return undefined
@@ -144,8 +144,8 @@ function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
 const told = (stored: string | undefined, right: string): string => (stored === right ? '' : `${stored}`)
 
 /**
- * Milliseconds before each look at what seems wrong. A transaction of the engine may be seen half for some seconds,
- * and its index lags behind: what is wrong stays so.
+ * Milliseconds before each look at a suspected fault. A transaction of the engine may be seen half for some seconds, and its
+ * index lags behind: a real fault stays.
  */
 const PAUSES = [0, 3000, 6000]
 

@@ -11,8 +11,8 @@ import { failAsBusy, reindexNotes, type TreeStand, treeStanding } from './tree-r
 import { type TreeView, viewTree } from './view.ts'
 
 /**
- * Makes the tree of this cluster what stands in its tables. Nobody is kept from writing, and whatever was repaired
- * stays so: whoever is stopped begins again, and finds less to do.
+ * Repairs the tree of this cluster by its items. Clients can write meanwhile. Repairs stay, so an interrupted run starts again
+ * and finds less to do.
  */
 export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
   const stand = await treeStanding(run, id)
@@ -63,7 +63,7 @@ async function repairBuckets(
 
 const ROUNDS = 3
 
-/** Makes hashes anew: those of what was repaired or did not fit, or all of them. */
+/** Computes hashes again: those of repaired and wrong pages, or all of them. */
 async function repairHashes(
   view: TreeView,
   faults: readonly TreeFault[],
@@ -84,7 +84,7 @@ async function repairHashes(
     const head = await view.journal.head()
     if (!head) break
     await refreshTree({ ...view, head, now: Math.floor(view.clock.now() / 1000) }, anew)
-    // whoever made hashes from what stood there before may have been later
+    // a refresh that read the state before the repair may have stored its hashes later
     if ((await lastingFaults(view, again)).length === 0) return
   }
   throw hashesMove()

@@ -28,9 +28,9 @@ export function settleItem(item: StoredItem, treeId: string, now: number): Store
 }
 
 /**
- * Makes a bucket what its items are by their content, where nothing has changed since both were read: whoever writes
- * meanwhile is never kept from it. On a primary items whose own leaf is wrong take a position of the journal, so that
- * secondaries get them as they are; elsewhere they are put right where they stand.
+ * Corrects the sums of a bucket by the content of its items, if neither has changed since both were read; other writers go
+ * first. On a primary, items with a wrong leaf take a position of the journal, so that secondaries receive them; elsewhere
+ * their leaves are corrected in place.
  * @param cluster the cluster record, fresh enough to commit with
  * @returns whether it fits by now
  */
@@ -61,7 +61,7 @@ export async function repairBucket(
   return fits === true
 }
 
-/** What puts a bucket right, with the items in it that say something wrong of their place. */
+/** The elements that correct a bucket, and the items in it with a wrong leaf or place. */
 function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
   const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)

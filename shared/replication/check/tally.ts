@@ -14,8 +14,7 @@ const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
   (SUBTREES.indexOf(of) * PAGES + page) * SUBPAGES + subpage
 
 /**
- * What stands in the table, bucket by bucket: one number for each, so that a million items need no more memory than
- * ten thousand do.
+ * Sums of the stored items: one number for each bucket, so that a million items need no more memory than ten thousand.
  */
 export interface Tally {
   readonly treeId: string
@@ -36,7 +35,7 @@ export const newTally = (treeId: string, now: number): Tally => ({
   misplaced: new Map(),
 })
 
-/** Takes an item in by its content. */
+/** Adds an item by its content. */
 export function countIn(tally: Tally, item: StoredItem): void {
   const { treeId, now, sums, misplaced } = tally
   tally.seen += 1
@@ -52,7 +51,7 @@ export function countIn(tally: Tally, item: StoredItem): void {
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
 
-/** Numbers of the buckets of a page that are not what was counted. */
+/** Numbers of the buckets of a page that differ from the count. */
 export function suspectsIn(
   { now, sums, misplaced }: Tally,
   place: PagePlace,
@@ -65,11 +64,11 @@ export function suspectsIn(
   })
 }
 
-/** Keys of items in a bucket that are not where they say. */
+/** Keys of items in a bucket with a wrong place or leaf. */
 export const findMisplaced = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
   tally.misplaced.get(numberOf(place, subpage)) ?? []
 
-/** One number for the sums of a bucket. Each generation counts otherwise, so that a leaf cannot move unnoticed. */
+/** One number for the sums of a bucket. Each generation has its own factor, so that a leaf in the wrong one is noticed. */
 const weightOf = (bucket: StoredBucket | undefined, now: number): bigint =>
   [...liveSums(bucket?.sums ?? new Map<string, Limbs>(), now)].reduce(
     (total, [slot, limbs]) => total + weigh(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),

@@ -25,7 +25,7 @@ export interface TreeStand extends OperationStand {
   treeId: string
 }
 
-/** @returns nothing where the operation has ended. @throws OperationFailed where there is no tree any more */
+/** @returns undefined if the operation has ended. @throws OperationFailed if there is no longer a tree */
 export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
   const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return undefined
@@ -35,7 +35,7 @@ export async function treeStanding(run: OperationRun, id: string): Promise<TreeS
   return { ...stand, treeId }
 }
 
-/** What may pass fails the operation as `busy`: its caller comes back. */
+/** An error that may pass fails the operation as `busy`: its caller tries again. */
 export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -50,7 +50,7 @@ export function checkTime({ ports, deadline }: OperationRun): void {
   if (ports.clock.now() > deadline) throw treeTooLarge()
 }
 
-/** Notes how far the making of a tree is, now and then: nothing is lost without. */
+/** Notes the progress of a reindex now and then; nothing is lost if that fails. */
 export function reindexNotes(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
@@ -71,7 +71,7 @@ export interface TreeEnd {
   reindex?: Partial<TreeReindex>
 }
 
-/** Ends the operation, and notes what it came to. */
+/** Ends the operation, and notes its result. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
   const ends = await retrying({ tries: NOTE_TRIES }, async () => {
     const stand = await readStand(run, id)
@@ -91,7 +91,7 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
   return ends === 'again' ? AGAIN : ends
 }
 
-/** What follows when a step is given up: what was repaired stays so, and nothing else has happened. */
+/** Called when a step is given up: repairs stay, and nothing else has changed. */
 export const treeWorkFailed: OperationEnd = async (run, id, fault) => {
   const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return DONE

@@ -30,7 +30,7 @@ export interface TreeView {
 export interface StoredHashes {
   readonly roots: ReadonlyMap<string, StoredPage>
   readonly pages: Readonly<Record<Subtree, ReadonlyMap<string, StoredPage>>>
-  /** whether all of them are of the same position, or of earlier ones: nobody makes them anew just now */
+  /** whether none is of a later position: then no refresh is under way */
   readonly isSettled: boolean
 }
 

@@ -9,7 +9,7 @@ const close: OperationStep = async (run, id) => {
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
   const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end) throw nothingToClose()
-  // read again: the record is another one since
+  // read again, since the record has changed
   const now = await readStand(run, id)
   return commitStep(run, [toStep(now, run.ports.clock.now(), { step: 'finish' })], now)
 }

@@ -32,8 +32,8 @@ import { closeSegments, readSegments } from '../sync/segments.ts'
 const MOST = 80
 
 /**
- * Ends replication on a secondary that follows nobody any more: record, head and keyring change in one transaction. From
- * then on this cluster serves clients, writes plainly, and encrypts by a term that nobody else of the set has.
+ * Ends replication on a secondary that follows nobody: one transaction changes record, head and keyring. From then on this
+ * cluster serves clients, writes without a journal, and encrypts by a term that no other cluster has.
  */
 export const leave: OperationStep = async (run, id) => {
   const { record, operation } = await readStand(run, id)
@@ -41,7 +41,7 @@ export const leave: OperationStep = async (run, id) => {
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleWasTaken()
   const segments = await readSegments(run.ports)
-  // a page of a sync that comes late would undo what clients write
+  // a late page of a sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {
     await closeSegments(run.ports, segments)
     return AGAIN
@@ -61,7 +61,7 @@ async function commitLeave(
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  // another keyring from here on: what the set does with its terms is nothing to this cluster, and the other way round
+  // another keyring from here on: changes of the set's terms do not concern this cluster, and the other way round
   const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
@@ -100,7 +100,7 @@ async function commitLeave(
 /** No cluster has this id. */
 const NOBODY = '0'.repeat(12)
 
-/** The set has the terms of before, and never the one that this cluster has made when it left. */
+/** The set has the earlier terms, and never the one that this cluster made when it left. */
 async function closedToOthers({ ports }: OperationRun, { record }: OperationStand): Promise<Change[]> {
   const [[keyring], terms, holders] = await Promise.all([
     ports.store.read([key('keyring')]),
@@ -111,7 +111,7 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
   return withoutNewTerm(holders, before, [], { record: record.data, now: ports.clock.now() })
 }
 
-/** Forgets the set, its members and its tokens, and has items given back plain in the background. */
+/** Forgets the set, its members and its tokens, and starts the job that removes the journal's marks from items. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
   const stand = await readStand(run, id)

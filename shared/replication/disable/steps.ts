@@ -26,8 +26,8 @@ export const disableSteps: Readonly<Record<string, OperationStep>> = {
 }
 
 /**
- * What follows when a step is given up. Once the record says that this cluster has left there is no way back, and a request
- * could not be repeated: the operation is not over, and another execution goes on with it within minutes.
+ * Called when a step is given up. Once the record says that this cluster has left, there is no way back and no request could
+ * repeat the step: the operation is not ended, and another execution goes on with it within minutes.
  */
 export const disableFailed: OperationEnd = async (run, id, fault) => {
   const stand = await readStandToEnd(run, id)

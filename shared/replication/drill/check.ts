@@ -21,7 +21,7 @@ export function readinessFault(side: string, given: object): string {
   const { checks = [], license, operation_token } = given as Ready
   const presented = operation_token?.presented
   if (!presented?.counts) return `${side}: the token of the drill does not do: ${presented?.why}`
-  // what a primary has heard of its secondaries may be old: the other cluster says it itself
+  // the primary's view of its secondaries may be outdated: the other cluster answers for itself
   const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
   if (faults.length > 0) return `${side}: ${faults.map(({ text }) => text).join('; ')}`
   return (license?.seconds_left ?? 0) < LICENCE_S
@@ -48,7 +48,7 @@ export async function checkBoth(run: DrillRun): Promise<Drill['peer']> {
   const other = await couldTakeOver(run, 'peer')
   const fault = readinessFault('own', own.data) || readinessFault('peer', other)
   if (fault) throw new DrillStopped(fault)
-  // a silent primary is in nobody's way, and a drill must not take it for lost
+  // a silent primary is no obstacle of a promotion, but a drill must not take it for lost
   if ((other as Ready).lag?.primary !== 'answers')
     throw new DrillStopped('peer: it does not reach this cluster')
   return String(peer['secondary_id'] ?? '')

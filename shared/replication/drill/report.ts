@@ -5,7 +5,7 @@ import { DONE, type StepResult } from '../operation/run.ts'
 import { type DrillRun, drillOf, noteDrill } from './run.ts'
 import { adviceAt } from './steps.ts'
 
-/** A drill that has not ended by then has died: another one may begin. */
+/** Milliseconds after which a drill counts as dead, and another one may begin. */
 const LONGEST_MS = 2 * 3_600_000
 
 const nothingYet = { unserved: null, lost: null }
@@ -35,7 +35,7 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   return true
 }
 
-/** The drill is over: it is told what it came to, as event and as metric. It is told again where noting it fails. */
+/** Ends the drill, and sends its result as event and metric; sends it again if noting that fails. */
 export async function reportDrill(run: DrillRun, id: string): Promise<StepResult> {
   const item = await drillOf(run, id)
   if (item.data.status === 'running') await tell(run, item, { ...item.data, status: 'done' })
@@ -45,7 +45,7 @@ export async function reportDrill(run: DrillRun, id: string): Promise<StepResult
 /** The drill goes no further. @param text why */
 export async function stopDrill(run: DrillRun, id: string, text: string): Promise<StepResult> {
   const [item] = await run.ports.store.read([key('drill')])
-  // one that never began has nothing to tell
+  // a drill that never began has no result
   if (item?.data.id !== id) return DONE
   const { status, step } = item.data
   if (status === 'running')

@@ -8,11 +8,11 @@ export interface DrillAnswer {
   status: number
   /** `data` of the answer */
   data: Readonly<Record<string, unknown>>
-  /** what it says where it is no success */
+  /** the error text of an answer that is no success */
   text: string
 }
 
-/** Asks the API of a cluster. @throws Error where nobody answers */
+/** Calls the API of a cluster. @throws Error without an answer */
 export type AskCluster = (
   to: 'own' | 'peer',
   method: 'GET' | 'POST',
@@ -30,7 +30,7 @@ export interface DrillRun {
   deadline: number
 }
 
-/** The drill goes no further: it was refused before anything was changed, or stopped where it stands. */
+/** The drill ends here: it was refused before anything changed, or stopped in the present state. */
 export class DrillStopped extends Error {
   override readonly name = 'DrillStopped'
 }
@@ -41,7 +41,7 @@ export async function drillOf({ ports }: Pick<DrillRun, 'ports'>, id: string): P
   return item
 }
 
-/** Notes how far a drill is. Whoever was quicker has noted the same. */
+/** Notes the progress of a drill. A faster run has noted the same. */
 export async function noteDrill(
   { ports }: Pick<DrillRun, 'ports'>,
   before: Item<'drill'> | undefined,

@@ -6,9 +6,9 @@ import { couldTakeOver, followBack, lostSince, type Side, switchTo } from './swi
 
 interface DrillStep {
   name: string
-  /** does it, as often as it is asked; `again`: it is not done yet. @returns what is noted of the drill */
+  /** does the step, and may be called any number of times; `again`: it is not done yet. @returns what to note of the drill */
   work(run: DrillRun, drill: Drill): Promise<Partial<Drill> | 'again'>
-  /** what an operator does where it stopped here */
+  /** what an operator does if the drill stopped here */
   next: string
 }
 
@@ -53,7 +53,7 @@ export const drillSteps: readonly DrillStep[] = [
   { name: 'settle back', work: async (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
 ]
 
-/** What passes by itself is waited for: between two heartbeats a primary may know little of its secondary. */
+/** Waits for obstacles that pass by themselves: between two heartbeats a primary may know little of its secondary. */
 async function check(run: DrillRun, { stepAt }: Drill): Promise<Partial<Drill> | 'again'> {
   const { clock } = run.ports
   try {
@@ -70,7 +70,7 @@ async function follow(run: DrillRun, side: Side, name: string): Promise<Partial<
   return {}
 }
 
-/** Waits until a former primary could take over again; then what was lost on the way is known. */
+/** Waits until the former primary could take over again; by then the losses are known. */
 async function settle(
   run: DrillRun,
   drill: Drill,
@@ -91,15 +91,15 @@ const stepAfter = (name: string): string =>
   drillSteps[drillSteps.findIndex(one => one.name === name) + 1]?.name ?? 'report'
 
 /**
- * Does a step of a drill. It may be taken any number of times, and be left at any point.
- * @throws DrillStopped where the drill goes no further
+ * Does a step of a drill. It may be repeated any number of times, and interrupted at any point.
+ * @throws DrillStopped if the drill ends here
  */
 export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<StepResult> {
   const item = await drillOf(run, id)
   const { data: drill } = item
   const step = drillSteps.find(one => one.name === name)
   if (!step) throw new Error(`a drill has no step ${name}`)
-  // a try before has gone on already
+  // an earlier attempt has gone on already
   if (drill.step !== name || drill.status !== 'running') return DONE
   const done = await step.work(run, drill)
   if (done === 'again') return AGAIN

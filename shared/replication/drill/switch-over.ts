@@ -35,9 +35,9 @@ async function askFor(
 }
 
 /**
- * Has a secondary take over from the primary, without force: it refuses, or is handed everything. Where it has done so
- * already, in a try before, nothing is done.
- * @returns milliseconds in which nobody served; null: a try before looked
+ * Promotes a secondary without force: it refuses, or is handed everything. Does nothing if an earlier attempt has promoted
+ * it.
+ * @returns milliseconds in which no cluster served; null: an earlier attempt measured them
  */
 export async function switchTo(run: DrillRun, to: Side): Promise<Measured['unserved']> {
   const { clock } = run.ports
@@ -63,7 +63,7 @@ export async function switchTo(run: DrillRun, to: Side): Promise<Measured['unser
   return unserved
 }
 
-/** Looks who serves until it is told to end; a last look is taken then. @returns the longest time without anybody */
+/** Watches which cluster serves until it is told to end, and looks once more then. @returns the longest time without one */
 function watchServing({ ask, ports: { clock } }: DrillRun): { end(): void; seen: Promise<number> } {
   let ended = false
   const serves = (side: Side) =>
@@ -94,9 +94,9 @@ function watchServing({ ask, ports: { clock } }: DrillRun): { end(): void; seen:
 }
 
 /**
- * Has a former primary follow its successor, as the runbook does: a key, a name that is freed, a token for that key.
- * Where it follows already nothing is done.
- * @param name under which it is known there
+ * Makes a former primary follow its successor, as the runbook does: a key, a freed name, a token for that key. Does nothing
+ * if it follows already.
+ * @param name its name at the successor
  */
 export async function followBack(run: DrillRun, side: Side, name: string): Promise<void> {
   const { known_primary_cluster_addrs: known } = await statusAt(run, side)
@@ -116,8 +116,8 @@ export async function couldTakeOver(run: DrillRun, side: Side): Promise<DrillAns
 }
 
 /**
- * Commits that a former primary had and its successor has not, since a moment, epoch milliseconds; undefined as long as
- * it is still looking for them.
+ * Commits that a former primary had and its successor lacks, since a time in epoch milliseconds; undefined while it is still
+ * comparing.
  */
 export async function lostSince(
   { ask, ...run }: DrillRun,

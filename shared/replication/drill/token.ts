@@ -8,8 +8,8 @@ import type { DrillRun } from './run.ts'
 const DRILL_TOKEN_TTL_SECONDS = 1800
 
 /**
- * A batch token for one step of a drill, by the set's keyring: it may what the drill's policy allows and nothing else,
- * on both clusters, and it is stored nowhere. Where an administrator has written no such policy it may nothing.
+ * A batch token for one step of a drill, by the set's keyring. It allows what the drill's policy allows, on both clusters, and
+ * is stored nowhere. Without such a policy it allows nothing.
  */
 export async function drillToken({ ports: { cipher, clock, store }, policy }: DrillRun): Promise<string> {
   const [record] = await store.read([key('cluster')])

@@ -5,15 +5,15 @@ import { type AddressRules, memberAddress } from '../../values/member-address.ts
 import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
 
 /**
- * An address as it is kept: with its scheme, `https` where none is given, and without a slash at its end. What
- * is on this machine or near it is for the embedded host alone.
+ * An address as it is stored: with its scheme (`https` if none is given) and without a slash at its end. Only the embedded host
+ * takes addresses of its own machine or network.
  * @param name of the parameter that holds it
  * @returns empty for an empty one
  * @throws ApiError
  */
 export function addressOf(given: string, name: string, rules: AddressRules): string {
   if (given === '') return ''
-  // what a URL makes of these is a host that nobody meant
+  // a URL makes a host of these that the caller did not mean
   const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(given)?.[1]?.replace(/:\d*$/, '') ?? ''
   if (/^(?:true|false|\d*)$/i.test(host)) throw addressUnusable(name)
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`
@@ -22,7 +22,7 @@ export function addressOf(given: string, name: string, rules: AddressRules): str
   return address
 }
 
-/** Where secondaries reach this cluster: as it was told, or as the deployment says, or as it was asked just now. */
+/** Where secondaries reach this cluster: the given address, that of the deployment, or the one of this request. */
 export function ownAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
   { apiAddress, plainEndpoints }: Pick<Deployment, 'apiAddress' | 'plainEndpoints'>,

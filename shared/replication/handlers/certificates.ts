@@ -16,7 +16,7 @@ export interface GivenAuthorities {
 /**
  * Certificates that vouch for a primary's instead of the usual ones, as PEM; undefined for the usual ones. Files and
  * folders are those that the deployment ships; what is given in several ways counts together.
- * @throws ApiError for what is no certificate of an authority, and for names of nothing
+ * @throws ApiError for a text that is no certificate of an authority, and for unknown names
  */
 export async function authoritiesOf(
   { ca_cert = '', ca_file = '', ca_path = '' }: GivenAuthorities,

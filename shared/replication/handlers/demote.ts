@@ -5,8 +5,8 @@ import { checkTransition } from '../operation/transitions.ts'
 import { recordOf } from './record.ts'
 
 /**
- * POST sys/replication/dr/primary/demote: the journal of this cluster gets an exact end, and the cluster serves nobody
- * from then on. One that another cluster has closed, or an earlier call, tells its end again.
+ * POST sys/replication/dr/primary/demote: ends the journal of this cluster exactly, and the cluster serves no clients
+ * from then on. If another cluster or an earlier call has closed it, the end is returned again.
  */
 export async function demotePrimary(call: Call): Promise<Outcome> {
   const { ports } = call

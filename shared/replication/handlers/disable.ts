@@ -5,8 +5,8 @@ import { checkTransition } from '../operation/transitions.ts'
 import { recordOf } from './record.ts'
 
 /**
- * POST sys/replication/dr/secondary/disable: this cluster leaves its set, and serves clients with what it has: a twin of
- * its primary, if that lives.
+ * POST sys/replication/dr/secondary/disable: this cluster leaves its set, and serves clients with its copy; its primary, if
+ * it lives, goes on too.
  */
 export async function disableSecondary(call: Call): Promise<Outcome> {
   const { ports } = call
@@ -17,7 +17,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   const operating = newOperation(ports)
   const update = { form: 'clear', addresses: [] } as const
   await beginOperation(operating, item, { name: 'disable', step: 'find', update }, call)
-  // from then on it serves: what else is forgotten nobody need wait for
+  // from then on it serves; the caller need not wait for the rest
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
   if (status === 'failed') throw givenUp(fault)
   return { answer: nothing(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }

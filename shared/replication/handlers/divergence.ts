@@ -117,7 +117,7 @@ type Mounts = Parameters<typeof nameInWords>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
-/** An item that was fetched again and again; `given_up`: nothing waits for it any more. */
+/** An item that was fetched repeatedly; `given_up`: no sync fetches it any more. */
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
   kind,
   key: [pk, sk] as const,

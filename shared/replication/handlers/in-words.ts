@@ -6,7 +6,7 @@ type Replicated = {
   [K in Kind]: (typeof kinds)[K]['table'] extends 'data' ? K : never
 }[Kind]
 
-/** A thing as its key tells it, and as it was stored where that is known. */
+/** An item by its key, and its content if that is known. */
 interface Thing<K extends Kind> {
   /** the first part of its collection's name: accessor of a mount, say */
   owner: string
@@ -61,9 +61,9 @@ const tagInWords = (text: string): string => text.split(':').slice(0, -1).join('
 const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(words, kind)
 
 /**
- * What a thing is called by its key, for who decides whether it has to be made again.
+ * The name of an item by its key, for an operator who decides whether to make it again.
  * @param mounts those that are known here, removed ones included
- * @param item as it was stored; absent: nobody knows
+ * @param item as it was stored; absent: unknown
  */
 export function nameInWords(
   { kind, pk, sk }: { kind: string; pk: string; sk: string },

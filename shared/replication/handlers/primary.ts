@@ -22,8 +22,8 @@ export const primaryFields = {
 }
 
 /**
- * POST sys/replication/dr/primary/enable: this cluster keeps a journal from now on, in a set of its own. What it has is
- * taken into the journal in the background; until that is done no other cluster can follow.
+ * POST sys/replication/dr/primary/enable: this cluster keeps a journal from now on, in a set of its own. A background
+ * job adds the existing items to the journal; until that is done no other cluster can follow.
  */
 export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
   const { given, ports, now, request } = call
@@ -67,7 +67,7 @@ async function becomePrimary(
   if (done !== 'done') throw roleChanging()
 }
 
-/** A primary takes another address for those who follow it later; its set stays what it is. */
+/** Gives a primary another address for later secondaries; its set does not change. */
 function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
     answer: nothing([
@@ -81,8 +81,8 @@ function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
 const MOST = 80
 
 /**
- * POST sys/replication/dr/primary/disable: the set ends. Its journal is closed first: whoever follows may have all of
- * it, and nobody writes to it afterwards.
+ * POST sys/replication/dr/primary/disable: ends the set. The journal is closed first: followers can fetch all of it, and
+ * nothing is written to it afterwards.
  */
 export async function disablePrimary(call: Call): Promise<Outcome> {
   const { ports, now, request } = call

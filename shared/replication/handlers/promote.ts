@@ -71,7 +71,7 @@ async function runningOf({ ports }: Call<typeof promoteFields>, operation: strin
   return item && promotion ? { id: item.sk, promotion } : undefined
 }
 
-/** On a secondary, where the operation token was checked: whoever asks for the same thing waits for the same thing. */
+/** On a secondary, which has checked the operation token: the same request waits for the same promotion. */
 async function isSame(
   call: Call<typeof promoteFields>,
   promotion: PromotionState,
@@ -81,7 +81,7 @@ async function isSame(
   return alike || sameSecret(promotion.request, await requestOf(call, address))
 }
 
-/** On a cluster that is no secondary (any more) no operation token counts: only the very same request is answered. */
+/** On a cluster that is not a secondary no operation token counts: only the very same request is answered. */
 async function repeatPromotion(
   call: Call<typeof promoteFields>,
   { data: record }: Item<'cluster'>,

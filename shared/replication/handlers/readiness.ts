@@ -71,7 +71,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
 const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: string | undefined): P =>
   changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
 
-/** Why nobody can begin a change of the role that shall go through now; undefined: none is under way. */
+/** Why no role change could begin now; undefined: none is under way. */
 const changingOf = ({ operation }: ClusterRecord): string | undefined =>
   operation === undefined ? undefined : roleChanging().message
 
@@ -118,7 +118,7 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   }
 }
 
-/** Nobody is waited for longer than the request may take. */
+/** The deadline of the request. */
 const hurried =
   (carryTo: CarryTo): CarryTo =>
   to => {
@@ -163,7 +163,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
 const isUnderWay = (stage: string | undefined): boolean =>
   stage !== undefined && stage !== 'done' && stage !== 'failed'
 
-/** Age of the oldest position that a secondary had not applied when it was heard last, milliseconds; 0: none. */
+/** Age of the oldest position that a secondary had not applied at its last heartbeat, milliseconds; 0: none. */
 async function lagAtHeartbeat(
   { ports }: Call,
   head: Head | undefined,

@@ -21,7 +21,7 @@ export function recoverLink({ ports, now, ...call }: Call): Outcome {
   }
 }
 
-const AGAIN = 'the link to the primary begins anew; GET sys/replication/dr/status shows what becomes of it'
+const AGAIN = 'the link to the primary begins anew; GET sys/replication/dr/status shows its progress'
 const ALONE =
   'this cluster follows nobody, so there is no link to begin anew; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =

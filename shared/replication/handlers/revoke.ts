@@ -21,8 +21,8 @@ const PAUSE_MS = 20
 
 /**
  * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
- * free again. Of a name that is not known there is nothing to revoke. It stands in the journal, so that whoever is
- * promoted later knows it, and a journal that has ended refuses it.
+ * free again. For an unknown name there is nothing to revoke. The revocation is in the journal, so that clusters that are
+ * promoted later know it; a journal that has ended refuses it.
  */
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
   const { retire = false } = call.given
@@ -30,7 +30,7 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
   const [recovery] = await call.ports.store.read([key('recovery-key')])
   const shares = known && recovery && wasKept(recovery.data) ? [SHARES] : []
   if (!retire) return { answer: nothing(known ? [KEEPS, ...shares] : []) }
-  // behind the revocation, or the revoked cluster would be given the new term
+  // after the revocation, or the revoked cluster would get the new term
   return rotation(call, true, shares)
 }
 
@@ -41,7 +41,7 @@ const KEEPS =
 const SHARES =
   'the revoked cluster may know the recovery key, which an earlier version stored: whoever has it makes recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
-/** @returns whether there was somebody to revoke */
+/** @returns whether there was a cluster to revoke */
 async function revokeOnce(call: Call<typeof revokeFields>): Promise<boolean> {
   const { given, ports, now, request } = call
   const { id = '' } = given

@@ -33,7 +33,7 @@ export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> 
   return rotation(call, retire, retire ? await sharesKnown(call) : [])
 }
 
-/** Whoever ends tokens that others could make wants to end their shares as well. */
+/** A warning if other clusters may know the recovery key, whose shares are not retired with the terms. */
 async function sharesKnown({ ports }: Call): Promise<string[]> {
   const [recovery] = await ports.store.read([key('recovery-key')])
   return recovery && wasKept(recovery.data) ? [SHARES] : []

@@ -20,7 +20,7 @@ export const secondaryTokenFields = {
 }
 
 const DEFAULT_TOKEN_TTL_SECONDS = 1800
-/** a day: a token that nobody has used by then is one that somebody has lost */
+/** a day: a token that is unused for longer is probably lost */
 const LONGEST_TTL = 86_400
 const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }

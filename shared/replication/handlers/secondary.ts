@@ -90,7 +90,7 @@ async function usableToken(
   const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
-  // whoever made the token chose it
+  // it was chosen when the token was made
   addressOf(activation.addr, 'the address in the token', ports.deployment)
   if (ofSet !== undefined && activation.set !== ofSet) throw differentSet()
   if (activation.exp * 1000 <= now) throw tokenLapsed()

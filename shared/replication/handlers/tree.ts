@@ -26,7 +26,7 @@ export const prepareTreeWork = async () => ({
 
 /** Milliseconds for which a report answers later requests, too. */
 const FRESH_MS = 60_000
-/** Milliseconds after which nobody believes in an operation that does not end. */
+/** Milliseconds after which an operation that does not end counts as dead. */
 const LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
@@ -45,7 +45,7 @@ export function checkSecondaryTree(call: Call): Promise<Outcome> {
 }
 
 /**
- * POST sys/replication/merkle-check: a report of the tree, or of one that was checked just now. Whoever asks while one
+ * POST sys/replication/merkle-check: a report of the tree, or of one that was checked just now. A request that comes while one
  * runs waits for it.
  */
 export async function checkMerkleTree(call: Call): Promise<Outcome> {
@@ -93,7 +93,7 @@ async function joinCheck(
   return joins
 }
 
-/** Whether an operation is believed to go on. */
+/** Whether an operation counts as going on. */
 async function isRunning(
   { ports, now }: Pick<Call, 'ports' | 'now'>,
   { operation, startedAt }: Pick<TreeCheck | TreeReindex, 'operation' | 'startedAt'>,
@@ -106,7 +106,7 @@ async function isRunning(
 /**
  * Begins an operation over the tree. It is no change of the role: others need not wait for it.
  * @param note what becomes of the item that tells of the newest one
- * @returns its id; nothing where somebody else has been faster
+ * @returns its id; undefined if another request was faster
  */
 async function begin(
   call: Call,
@@ -124,7 +124,7 @@ async function begin(
   try {
     await runWorkflow(name, id, adopted, ports)
   } catch (error) {
-    // nobody goes on with it: the next request begins another one
+    // it is not continued: the next request begins another one
     const [item] = await ports.store.read([place])
     if (item)
       await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], call.cluster)
@@ -145,7 +145,7 @@ export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outc
   return reindexTree(call)
 }
 
-/** POST sys/replication/reindex: the tree is made anew from what stands in the tables, in the background. */
+/** POST sys/replication/reindex: repairs the tree by the stored items, in the background. */
 export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
   const { given, now } = call
   const treeId = treeIdOf(call)

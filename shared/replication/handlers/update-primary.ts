@@ -30,12 +30,12 @@ export const updateFields = {
 type Given = Pick<Call<typeof updateFields>, 'given' | 'raw'>
 
 const MOST_ADDRESSES = 16
-/** What says nothing without a token. */
+/** Parameters that need a token. */
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** What is wanted, as far as the parameters tell. @throws ApiError */
 export function parseUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
-  // null is no wish to follow nobody
+  // null does not mean to follow nobody
   const asked = raw['token'] === null ? undefined : given.token
   const addresses = given.update_primary_addrs ?? []
   if (asked !== undefined && addresses.length > 0) throw twoUpdatesGiven()
@@ -55,8 +55,8 @@ export const prepareUpdate = async () => ({
 })
 
 /**
- * POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or nobody. What
- * it has stays: what of it the other primary has not is taken back, and named by GET sys/replication/dr/divergence.
+ * POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or nobody. Its
+ * items stay, except those that the other primary lacks: these are undone, and GET sys/replication/dr/divergence names them.
  */
 export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
   const { ports } = call

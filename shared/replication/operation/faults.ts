@@ -28,19 +28,19 @@ const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/s
 const LATER = 'repeat this later'
 const OR_FORCE = 'repeat this later, or use force'
 const STATUS = 'GET sys/replication/dr/status'
-const AS_IT_IS = `${STATUS} shows what this cluster is now: ask for what fits that`
+const AS_IT_IS = `${STATUS} shows the present role of this cluster: ask for what that role allows`
 
 // of every operation
 
 export const operationOver = () =>
-  failed('internal', 'the operation has ended', `${STATUS} shows what has become of it`)
+  failed('internal', 'the operation has ended', `${STATUS} shows how it ended`)
 
 export const operationUnknown = () => failed('internal', 'there is no such operation', AS_IT_IS)
 
 /** What names of errors mean that a state machine hands on; others are told as they are. */
 const told: readonly [name: RegExp, why: string][] = [
   [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
-  [/^AccessDenied/, 'the role of the function may not do what the step needs'],
+  [/^AccessDenied/, 'the IAM role of its function does not allow what the step needs'],
   [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
 ]
 
@@ -52,8 +52,8 @@ export const stepFailed = (at: string, { error, cause }: StepError) => {
   const why = (error === 'ApiError' && messageIn(cause)) || told.find(([name]) => name.test(error))?.[1]
   return failed(
     'internal',
-    `the step ${at} failed in each of its tries: ${why ?? 'something that nobody foresaw'} (${error})`,
-    `the log of this cluster tells more, under the id of the operation; then ${STATUS} shows what this cluster is: where that is not what was asked for, ask again: what was done stays done, and nothing is done twice`,
+    `the step ${at} failed in every attempt: ${why ?? 'an error that no step expects'} (${error})`,
+    `the log of this cluster has the details, under the id of the operation; if ${STATUS} does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice`,
   )
 }
 
@@ -75,16 +75,16 @@ function messageIn(cause: string): string | undefined {
 export const roleTaken = () =>
   failed(
     'busy',
-    'another change of the role of this cluster is under way',
-    `repeat this when it has ended, which ${STATUS} shows`,
+    'another role change of this cluster is under way',
+    `repeat this when ${STATUS} shows that it has ended`,
   )
 
 /** @param name of the operation that has taken its place */
 export const takenOver = (name: OperationName) =>
   failed(
     'passed_over',
-    `another operation was asked for, and has taken the place of this one: ${name}`,
-    'GET sys/replication/dr/status shows what becomes of it',
+    `another operation has replaced this one: ${name}`,
+    'GET sys/replication/dr/status shows its progress',
   )
 
 // of an activation, and of an update of the primary by token
@@ -93,7 +93,7 @@ export const tokenOfOtherSet = () =>
   failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)
 
 export const tokenForAnother = () =>
-  failed('invalid_request', 'this is no activation token for this cluster', MAKE_TOKEN)
+  failed('invalid_request', 'this is not an activation token for this cluster', MAKE_TOKEN)
 
 export const tokenGone = () => failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
@@ -101,7 +101,7 @@ export const primarySaid = (cause: Error) =>
   failed(
     'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
-    'nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
+    'nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
     { cause },
   )
 
@@ -109,11 +109,11 @@ export const primarySaid = (cause: Error) =>
 export const admissionLost = (cause: Error) =>
   new OperationFailed(
     'activation_failed',
-    `the primary does not admit this cluster any more, and the first sync is given up: ${cause.message}`,
+    `the primary no longer admits this cluster, so the first sync was given up: ${cause.message}`,
     { cause },
   )
 
-export const setLeft = () => failed('internal', 'this cluster follows another set by now', AS_IT_IS)
+export const setLeft = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
 
 // of an update of the primary, and of what leaves the set or closes a primary
 
@@ -121,16 +121,15 @@ export const nobodyAnswered = (failures: readonly string[]) =>
   failed(
     'activation_failed',
     `nobody answered as the primary of this set: ${failures.join('; ')}`,
-    'nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
+    'nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   )
 
 export const givenLost = () =>
-  failed('invalid_request', 'what the primary gave for the token is not there any more', MAKE_TOKEN)
+  failed('invalid_request', 'the answer of the primary to the token is no longer stored', MAKE_TOKEN)
 
-export const noSecondaryNow = () => failed('busy', 'this cluster is no secondary any more', AS_IT_IS)
+export const noSecondaryNow = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
 
-export const roleWasTaken = () =>
-  failed('busy', 'another change of the role of this cluster was faster', AS_IT_IS)
+export const roleWasTaken = () => failed('busy', 'another role change of this cluster came first', AS_IT_IS)
 
 export const nothingToClose = () =>
   failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
@@ -141,30 +140,30 @@ export const treeLost = (mode: ClusterMode) =>
   failed(
     'invalid_request',
     `this cluster keeps no tree: its mode is ${mode}`,
-    'there is one as soon as it is a DR primary or a DR secondary',
+    'only a DR primary or a DR secondary has one',
   )
 
 export const treeUnbuilt = () =>
   failed(
     'busy',
     'the tree is being built',
-    'repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+    'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   )
 
 export const treeTooLarge = () =>
   failed(
     'busy',
-    'the tables could not be gone through in the time that one run has, 15 minutes',
-    'repeat this when less is written',
+    'one run has 15 minutes, and could not read all tables in that time',
+    'repeat this when there are fewer writes',
   )
 
 /** What refused says what to do next. */
 export const treePasses = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
 export const bucketsWritten = () =>
-  failed('busy', 'some buckets of the tree are always being written to', LATER)
+  failed('busy', 'some buckets of the tree are written to all the time', LATER)
 
-export const hashesMove = () => failed('busy', 'hashes of the tree do not come to rest', LATER)
+export const hashesMove = () => failed('busy', 'the hashes of the tree keep changing', LATER)
 
 export const nothingToCompare = () =>
   failed(
@@ -176,7 +175,7 @@ export const nothingToCompare = () =>
 export const comparisonFailed = (cause: unknown) =>
   failed(
     'busy',
-    `the tree is made anew, but could not be compared with the primary's: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `the tree was rebuilt, but could not be compared with the primary's: ${cause instanceof Error ? cause.message : String(cause)}`,
     LATER,
     { cause },
   )
@@ -189,7 +188,7 @@ export const syncRuns = () => failed('busy', 'a sync is under way', LATER)
 export const promotionRefused = ({ code, text }: OperationFault) => new OperationFailed(code, text)
 
 export const handoverSilent = () =>
-  failed('busy', 'the primary was asked to hand over, and fell silent', OR_FORCE)
+  failed('busy', 'the primary was asked to hand over, and did not answer', OR_FORCE)
 
 export const handoverRefused = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
@@ -198,12 +197,16 @@ export const handoverRefused = (why: string) =>
 export const primaryPassed = (why: string) =>
   failed(
     'passed_over',
-    `whoever answers for the primary has begun another epoch, or follows another one: ${why}`,
-    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
+    `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
+    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force, if it shall be the primary',
   )
 
 export const handoverIncomplete = (end: number, here: number) =>
-  failed('busy', `the primary’s journal ends at position ${end}, and nothing beyond ${here} comes`, OR_FORCE)
+  failed(
+    'busy',
+    `the primary’s journal ends at position ${end}, and this cluster receives nothing beyond ${here}`,
+    OR_FORCE,
+  )
 
 /** @param end position of the primary's journal, as text; `here`: of the own one */
 export const endsDiffer = (end: string, here: string) =>
@@ -215,4 +218,4 @@ export const handoverUnusable = (what: string) =>
   failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
 
 export const noJournalToTake = () =>
-  failed('busy', 'this cluster has no journal of another one to take over', AS_IT_IS)
+  failed('busy', 'this cluster has no journal of another cluster that it could take over', AS_IT_IS)

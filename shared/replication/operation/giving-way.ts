@@ -6,13 +6,13 @@ import { takenOver } from './faults.ts'
 
 interface Waiting {
   readonly step: string
-  /** what takes its place when somebody asks for it */
+  /** operations that may replace it */
   readonly to: readonly OperationName[]
 }
 
 /**
- * Where operations wait for another cluster, perhaps for long, and nothing here is changed in part: one that is asked
- * for there takes their place. Whatever of them is under way still commits nothing any more.
+ * Steps in which operations wait for another cluster, perhaps for long, and nothing here is half changed: there another
+ * operation may replace them. Runs of the replaced one that are still under way commit nothing.
  */
 const waits: Partial<Record<OperationName, Waiting>> = {
   promotion: { step: 'drain', to: ['promotion', 'update-primary', 'disable'] },
@@ -25,8 +25,8 @@ export const isWaiting = ({ name, step }: Pick<OperationState, 'name' | 'step'>)
   waits[name]?.step === step
 
 /**
- * What ends the operation that holds the cluster record, in the commit by which another one begins.
- * @returns undefined where it does not make way: it changes something, and comes to its end
+ * The changes that end the running operation, for the commit that begins another one.
+ * @returns undefined if it cannot be replaced: it is changing something, and comes to its end
  */
 export async function makingWay(
   running: string,

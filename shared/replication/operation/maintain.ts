@@ -14,9 +14,8 @@ export function executionsBy(age: number): number {
 }
 
 /**
- * Has the operation that holds the cluster record go on: one that was stored by a process that died before it could
- * start the workflow, and one whose workflow came to a bad end without saying so. While one of its executions runs,
- * nothing happens.
+ * Restarts the operation that the cluster record names: its process may have died before it started the workflow, or its
+ * workflow may have ended without ending the operation. Does nothing while one of its executions runs.
  */
 export async function maintainOperation({
   store,

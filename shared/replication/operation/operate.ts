@@ -9,7 +9,7 @@ import { isWaiting, makingWay } from './giving-way.ts'
 import { operationRuns, roleChanging } from './refusals.ts'
 import { runWorkflow, waitingExecution } from './waiting.ts'
 
-/** Milliseconds that a caller waits for what it has begun, and between two looks. */
+/** Milliseconds that a caller waits for its operation, and between two looks. */
 const OPERATION_ANSWER_TIMEOUT_MS = 20_000
 const OPERATION_LOOK_MS = 250
 
@@ -26,9 +26,9 @@ export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
 }
 
 /**
- * Begins an operation: stored in one commit with the record, which it keeps from others until it has ended, and then
- * given to its workflow: to an execution that somebody has started by hand and that waits, or to a new one. One that
- * cannot be started now is started within a minute. It takes the place of one that waits for another cluster.
+ * Begins an operation: stores it in one commit with the record, which names it until it has ended, and then starts its
+ * workflow: an execution that was started by hand and waits, or a new one. If that fails now, it is started within a
+ * minute. It replaces an operation that waits for another cluster.
  * @param record as it was read; other changes of it may go along
  * @param waiting the execution that is adopted
  * @throws ApiError `busy` when another change of the role is under way

@@ -18,8 +18,8 @@ export const recordChanging = (details: ErrorDetails): ApiError =>
 export const restoredCopy = (details: ErrorDetails): ApiError =>
   refused(
     'busy',
-    'the tables of this cluster are a restored copy of those of a DR primary, and it serves nobody in that role',
-    'within a minute it is a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it then',
+    'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary',
+    'within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
     { retryAfter: 30, ...details },
   )
 
@@ -27,14 +27,14 @@ export const notAPrimary = (mode: ClusterMode): ApiError =>
   refused(
     'invalid_request',
     `not a DR primary: the mode of this cluster is ${mode}`,
-    'POST sys/replication/dr/primary/enable makes a cluster without replication one',
+    'POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
   )
 
 export const notASecondary = (mode: ClusterMode): ApiError =>
   refused(
     'invalid_request',
     `not a DR secondary: the mode of this cluster is ${mode}`,
-    'send this to a secondary, which GET sys/replication/dr/status tells apart',
+    'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
 export const noKeyForAPrimary = (): ApiError =>
@@ -54,7 +54,7 @@ export const idUnusable = (): ApiError =>
 export const idTaken = (id: string): ApiError =>
   refused(
     'invalid_request',
-    `there is a secondary ${id} already, whether it ever came or not`,
+    `the secondary ${id} exists already, even if no cluster has used its token`,
     'revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
   )
 
@@ -68,15 +68,15 @@ export const lifetimeUnusable = (): ApiError =>
 export const publicKeyUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'secondary_public_key is none',
-    'take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+    'secondary_public_key is not a public key of a cluster',
+    'copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   )
 
 export const roleChanging = (): ApiError =>
   refused(
     'busy',
-    'another change of the role of this cluster is under way',
-    'repeat this when it has ended, which GET sys/replication/dr/status shows',
+    'another role change of this cluster is under way',
+    'repeat this when GET sys/replication/dr/status shows that it has ended',
     { retryAfter: 5 },
   )
 
@@ -84,21 +84,21 @@ export const noTree = (mode: ClusterMode): ApiError =>
   refused(
     'invalid_request',
     `this cluster keeps no tree: its mode is ${mode}`,
-    'there is one as soon as it is a DR primary or a DR secondary',
+    'only a DR primary or a DR secondary has one',
   )
 
 export const treeNotBuilt = (): ApiError =>
   refused(
     'busy',
     'the tree is being built',
-    'repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+    'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
     { retryAfter: 10 },
   )
 
 export const reindexRuns = (): ApiError =>
   refused(
     'invalid_request',
-    'the tree is being made anew already',
+    'a reindex is under way already',
     'GET sys/replication/dr/status shows how far it is',
   )
 
@@ -120,8 +120,8 @@ export const operationRuns = (
     'busy',
     `the operation ${id} (${name}) goes on by itself; its step is ${step}${position && `, at position ${position}`}`,
     waits
-      ? 'GET sys/replication/dr/status shows what becomes of it; it waits for another cluster, and POST sys/replication/dr/secondary/update-primary, or a promotion with force, takes its place'
-      : 'GET sys/replication/dr/status shows what becomes of it',
+      ? 'GET sys/replication/dr/status shows its progress; it waits for another cluster, and POST sys/replication/dr/secondary/update-primary, or a promotion with force, replaces it'
+      : 'GET sys/replication/dr/status shows its progress',
     { retryAfter: 5 },
   )
 
@@ -147,21 +147,26 @@ export const secondariesChanging = (): ApiError =>
   )
 
 export const checksBegin = (): ApiError =>
-  refused('busy', 'others begin checks at the same time', 'repeat this: it waits for theirs', {
-    retryAfter: 1,
-  })
+  refused(
+    'busy',
+    'other checks are being started at the same time',
+    'repeat this: the check then waits for its turn',
+    {
+      retryAfter: 1,
+    },
+  )
 
 export const addressUnusable = (name: string): ApiError =>
   refused(
     'invalid_request',
     `${name} must be an https address, such as https://east.example.com`,
-    'give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+    'give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
   )
 
 export const addressUnknown = (): ApiError =>
   refused(
     'invalid_request',
-    'nobody knows the address of this cluster',
+    'the address of this cluster is unknown',
     'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
   )
 
@@ -169,21 +174,21 @@ export const alreadyPrimary = (): ApiError =>
   refused(
     'invalid_request',
     'this cluster is a DR primary already',
-    'give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+    'give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   )
 
 export const notInASet = (): ApiError =>
   refused(
     'invalid_request',
     'this cluster is in no DR set, so it has no link to others',
-    'send this to a secondary, which GET sys/replication/dr/status tells apart',
+    'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
 export const primaryInstead = (): ApiError =>
   refused(
     'invalid_request',
     'this cluster is a DR primary',
-    'end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+    'if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
   )
 
 export const addressesNeedLink = (): ApiError =>
@@ -196,8 +201,8 @@ export const addressesNeedLink = (): ApiError =>
 export const tokenUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'token is no activation token for this cluster',
-    'make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
+    'token is not an activation token for this cluster',
+    'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
   )
 
 export const tokenLapsed = (): ApiError =>
@@ -224,7 +229,7 @@ export const noUpdateGiven = (): ApiError =>
 export const twoUpdatesGiven = (): ApiError =>
   refused(
     'invalid_request',
-    'token and update_primary_addrs are given both',
+    'both token and update_primary_addrs are given',
     'give the token of another primary, or the addresses of the same one',
   )
 
@@ -242,7 +247,7 @@ export const caUnusable = (): ApiError =>
   refused(
     'invalid_request',
     'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM',
-    'leave it out where an authority that everybody knows vouches for the primary',
+    'leave it out if a publicly trusted authority vouches for the primary',
   )
 
 export const caTooLarge = (): ApiError =>

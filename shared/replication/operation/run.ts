@@ -27,7 +27,7 @@ export interface OperationRun {
   deadline: number
 }
 
-/** Whether the next step follows, or the same one is done again. */
+/** Whether the next step follows, or the same one is repeated. */
 export interface StepResult {
   next: 'done' | 'again'
 }
@@ -35,10 +35,10 @@ export interface StepResult {
 export const DONE: StepResult = { next: 'done' }
 export const AGAIN: StepResult = { next: 'again' }
 
-/** A step of an operation. It may be taken any number of times, by several at once, and be left at any point. */
+/** A step of an operation. It may be repeated, may run several times at once, and may be interrupted at any point. */
 export type OperationStep = (run: OperationRun, operation: string) => Promise<StepResult>
 
-/** What follows when a step is given up: the operation is noted as failed, and the cluster is free for another one. */
+/** Called when a step is given up: notes the operation as failed, and frees the cluster for another one. */
 export type OperationEnd = (
   run: OperationRun,
   operation: string,
@@ -52,7 +52,7 @@ export interface OperationStand {
   cluster: ClusterRead
 }
 
-/** @throws OperationFailed where there is no such operation, and where one that has ended holds the record still */
+/** @throws OperationFailed if there is no such operation, or if it has ended and the record still names it */
 export async function readStand(run: OperationRun, id: string): Promise<OperationStand> {
   const stand = await readStandToEnd(run, id)
   const { operation, record } = stand
@@ -60,7 +60,7 @@ export async function readStand(run: OperationRun, id: string): Promise<Operatio
   return stand
 }
 
-/** The same for who ends an operation. @throws OperationFailed where there is no such operation */
+/** The same for the end of an operation. @throws OperationFailed if there is no such operation */
 export async function readStandToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
@@ -68,7 +68,7 @@ export async function readStandToEnd({ ports }: OperationRun, id: string): Promi
   return { operation, record, cluster: { record: record.data, readAt } }
 }
 
-/** The operation, gone on to a step. */
+/** The operation at another step. */
 export const toStep = (
   { operation }: Pick<OperationStand, 'operation'>,
   now: number,
@@ -78,7 +78,7 @@ export const toStep = (
   return replace(operation, operation, { ...state, ...change, changedAt: now })
 }
 
-/** Commits, or says that something was changed meanwhile: then the step is done again. */
+/** Commits, or returns that something has changed meanwhile: then the step is repeated. */
 export async function commitStep(
   { ports }: OperationRun,
   changes: readonly Change[],
@@ -87,21 +87,21 @@ export async function commitStep(
   return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
 }
 
-/** The record once the operation that held it has done what it was begun for. */
+/** The record after an operation has succeeded. */
 export function withoutOperation({ operation: _, failed: __, ...record }: ClusterRecord): ClusterRecord {
   return record
 }
 
-/** The record once the operation that held it was given up: status says why, until another one succeeds. */
+/** The record after an operation was given up: status says why, until another one succeeds. */
 export const withFailed = (record: ClusterRecord, id: string): ClusterRecord => ({
   ...withoutOperation(record),
   failed: id,
 })
 
-/** The operation has done what it was begun for, and the cluster is free for another one. */
+/** Ends an operation that has succeeded, and frees the cluster for another one. */
 export const endOperation: OperationStep = (run, id) => overWith(run, id, { status: 'done', step: '' })
 
-/** The operation is given up where it stands, and the cluster is free for another one. What its steps leave behind is whole. */
+/** Gives up the operation, and frees the cluster for another one. Its steps leave a consistent state. */
 export const giveUp: OperationEnd = (run, id, fault) => overWith(run, id, { status: 'failed', fault })
 
 async function overWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {

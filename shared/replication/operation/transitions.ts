@@ -36,11 +36,11 @@ export interface RequestedChange {
 type Facts = RequestedChange & { record: ClusterRecord }
 
 interface Rule {
-  /** what a cluster of a role says that the gate has let pass; a role that is not named takes the call */
+  /** the answer of a cluster by its role, after the gate; a role that is not named takes the call */
   refused?: Partial<Record<ClusterMode, (facts: Facts) => ApiError | undefined>>
-  /** is taken while the role changes, too: it changes none, and must not wait for one that does */
+  /** is taken during a role change too: it changes no role, and must not wait for one that does */
   whileChanging?: true
-  /** begins an operation that takes the place of one that waits: that is judged when it begins */
+  /** begins an operation that may replace one that waits, which is judged when it begins */
   takesOver?: true
 }
 

@@ -3,7 +3,7 @@ import type { Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
-/** Milliseconds that an execution waits for somebody with the authority. */
+/** Milliseconds that an execution waits for an authorised request. */
 export const LAPSE_MS = 3_600_000
 
 /**
@@ -35,7 +35,7 @@ export async function waitingExecution(
 }
 
 /**
- * Has the workflow of an operation go on, or begin.
+ * Starts the workflow of an operation, or makes a waiting execution go on.
  * @param waiting an execution that is adopted; one that has ended meanwhile is replaced by a new one
  */
 export async function runWorkflow(
@@ -49,7 +49,7 @@ export async function runWorkflow(
       const token = await cipher.decrypt(key('waiting', workflow), 'token', waiting.data.token)
       return workflows.signal(token.reveal(), { operation })
     }
-    // one that another keyring encrypted is as good as over
+    // one that another keyring encrypted cannot be used
     if (await signalled().catch(() => false)) return
   }
   await workflows.start(workflow, operation)

@@ -11,7 +11,7 @@ import { type Pass, pauseUntil, walk } from './walk.ts'
 export interface BackfillJob {
   /** the tree that items are taken into */
   treeId: string
-  /** epoch milliseconds: until then somebody may still write without the journal */
+  /** epoch milliseconds: until then requests may still write without the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: Pass | undefined
@@ -26,8 +26,8 @@ const TOGETHER = 40
 const BACKFILL_PACE_MS = 66
 
 /**
- * Takes every item that was written while no journal was kept into journal and tree, as it is. The whole table is
- * gone through until a pass finds none: then no item is missing, whoever came late.
+ * Adds every item that was written without a journal to journal and tree. It reads the whole table until a pass finds none:
+ * then no item is missing, late ones included.
  */
 export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobResult> {
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
@@ -35,7 +35,7 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
   const left = await walk(run, job.at, pass, async items => {
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
-    // what is of no kind of ours was put there by hand, and is nobody's
+    // an item of an unknown kind was put there by hand, and is left alone
     const loose = items.filter(item => isKind(item.kind) && !leafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += TOGETHER) {
       const some = loose.slice(at, at + TOGETHER)
@@ -58,8 +58,8 @@ const servingCluster = async (run: JobRun, treeId: string): Promise<ClusterRead 
 }
 
 /**
- * Together where nobody is in the way, else each half for itself; who is in the way of a single one has taken it into the
- * journal himself. Positions are taken at a pace.
+ * Adds items together if nothing conflicts, else each half by itself; a writer that conflicts on a single item has added it
+ * itself. Positions are taken at a limited rate.
  */
 async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
   const { journal, clock } = run.ports
@@ -72,7 +72,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
   await backfillSome(run, items.slice(half), cluster)
 }
 
-/** A tree that was whole stays so while those who came late are looked for. */
+/** A complete tree stays complete while late items are looked for. */
 async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
   if (item?.data.treeId === treeId && item.data.stage === 'done') return
@@ -84,7 +84,7 @@ async function note(run: JobRun, reindex: Reindex): Promise<void> {
   if (cluster) await run.ports.store.commit([put(key('reindex'), reindex)], cluster)
 }
 
-/** The record says that the tree is whole: from now on other clusters may follow. */
+/** Notes in the record that the tree is complete: from now on other clusters may follow. */
 async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
   const cluster = await servingCluster(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])

@@ -7,11 +7,11 @@ import { defined } from '../../values/defined.ts'
 import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface DetachJob {
-  /** what stands below this position is of the journal that has ended */
+  /** items below this position are of the ended journal */
   since: string
   /** of its tree; absent: unknown, and its sums stay */
   treeId?: string | undefined
-  /** epoch milliseconds: until then somebody may still believe in the journal */
+  /** epoch milliseconds: until then requests may still use the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: Pass | undefined
@@ -22,7 +22,7 @@ export interface DetachJob {
 /** Partitions that are deleted at once. */
 const AT_ONCE = 16
 
-/** Gives plain items back after a journal has ended, then deletes the sums of its tree. */
+/** Removes the marks of an ended journal from items, then deletes the sums of its tree. */
 export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult> {
   const { since, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
@@ -45,8 +45,8 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Detac
 }
 
 /**
- * Gives plain items back after a journal has ended: without position, leaf and bucket, with the time at which the
- * engine may delete them. Each is written only as it was seen. The table is gone through until a pass finds none.
+ * Removes position, leaf and bucket of an ended journal from items, and gives them the time at which the engine may delete
+ * them. Each is written only if it is as it was read. The job reads the table until a pass finds none.
  */
 async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Omit<DetachJob, 'treeId'> }> {
   const { journal } = run.ports

@@ -40,7 +40,7 @@ export async function endJournal(
   return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 
-/** The background job that takes every item into a journal that was begun. @param now epoch milliseconds */
+/** The background job that adds every item to a new journal. @param now epoch milliseconds */
 export const backfillJob = (treeId: string, now: number) => ({
   job: 'journal-stamp',
   treeId,
@@ -48,7 +48,7 @@ export const backfillJob = (treeId: string, now: number) => ({
 })
 
 /**
- * The background job that gives plain items back after a journal has ended.
+ * The background job that removes the marks of an ended journal from items.
  * @param treeId of the tree that is not used any more
  */
 export const detachJob = (since: string, treeId: string | undefined, now: number) =>

@@ -19,7 +19,7 @@ async function readKeeping({ store, deployment }: Dependencies): Promise<Keeping
   return { ...cluster.data, treeId }
 }
 
-/** Closes positions of a primary that nobody has taken, where a later one is taken. */
+/** Closes unused positions of a primary that have a later used one behind them. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
   if ((await readKeeping(ports))?.mode === 'primary') await fill(ports, 'below')
 }
@@ -31,8 +31,8 @@ async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }:
 }
 
 /**
- * Keeps the journal of a primary dense, and the hashes of the tree up to date, on a secondary too. What one run leaves
- * undone, the next one finds: it looks at the journal, not at what it was told.
+ * Keeps the journal of a primary dense, and the hashes of the tree up to date, on a secondary too. The next run finds what
+ * one run leaves undone, because it reads the journal.
  * @param which positions that may be closed: `below` a later one, or `all`
  */
 export async function maintainJournal(ports: Dependencies, which: 'below' | 'all'): Promise<void> {
@@ -47,8 +47,8 @@ export async function maintainJournal(ports: Dependencies, which: 'below' | 'all
 const REFRESH_PAUSE_MS = { least: 1000, most: 4000 }
 
 /**
- * Refreshes hashes where journal entries are written all the time: each refresh reads every page that has changed, so
- * that without a pause the tables would do nothing else. A pause is twice as long as the refresh took.
+ * Refreshes hashes under steady commits, with pauses twice as long as a refresh takes: each refresh reads every changed
+ * page, and would keep the tables busy otherwise.
  * @returns a function that does it, for one environment. `more`: others will ask soon, and it may be left to them
  */
 export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<void> {
@@ -69,8 +69,8 @@ export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<vo
 const TRIM_STEP_MS = 12 * 3600 * 1000
 
 /**
- * Moves the beginning of what this cluster promises of its journal: journal entries that the engine may delete soon are read by
- * nobody any more. Whoever needs them fetches everything instead.
+ * Moves the position from which this cluster keeps its journal: journal entries that the engine may delete soon are no longer
+ * read. A cluster that needs them fetches everything instead.
  * @see docs/spec/journal.md#density-and-the-end-of-an-epoch
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {

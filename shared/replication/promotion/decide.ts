@@ -6,7 +6,7 @@ import { printTime } from '../../values/time.ts'
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =
   | { readonly state: 'none' }
-  /** `lag`: age of the oldest cell that has not been applied here, milliseconds; `diverged`: it has another journal */
+  /** `lag`: age of the oldest journal entry that is not applied here, milliseconds; `diverged`: it has another journal */
   | {
       readonly state: 'answers'
       readonly format: number
@@ -19,9 +19,9 @@ export type PrimaryFacts =
       readonly state: 'silent'
       /** when it answered last, epoch milliseconds; absent: never */
       readonly heardAt?: number
-      /** milliseconds for which questions in vain show that it was silent; 0 where it has never answered */
+      /** milliseconds of silence that unanswered calls show; 0 where it has never answered */
       readonly silentMs: number
-      /** what somebody answered in its stead who signed nothing; absent: nobody did */
+      /** an unsigned answer from its address; absent: none */
       readonly front?: string
     }
 
@@ -43,11 +43,11 @@ export interface PromotionFacts {
     | Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
     | undefined
   readonly primary: PrimaryFacts
-  /** encrypted fields that were tried: how many could be read, and what those that could not belong to */
+  /** encrypted fields that were tried: how many could be decrypted, and the kinds of the others */
   readonly keyring: {
     readonly opened: number
     readonly failed: readonly string[]
-    /** identity of the term that the primary writes by, as it last told, where it is not held here */
+    /** identity of the term by which the primary encrypts, if this cluster does not have it */
     readonly missing?: string
   }
   /** a check found the tree wrong */
@@ -57,7 +57,7 @@ export interface PromotionFacts {
   readonly copied: boolean
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
-  /** the last position that the primary is known to have given away; absent: it has never told */
+  /** the last position that the primary has told of; absent: none */
   readonly heard?: number | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
@@ -78,7 +78,7 @@ export const isBehind = (primary: PrimaryFacts): boolean =>
 interface Check {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
-  /** whether `force` goes on all the same */
+  /** whether `force` overrides it */
   readonly overridden: boolean
   /** what is in the way; undefined: nothing */
   readonly finds: (facts: PromotionFacts) => string | undefined
@@ -87,17 +87,17 @@ interface Check {
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /**
- * Whether a primary has been silent for so long that nobody need wait for it. Behind a front that answers it may be
- * serving: a gateway that throttles the link says nothing about clients.
+ * Whether a primary has been silent for so long that it counts as lost. If its gateway answers, it may still serve: a gateway
+ * that throttles the link tells nothing about clients.
  */
 const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
   primary.front === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
 
-/** What is wrong where nothing opens that the keyring has encrypted; undefined: something does. */
+/** The fault of a keyring that decrypts nothing; undefined: it decrypts something. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
-    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used`
+    : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
 
 /** One row for each obstacle. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
@@ -105,7 +105,7 @@ const checks: readonly Check[] = [
     name: 'restored-copy',
     code: 'invalid_request',
     overridden: false,
-    // two primaries of one id would name their epochs alike, and nobody could tell their journals apart
+    // two primaries with one id would give their epochs the same names, so their journals could not be told apart
     finds: ({ copied }) =>
       copied
         ? 'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has'
@@ -118,7 +118,7 @@ const checks: readonly Check[] = [
     finds: ({ head }) =>
       head && head.lineage.length > 0
         ? undefined
-        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable',
+        : 'this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable',
   },
   {
     name: 'keyring',
@@ -142,7 +142,7 @@ const checks: readonly Check[] = [
     finds: ({ keyring: { missing } }) =>
       missing === undefined
         ? undefined
-        : `the term ${missing}, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again`,
+        : `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
   },
   {
     name: 'sync',
@@ -152,7 +152,7 @@ const checks: readonly Check[] = [
       if (head?.mode === 'syncing') return 'a sync is running (merkle-sync)'
       if (head?.mode === 'draining') return 'a sync is about to begin (merkle-diff)'
       return head && (head.unfinishedSync !== null || head.replayUntil > 0)
-        ? `what a sync has fetched is whole from position ${head.replayUntil} on, and this cluster is at ${head.last}`
+        ? `items that a sync has fetched are consistent only from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
   },
@@ -162,7 +162,7 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ corrupted }) =>
       corrupted
-        ? 'items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right'
+        ? 'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that'
         : undefined,
   },
   {
@@ -178,7 +178,7 @@ const checks: readonly Check[] = [
     finds: ({ stuck }) =>
       stuck === undefined
         ? undefined
-        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover has it tried anew`,
+        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
   },
   {
     name: 'no-primary',
@@ -186,9 +186,9 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary, head }) => {
       if (primary.state === 'none')
-        return 'this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
+        return 'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
       return head?.mode === 'closed'
-        ? 'this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now'
+        ? 'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one'
         : undefined
     },
   },
@@ -208,10 +208,10 @@ const checks: readonly Check[] = [
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary)) return undefined
       if (primary.front !== undefined)
-        return `somebody answers at the primary’s address, and not the primary, which may be serving behind it: ${primary.front}`
+        return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer, and answered ${seconds(now - primary.heardAt)} s ago; questions in vain show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
+        : `the primary does not answer; it last answered ${seconds(now - primary.heardAt)} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
   },
   {
@@ -229,20 +229,20 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** How much of what the primary had is known to be missing. What it did after it was heard last, nobody knows. */
+/** How much of the primary's journal is known to be missing. What it committed after its last answer is unknown. */
 function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
   if (heard === undefined) return ''
   const behind = heard - (head?.last ?? 0)
   return behind > 0
-    ? `: at least ${behind} positions, for it had given away position ${heard} when it was heard last, and all that came after`
-    : ': whatever came after it was heard last; of what it had told by then nothing is missing'
+    ? `: at least ${behind} positions up to ${heard}, which the primary’s last answer named, and everything after that`
+    : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
-/** Nobody here knows of them: the report of the former primary names them. */
+/** This cluster cannot know them: the report of the former primary names them. */
 const ENDS_LOST =
-  'revocations and retirements of terms that the primary committed behind that position count nowhere here, and whom they ended is good again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there names those that were lost'
+  'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
-/** What a promotion that goes on has to tell. */
+/** The warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
   const at = `${head?.epoch}/${head?.last}`
@@ -250,9 +250,9 @@ function warningsOf(facts: PromotionFacts): string[] {
     const last =
       primary.heardAt === undefined
         ? 'it has never answered'
-        : `it answered last ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
+        : `it last answered ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
     return [
-      `the primary does not answer (${last}): this cluster takes over at position ${at}, and what was committed behind it is not here${missingText(facts)}`,
+      `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
       ENDS_LOST,
     ]
   }
@@ -269,7 +269,7 @@ function warningsOf(facts: PromotionFacts): string[] {
 export interface CheckResult {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
-  /** whether `force` goes over it */
+  /** whether `force` overrides it */
   readonly overridden: boolean
   /** what is in the way; absent: nothing */
   readonly text?: string
@@ -282,13 +282,12 @@ export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
     return text === undefined ? check : { ...check, text }
   })
 
-/** Whether the primary is asked to hand over. A journal that is being fetched anew takes nothing over. */
+/** Whether the primary is asked to hand over; not during a sync. */
 export const asksPrimary = ({ primary, head }: PromotionFacts): boolean =>
   primary.state === 'answers' && head?.mode === 'applying'
 
 /**
- * Whether a secondary may be promoted. Up to here nothing has happened: whatever is refused leaves both clusters as
- * they were.
+ * Whether a secondary may be promoted. Nothing has changed up to here: a refusal leaves both clusters as they were.
  */
 export function decidePromotion(
   facts: PromotionFacts,

@@ -9,7 +9,7 @@ import { type Follower, newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Milliseconds for which the rest of a journal that was handed over is waited for. */
+/** Milliseconds to wait for the rest of a handed-over journal. */
 const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
 const PAUSE_MS = 200
 
@@ -32,7 +32,7 @@ export const drainAll: OperationStep = async (run, id) => {
   const ready = await prepareHead(ports, follower, before)
   if (!ready) return AGAIN
   const position = posText(lastPosition(ready.head))
-  // waiting may have taken minutes, and nothing is committed by a record that is old
+  // waiting may have taken minutes, and commits need a fresh cluster record
   const stand = await promotionAt(run, id, 'drain')
   if (!stand) return DONE
   const warnings = [...stand.promotion.warnings, ...ready.warnings]
@@ -54,7 +54,7 @@ async function awaitRest(
       throw handoverIncomplete(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
-    // somebody may have given it up meanwhile
+    // it may have been given up meanwhile
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
     const passed = await followCarefully(follower, {
@@ -72,8 +72,8 @@ async function awaitRest(
 }
 
 /**
- * Who answers otherwise than for the moment gives the rest to nobody who asks as this cluster does: another epoch has
- * begun there, or another cluster answers.
+ * The failure that follows from a lasting fault of the link: the rest will not come, because another epoch has begun there, or another
+ * cluster answers.
  */
 const isPassedOver = (error: unknown): OperationFailed | undefined =>
   error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')

@@ -27,7 +27,7 @@ import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 export interface FactsRun {
   readonly ports: FollowerPorts
   readonly connect: Connect
-  /** epoch milliseconds: the primary is not waited for any longer, whatever it does */
+  /** epoch milliseconds: deadline of all calls to the primary */
   readonly deadline: number
 }
 
@@ -37,7 +37,7 @@ export interface FactsRun {
  */
 export async function promotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
-  // what is read may be old by the time that it is judged: a process may stand still in between
+  // the facts may be outdated when they are judged: a process may be frozen in between
   const now = ports.clock.now()
   const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
@@ -51,7 +51,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   const silent: PrimaryFacts = contact
     ? { state: 'silent', heardAt: contact.data.at, silentMs: silenceWith(contact.data, now) }
     : { state: 'silent', silentMs: 0 }
-  // without its keys this cluster cannot ask anybody
+  // without its keys this cluster cannot make calls
   const primary =
     keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent
   const missing = await missingTerm(ports, primary, contact?.data.term)
@@ -110,7 +110,7 @@ export async function tryKeyring(
   return { opened, failed }
 }
 
-/** The term that the primary writes by, as far as it is known, where this cluster does not hold it. */
+/** The term by which the primary encrypts, if it is known and this cluster does not have it. */
 async function missingTerm(
   { store }: Pick<FollowerPorts, 'store'>,
   primary: PrimaryFacts,
@@ -122,7 +122,7 @@ async function missingTerm(
   return keyring && termsHeldBy(keyring.data).ids.includes(term) ? undefined : term
 }
 
-/** Times that a refusal is heard before it is believed: the heartbeat of the puller may have come in between. */
+/** How often a refusal must come before it counts: a heartbeat of the puller may have come in between. */
 const ASK_TRIES = 3
 const PAUSE_MS = 300
 
@@ -145,7 +145,7 @@ async function askedPrimary(
         return await factsOfAnswer(follower, head)
       } catch (error) {
         if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
-        // one that has followed another primary since has other keys: it lives, and knows better
+        // a cluster that has followed another primary since has new keys: it lives, and another one is the primary
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
         if (error instanceof LinkUnsigned) front = { front: error.message }
         const over = tried + 1 === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
@@ -166,7 +166,7 @@ async function askedPrimary(
 
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
-  // what cannot be had is an obstacle of its own
+  // a term that cannot be fetched is an obstacle of its own
   await holdFor(follower, nothingNeeded).catch(() => undefined)
   const reported = { epoch, seq, frontier, skew, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)

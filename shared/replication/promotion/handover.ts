@@ -5,19 +5,19 @@ import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '
 import { ask, type Follower, newFollower } from '../secondary/follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Milliseconds within which a primary that does not answer is asked again, and at whose end nobody waits any more. */
+/** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const PAUSE_MS = 500
 /** Milliseconds for one who goes on with it when that time has passed. */
 const LAST_TRY_MS = 1000
 
-/** What became of asking the primary once. `another`: whoever answers has other keys than it had */
+/** The result of one call to the primary. `another`: the answer is signed by other keys */
 type Asked = { end: HandedOver; epoch: string } | { refused: string; another?: true } | 'silent'
 
 /**
- * Has the primary end its epoch for this cluster, and notes the end. That it is asked is noted first: from then on it
- * may have ended, whatever becomes of this process. A primary that was silent, or refused, and with force one that
- * falls silent now, is done without.
+ * Asks the primary to end its epoch for this cluster, and notes the end. Before that it notes that it asks, since the epoch
+ * may have ended even if this process dies. A primary that was silent or refused is skipped, and with force also one that
+ * falls silent now.
  */
 export const askHandover: OperationStep = async (run, id) => {
   const before = await promotionAt(run, id, 'handover')
@@ -35,7 +35,7 @@ export const askHandover: OperationStep = async (run, id) => {
     await clock.sleep(PAUSE_MS)
     return AGAIN
   }
-  // asking takes seconds, and nothing is committed by a record that is old
+  // asking takes seconds, and commits need a fresh cluster record
   const stand = await promotionAt(run, id, 'handover')
   if (!stand) return DONE
   if (asked === 'silent' || 'refused' in asked)
@@ -47,7 +47,7 @@ export const askHandover: OperationStep = async (run, id) => {
 /** @param until epoch milliseconds: for so long it is waited for */
 async function askOnce({ ports, connect, deadline }: OperationRun, until: number): Promise<Asked> {
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
-  if (!follower) return { refused: 'this cluster is no secondary any more' }
+  if (!follower) return { refused: 'this cluster is no longer a secondary' }
   try {
     return await handedOver(follower)
   } catch (error) {
@@ -79,9 +79,9 @@ function goOnWithout(run: OperationRun, stand: PromotionStand, asked: Unanswered
 
 async function failed(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
   if (asked === 'silent') throw handoverSilent()
-  // an earlier try may have ended the epoch of whoever was there then
+  // an earlier attempt may have ended the epoch of the primary of that time
   if (asked.another) throw primaryPassed(asked.refused)
-  // it said no: then it has ended nothing for this cluster
+  // it refused, so it has ended no epoch for this cluster
   const { askedAt: _, ...promotion } = stand.promotion
   const now = run.ports.clock.now()
   const noted = await commitStep(run, [promotionTo({ ...stand, promotion }, now, 'handover', {})], stand)

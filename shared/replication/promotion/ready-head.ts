@@ -8,15 +8,15 @@ import { drain } from '../secondary/redo.ts'
 import { stopSync } from '../sync/sync.ts'
 import type { PromotionStand } from './stand.ts'
 
-/** A head that may take over: nothing below it is open, and nothing that is under way changes an item any more. */
+/** A head that may take over: no position below it is open, and no write under way can change an item. */
 interface Ready {
   head: Head
   warnings: readonly string[]
 }
 
 /**
- * Brings this cluster's journal to rest: applies what is staged, or gives an epoch of its own its exact end, or, with
- * force, ends a sync that will never end by itself.
+ * Brings this cluster's journal to rest: applies everything staged, or gives its own epoch its exact end, or, with force, ends
+ * a sync that will never end by itself.
  * @returns undefined while something else is under way: repeat
  * @throws OperationFailed when what is staged cannot be applied
  */
@@ -58,7 +58,7 @@ async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Rea
   return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
-/** With force: nobody will ever apply it. What stands here may be half of it, so no journal leads from it to anywhere. */
+/** With force: what is staged will never be applied completely, so no journal leads from this state. */
 async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined

@@ -39,9 +39,9 @@ export const open: OperationStep = async (run, id) => {
 }
 
 /**
- * Batch tokens are signed by a key that no other cluster has: who takes over makes one of its own for the term that
- * encrypts, before anybody is told to come here. Where the item of that term was lost with the rest of the old primary's
- * journal, it is noted anew: whoever signed by it before is not vouched for.
+ * Batch tokens are signed by a key that no other cluster has. A cluster that takes over makes its own for the term that
+ * encrypts, before other clusters are told of it. If the item of that term was lost with the rest of the old primary's
+ * journal, it is written again, without its earlier signers.
  */
 async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
   const { store, keyFactory, clock } = ports
@@ -51,7 +51,7 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const active = made.terms.find(one => one.id === made.keyring.active)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
-  // one that was primary before while this term encrypted has its signer still
+  // a cluster that was primary before with this term still has its signer
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
   const signers = [...known, { cluster: record.data.id, key: active.signer }]
   const noted = term
@@ -99,8 +99,8 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
 }
 
 /**
- * A promotion that is given up. Up to the handover nothing has happened. From then on the text names both ways out, and
- * this cluster goes on as a secondary. Once it has taken over there is nothing to give up any more.
+ * Gives up a promotion. Before the handover nothing has changed. After it, the text names both ways out, and this cluster
+ * goes on as a secondary. After the take-over a promotion cannot be given up.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const stand = await readStandToEnd(run, id)
@@ -108,7 +108,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
   if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
-  // what was handed over to a cluster that was passed over since is not there any more
+  // the handed-over state is lost if another cluster has been promoted since
   const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN

@@ -9,8 +9,8 @@ export interface PromotionStand extends OperationStand {
 }
 
 /**
- * A promotion whose step has come; undefined when it has gone past this one.
- * @throws OperationFailed when it does not own this cluster's role
+ * A promotion at this step; undefined if it is past the step.
+ * @throws OperationFailed if the cluster record names another operation
  */
 export async function promotionAt(
   run: OperationRun,

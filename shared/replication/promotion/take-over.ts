@@ -18,8 +18,8 @@ import { prepareHead } from './ready-head.ts'
 import { type PromotionStand, promotionAt } from './stand.ts'
 
 /**
- * Takes over: in one transaction the journal is this cluster's own, in an epoch of its own, the record says primary,
- * and the change of role is noted to be told. It comes about once, or not at all.
+ * Takes over: one transaction makes this cluster write the journal in an epoch of its own, makes the record say primary, and
+ * stores the event of the role change. It happens once, or not at all.
  */
 export const takeOver: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'claim')
@@ -102,8 +102,8 @@ async function commitTakeOver(
 }
 
 /**
- * The epoch in which a cluster takes over: above all that it has ever seen, and above that of the successor of its own,
- * which may have taken over long ago without being heard of.
+ * The epoch in which a cluster takes over: above every one that it has seen, and above that of its own successor, which may
+ * have taken over without this cluster's knowledge.
  */
 export function nextEpoch(
   { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
@@ -121,7 +121,7 @@ const missing = ({ end }: PromotionState, lost: number | null): string[] =>
       ]
     : []
 
-/** Positions that the primary is known to have had beyond; null: nobody knows. */
+/** How many more positions the primary is known to have had; null: unknown. */
 function lostBehind({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
   if (end) return Math.max(0, end.seq - seq)
   return heard !== undefined && heard > seq ? heard - seq : null

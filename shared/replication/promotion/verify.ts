@@ -8,18 +8,18 @@ import { asksPrimary, decidePromotion, isBehind, type PromotionFacts } from './d
 import { promotionFacts } from './facts.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
-/** Milliseconds for which the primary is waited for. By force nobody waits for one whose storage hangs. */
+/** Milliseconds to wait for the primary; with force less, since its storage may hang. */
 const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
 
 /**
- * Whether the clock was set while the primary was asked, or this process was frozen: then silence was not waited for, or not
- * as long as it seems. Without force it asks again.
+ * Whether the clock was set while the primary was asked, or this process was frozen: then the silence was shorter than it
+ * seems. Without force the step asks again.
  * @param took milliseconds by the clock
  */
 const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + OVERDUE_MS
 const OVERDUE_MS = 2000
 
-/** How long a secondary that was at rest is waited for, milliseconds, and how often it is looked at. */
+/** How long to wait for a puller that was at rest, milliseconds, and how often to look. */
 const CATCHES_UP_MS = 4000
 const LOOK_MS = 200
 
@@ -52,8 +52,8 @@ async function caughtUpFacts(
 }
 
 /**
- * Looks at everything that could be in the way, before anything is changed on either cluster.
- * @throws OperationFailed with all that is in the way
+ * Checks for all obstacles, before anything is changed on either cluster.
+ * @throws OperationFailed with all obstacles
  */
 export const verify: OperationStep = async (run, id) => {
   const before = await promotionAt(run, id, 'verify')
@@ -70,7 +70,7 @@ export const verify: OperationStep = async (run, id) => {
   const { head, now } = facts
   const asks = asksPrimary(facts)
   const position = head ? posText(lastPosition(head)) : ''
-  // asking takes seconds, and nothing is committed by a record that is old
+  // asking takes seconds, and commits need a fresh cluster record
   const stand = await promotionAt(run, id, 'verify')
   if (!stand) return DONE
   return commitStep(run, [promotionTo(stand, now, 'handover', { asks, warnings }, { position })], stand)

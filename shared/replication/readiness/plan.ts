@@ -5,7 +5,7 @@ import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } 
 import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
 import { nextEpoch } from '../promotion/take-over.ts'
 
-/** What a promotion would come to, and what each of its steps would do. */
+/** The result of a promotion, and what each of its steps would do. */
 export interface PromotionPlan {
   goes_through: boolean
   /** why it would not, in the words of the call itself; empty: it would */

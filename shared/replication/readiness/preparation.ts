@@ -10,7 +10,7 @@ const PROMOTE = 'sys/replication/dr/secondary/promote'
 /** Policies and token roles that are looked at. */
 const MOST = 500
 
-/** Who could order a promotion, as far as that can be told: a batch token leaves nothing behind where it was made. */
+/** Which tokens could order a promotion, as far as that is known: nothing is stored of a batch token. */
 export interface Preparation {
   /** token that was generated from recovery shares on this cluster; null: none */
   generated: { made: string; age_seconds: number } | null
@@ -57,7 +57,7 @@ function presentedOf({ operator, caller, now }: Call): Preparation['presented'] 
   }
 }
 
-/** Why a token is none that orders operations of a secondary; empty: it may be one. */
+/** Why a token cannot order operations of a secondary; empty: it can. */
 function operatorFault(token: Readonly<Token>): string {
   if (token.type !== 'batch') return 'it is no batch token'
   if (isRoot(token)) return 'it is a root token'

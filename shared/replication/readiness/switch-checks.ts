@@ -39,7 +39,7 @@ interface SwitchRow {
   readonly finds: (facts: SwitchFacts, now: number) => string | undefined
 }
 
-/** One row for each thing that would keep every secondary from taking over as planned. */
+/** One row for each obstacle of a planned switch to any secondary. */
 const rows: readonly SwitchRow[] = [
   {
     name: 'journal',
@@ -73,7 +73,7 @@ const rows: readonly SwitchRow[] = [
   },
 ]
 
-/** What would be in the way of a planned switch, as far as this primary knows. Force on a secondary goes over all of it. */
+/** The obstacles of a planned switch, as far as this primary knows. Force on a secondary overrides all of them. */
 export const switchChecks = (facts: SwitchFacts, now: number): CheckResult[] =>
   rows.map(({ name, finds }) => {
     const text = finds(facts, now)

@@ -5,7 +5,7 @@ import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
 
-/** Whether nobody encrypts by an older term any more: environments write by a keyring that is up to 20 s old. */
+/** Whether no environment encrypts by an older term any more: they use a keyring that is up to 20 s old. */
 const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
@@ -70,7 +70,7 @@ export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
       )
     : []
 
-/** Whether there is something to do, and nobody does it. */
+/** Whether there is work that no run does. */
 export const isTermWorkDue = (facts: TermFacts): boolean =>
   hasOlderTerms(facts.keyring) &&
   isSettled(facts) &&

@@ -2,7 +2,7 @@ import type { Ports } from '../../ports.ts'
 import { isTermWorkDue } from './decide.ts'
 import { termFacts } from './facts.ts'
 
-/** Starts the job that encrypts anew, where there is something to do and nobody does it: once a minute. */
+/** Starts the re-encryption job if there is work that no run does: once a minute. */
 export async function maintainReencryption(
   ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
 ): Promise<void> {

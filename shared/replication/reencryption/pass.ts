@@ -74,9 +74,9 @@ async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined
 }
 
 /**
- * Goes through the table `data` from where the last run was, and encrypts anew what another term encrypted: paced, so
- * that requests are not slowed, and noted all the time, so that whoever is stopped goes on there. Each item is written
- * as it was read; one that has changed is left for another pass.
+ * Reads the table `data` from where the last run ended, and encrypts again what another term has encrypted. Its rate is
+ * limited, so that requests are not slowed, and its progress is noted, so that another run can go on. Each item is
+ * written only if it is as it was read; a changed one is left for another pass.
  * @returns the progress at the end of the table; `again`: there is no time left; `stopped`: another keyring, role or run
  */
 export async function passThrough(

@@ -20,8 +20,8 @@ import { encryptOwnKeys } from './own-keys.ts'
 import { passThrough } from './pass.ts'
 
 /**
- * Brings everything that is stored under the term that encrypts, and gives up the terms that nothing needs any more. Each
- * step looks at what is stored, so whoever is stopped is followed by another run, which a minute starts.
+ * Encrypts everything by the present term, and gives up the terms that nothing needs any more. Each step reads the stored
+ * state, so another run can go on after an interrupted one; a worker starts it within a minute.
  * @see docs/spec/keys.md#re-encryption
  */
 export async function reencrypt(run: JobRun): Promise<JobResult> {
@@ -77,7 +77,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
 
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
-/** Says of terms that nothing needs any more that they are destroyed: every cluster drops their keys when it has this. */
+/** Marks terms that nothing needs any more as destroyed; each cluster drops their keys when this arrives. */
 async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const { store, clock } = run.ports
   const terms = destroyableTerms(stand)

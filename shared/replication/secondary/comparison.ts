@@ -17,12 +17,12 @@ import { countRound, tagsOf } from './diverging.ts'
 import { type Comparison, type Follower, type Progress, stopWith } from './follower.ts'
 import { resync } from './resync.ts'
 
-/** Milliseconds between two looks at whether the hashes of the own tree were made anew. */
+/** Milliseconds between two looks whether the hashes of the own tree are computed. */
 const LOOK_MS = 10_000
 
 /**
- * A step of comparing what a full sync has brought with what the primary has, page by page, while everything else goes
- * on. It begins once the hashes of the own tree were made anew. What differs is fetched, and compared again.
+ * A step of the comparison with the primary after a full sync, page by page, while everything else goes on. It begins once
+ * the hashes of the own tree are computed. Items that differ are fetched, and compared again.
  * @returns `waiting`: there is nothing to compare, or not yet
  * @see docs/spec/following.md#syncs
  */
@@ -72,7 +72,7 @@ async function differingPages({
   })
 }
 
-/** What was asked in vain is asked again. */
+/** Puts back pages whose questions failed. */
 async function compareSome(
   follower: Follower,
   head: Head,
@@ -82,7 +82,7 @@ async function compareSome(
   const { suspects, looked, found } = comparison
   const [page] = pages
   if (page) {
-    // one at a time: what the primary writes meanwhile waits for it
+    // one page at a time, because new journal entries wait meanwhile
     const keys = await differingIn(beside, page)
     pages.shift()
     suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))
@@ -102,7 +102,7 @@ async function compareSome(
   return conclude(follower, head, found)
 }
 
-/** What differs is fetched once more, or is given up by now. */
+/** Requests a sync of the keys that differ, except given-up ones. */
 async function conclude(follower: Follower, head: Head, found: readonly Place[]): Promise<Progress> {
   const { own } = follower
   follower.session.comparison = 'none'

@@ -11,17 +11,17 @@ export interface Peer {
   /** name that this cluster's activation token was made for */
   id: string
   pair: LinkPair
-  /** raw Ed25519 key, base64: nobody else is believed */
+  /** raw Ed25519 key, base64: only answers signed by it are accepted */
   otherKey: string
   /** tried in this order */
   addresses: readonly string[]
   /** certificates that vouch for the other's, PEM */
   ca?: string | undefined
-  /** epoch milliseconds: it is not waited for any longer, however often it is asked */
+  /** epoch milliseconds: deadline of all calls to it */
   until?: number | undefined
 }
 
-/** Makes a link; nobody is asked yet. */
+/** Makes a link, without a call. */
 export type Connect = (peer: Peer) => SourceLink
 
 interface Around {

@@ -11,7 +11,7 @@ import type { Follower } from './follower.ts'
 const ROUNDS = 3
 /** Milliseconds after which a sync of a key does not count any more. */
 const FORGOTTEN_MS = 3_600_000
-/** Keys that are kept: who differs in more than so many is no secondary that could go on. */
+/** The most keys that are remembered: a secondary that differs in more stops. */
 const MOST = 200
 
 /**
@@ -39,7 +39,7 @@ export async function readGivenUpKeys(
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 
-/** A key for those who may not know what it names: its kind, and the beginning of its SHA-256, hex. */
+/** A short public name of a key: its kind, and the beginning of its SHA-256, hex. */
 export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
 
@@ -63,7 +63,7 @@ interface Round {
 }
 
 /**
- * What follows when keys were found not to be as the primary has them.
+ * What to do about keys that differ from the primary's.
  * @param now epoch milliseconds
  */
 export function afterRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
@@ -76,7 +76,7 @@ export function afterRound(before: readonly DivergingKey[], wrong: readonly Plac
   const first = wrong
     .filter(one => !old.has(placeText(one)))
     .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
-  // what is given up stays, then what has been tried most often
+  // given-up keys first, then those that were tried most often
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
   const lost = new Set(keys.filter(isGivenUp).map(placeText))
   const left = wrong.filter(one => !lost.has(placeText(one)))
@@ -92,9 +92,9 @@ export function afterRound(before: readonly DivergingKey[], wrong: readonly Plac
 const NAMED = 20
 
 /**
- * Counts a round of keys that are not as the primary has them. Those that three syncs have not brought in line are
- * given up: they are named, and from then on nothing waits for them.
- * @returns those that another sync may bring in line; `stop`: there are too many; `again`: somebody else counts too
+ * Counts a round of keys that differ from the primary's. Keys that still differ after three syncs are given up: the log and
+ * the audit log name them, and no sync fetches them any more.
+ * @returns those for another sync; `stop`: there are too many; `again`: another run counts too
  */
 export async function countRound(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,

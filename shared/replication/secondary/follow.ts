@@ -29,7 +29,7 @@ const BYTES = 3 * 2 ** 20
 /** Journal entries in one answer from which on there are probably more. */
 const BEHIND = 200
 
-/** One step of following the primary. It may be taken by several at once, and be left at any point. */
+/** One step of following the primary. Several may run at once, and each may be interrupted at any point. */
 export async function followOn(follower: Follower): Promise<Progress> {
   const head = await follower.own.journal.head()
   if (!head) return 'stopped'
@@ -61,7 +61,7 @@ const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>
   },
   drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.treeId)),
   finish: async (follower, head) => {
-    // one that was opened again meanwhile is of a later epoch, and stays open
+    // a journal that was opened again meanwhile is in a later epoch, and stays open
     follower.session.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
     return follower.session.filled ? 'worked' : 'waiting'
   },
@@ -80,7 +80,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
     return 'worked'
   }
   if ('diverged' in answer) {
-    // the source has another lineage than it told: it is asked again
+    // the lineage of the source has changed since its last answer: ask again
     delete follower.session.source
     return 'waiting'
   }
@@ -96,7 +96,7 @@ async function stageOn(follower: Follower, head: Head): Promise<Progress> {
   if (entries.length >= BEHIND) follower.session.prefetched = prefetch(follower, link, staged)
   const redone = await redo(own, treeId, staged, entries)
   const progress = await afterRedo(follower, staged, redone)
-  // where only the time was told, nothing comes behind it
+  // behind an entry with only the time there are no others
   return redone === 'done' && !tells && entries.length === 1 ? 'waiting' : progress
 }
 
@@ -104,8 +104,8 @@ const askFor = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswe
   link.entries({ lineage, from: last, bytes: BYTES })
 
 /**
- * Asks for what comes next, and stores it, while what has come is applied: one of both always waits for the other's
- * calls. It is not here before the head says so. Whether it fails is seen when it is wanted.
+ * Asks for the next journal entries and stores them while the present ones are applied, to use the time of both. They do not
+ * count before the head says so. A failure shows when they are needed.
  */
 const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched => ({
   seq: head.last,
@@ -116,7 +116,7 @@ const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched 
   ),
 })
 
-/** Journal entries are written once by their owner, so that storing them early, or in vain, changes nothing. */
+/** Stores journal entries early, which changes nothing: their owner writes each once. */
 async function storePrefetched(
   { own, session: { held } }: Follower,
   head: Head,
@@ -124,12 +124,12 @@ async function storePrefetched(
 ): Promise<boolean> {
   if (!('entries' in answer)) return false
   const entries = nextEntries(head, answer)
-  // nothing is stored before its term is held
+  // nothing is stored before this cluster has its term
   if (!held || !meets(held, needsIn(entries))) return false
   return (await own.journal.putEntries(entries)) === 'done'
 }
 
-/** What the source has behind a head: asked for before, where the head has not moved since. */
+/** The source's entries behind a head: the prefetched ones, if the head has not moved since. */
 async function entriesBehind(
   follower: Follower,
   link: SourceLink,
@@ -151,7 +151,7 @@ async function afterRedo(follower: Follower, head: Head, redone: Redone): Promis
   return 'worked'
 }
 
-/** Something here is not what the source had: it is said, and fetched. */
+/** Logs items that differ from the source's, and requests a sync of them. */
 async function putRight(
   follower: Follower,
   { applied }: Head,
@@ -170,7 +170,7 @@ async function putRight(
   if (left === 'again') return 'waiting'
   if (left === 'stop')
     return stopWith(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
-  // all of them are given up: what journal entries say of them is taken from now on
+  // all of them are given up: from now on they become what journal entries say
   if (left.length === 0) return 'worked'
   return resync(follower, head, { do: 'sync', what: 'touched', forkPoint: applied, diverged: false }, left)
 }
@@ -179,7 +179,7 @@ async function putRight(
 export interface Source {
   readonly epoch: Epoch
   readonly lineage: Lineage
-  /** its journal entries are kept from behind this position on; 0 as long as it has not said otherwise */
+  /** it keeps journal entries behind this position; 0: not told yet */
   readonly from: number
 }
 
@@ -207,11 +207,11 @@ export function nextStep(head: Head, source: Source | undefined, filled: boolean
 
 function syncOf(head: Head, source: Source): SyncStep | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
-  // what an unfinished sync has touched is right only together with the rest of the same source's journal
+  // items of an unfinished sync are consistent only together with the rest of the same source's journal
   const unfinished =
     head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
   const nothingCommon = forkPoint < 0 || forkPoint < source.from
-  // a rewind needs the own journal entries from the fork point on: they say what has to be fetched
+  // a rewind needs the own journal entries behind the fork point: they tell what has to be fetched
   const notDense = diverged && forkPoint < head.retainedFrom
   const all = nothingCommon || notDense || (unfinished && head.unfinishedSync === 'all')
   if (!all && !diverged && !unfinished) return undefined
@@ -221,14 +221,14 @@ function syncOf(head: Head, source: Source): SyncStep | undefined {
 /** Journal entries that are staged, and then applied, together. */
 const WINDOW = 1000
 
-/** What the source sent is not the journal that this cluster follows. */
+/** The entries that the source sent are not of the journal that this cluster follows. */
 class WrongEntries extends Error {
-  override readonly name = 'WrongCells'
+  override readonly name = 'WrongEntries'
 }
 
 /**
- * The journal entries of an answer that may be staged: from the next position on without gaps, each in the epoch that the
- * source's lineage says, and the lineage goes on from the own one.
+ * The journal entries of an answer that may be staged: from the next position on, without gaps, each in the epoch by the
+ * source's lineage, which continues the own one.
  * @throws WrongEntries
  */
 export function nextEntries(
@@ -248,8 +248,8 @@ export function nextEntries(
 }
 
 /**
- * Stores journal entries, and then says in the head that they are here: from then on they are applied whatever happens to the
- * source. Nothing of them is applied before.
+ * Stores journal entries, and then moves the head to say so: from then on they will be applied, even if the source is lost.
+ * Nothing of them is applied before.
  * @param given `stored`: this run has put these journal entries into the table already
  * @throws WrongEntries when another journal entry stands in the place of one
  */
@@ -276,8 +276,8 @@ interface FollowingOtherwise {
 }
 
 /**
- * One step of following, for who has to come to something by it: the source is asked first, a fault of the link is none,
- * and where nothing was to be done some time passes.
+ * One step of following for an operation that waits for a result: it asks the source first, a fault of the link counts as
+ * waiting, and it pauses if there was nothing to do.
  * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a fault comes to that
  * stays; undefined: it is as any other
  */

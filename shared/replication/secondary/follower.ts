@@ -22,7 +22,7 @@ import type { Own } from '../apply/window.ts'
 import type { Looked } from '../sync/compare.ts'
 import type { Connect } from './connect.ts'
 
-/** Journal entries that were asked for before they were wanted: behind which position, in which incarnation of the head. */
+/** Prefetched journal entries: behind which position, in which incarnation of the head. */
 export interface Prefetched {
   readonly seq: number
   readonly incarnation: number
@@ -55,19 +55,19 @@ interface FollowerSettings {
   readonly link: SourceLink | undefined
   /** the link's name: where the head names another one, this one has been replaced */
   readonly linkName: string
-  /** where this cluster is reached by the link, and by clients; absent: nobody knows */
+  /** where this cluster is reached by the link, and by clients; absent: unknown */
   readonly address?: string
   readonly apiAddress?: string
   /** id of the own tree */
   readonly treeId: string
   readonly hasTime: () => boolean
-  /** takes the terms that something needs, before it is stored; tells what is held then */
+  /** fetches the terms that items need, before these are stored; returns the terms held then */
   readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
   /** stores a keyring that the primary gave, beside the own one */
   readonly take: (sealed: string) => Promise<void>
 }
 
-/** What a secondary has learnt, of its source and of itself, since it follows by one link in one run. */
+/** State of a secondary that follows by one link, in one run. */
 export interface FollowerSession {
   /** what is held, as far as was asked for */
   held?: TermNeeds
@@ -85,9 +85,9 @@ export interface FollowerSession {
   /** when a journal entry was staged that tells more than the time, epoch milliseconds */
   cameAt?: number
   prefetched?: Prefetched
-  /** whether a change of the cluster's role is under way: then only what keeps up is done, and no sync is begun */
+  /** whether a role change is under way: then entries are applied, but no sync is begun */
   roleChangePending?: boolean
-  /** of the last sync with the primary; absent: nobody has looked yet whether there is one to make */
+  /** comparison after the last sync; absent: not known yet whether one is to be made */
   comparison?: Comparison | 'none'
   /** whether the own closed journal is known to have no hole */
   filled: boolean
@@ -114,12 +114,12 @@ interface Reported extends Pick<Puller, 'state' | 'fault'> {
 }
 
 /**
- * `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: nothing will come of going on; `replaced`:
- * this cluster follows by another link by now.
+ * `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: going on is useless; `replaced`: this cluster
+ * follows by another link now.
  */
 export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 
-/** Whether nothing that comes by this follower's link is taken any more. */
+/** Whether this follower's link was replaced, so that everything by it is refused. */
 export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'>): boolean =>
   link !== undefined && head.link !== linkName
 
@@ -132,7 +132,7 @@ export const isOfBefore = (
   { own }: Pick<Head, 'own'>,
 ): boolean => epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
 
-/** Nothing more can be done by itself: what is wrong is shown by status. */
+/** Stops following; status shows why. */
 export function stopWith({ session: { reported } }: Follower, fault: string): Progress {
   reported.state = 'idle'
   reported.fault = fault
@@ -237,7 +237,7 @@ async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connec
 
 type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
-/** What a keyring meets: terms that were given up are as good as held. */
+/** The needs that a keyring meets; given-up terms count as held. */
 export const termsHeldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
   number: highest,
   ids: [...held, ...gone],
@@ -284,7 +284,7 @@ async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): P
   // another link came meanwhile, and with it another primary's keyring
   if (record.data.link?.ownKey !== link.ownKey) return own.data
   const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
-  // somebody else may have stored it at this moment: who needs it looks again
+  // another run may have stored it at this moment: the caller reads again
   await ports.store.commit(keyringChanges(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])
   return now?.data ?? own.data

@@ -20,9 +20,9 @@ import {
   newFollower,
   type Progress,
 } from './follower.ts'
-import { vainQuestion } from './silence.ts'
+import { unansweredCall } from './silence.ts'
 
-/** How often a run that stands by looks whether the one before it has ended: for so long nobody pulls, once a minute. */
+/** How often a waiting run looks whether the one before it has ended; the gap without a run is this long, once a minute. */
 const STANDBY_MS = 500
 
 /** When a run pulls. */
@@ -77,7 +77,7 @@ export async function pull(
     if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renew(pulling, lease, 0)
-  // who told it while the lease was held has started nobody
+  // a notice that came while the lease was held has started no run
   if (await isNoticed(ports, pulling.attention)) await followOnCarefully(pulling.follower)
 }
 
@@ -132,18 +132,18 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const [before] = await ports.store.read([place])
   try {
     const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
-    // asking takes seconds, and nothing is committed by a record that is old
+    // asking takes seconds, and commits need a fresh cluster record
     const now = await follower.cluster()
     if (!now) return
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
     await rememberMet(ports, now, [...heard.addresses, ...heard.met])
-    // whoever takes over needs its term, whether anything was encrypted by it yet or not
+    // a take-over needs the primary's term, even if nothing is encrypted by it yet
     await holdFor(follower, nothingNeeded)
   } catch (error) {
     delete follower.session.source
-    const refused = vainQuestion(error, before?.data, ports.clock.now())
+    const refused = unansweredCall(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
     if (before && now) await ports.store.commit([put(place, { ...before.data, refused })], now)
     follower.own.log.warn('the primary was asked in vain', { error: refused.text })
@@ -176,7 +176,7 @@ async function rememberAddresses(
   })
 }
 
-/** Where others of the set are: who becomes primary looks for all of them. */
+/** Stores addresses of the others of the set: a cluster that becomes primary calls all of them. */
 async function rememberMet(
   { store }: FollowerPorts,
   cluster: ClusterRead,
@@ -274,7 +274,7 @@ export async function restUntil(
   )
 }
 
-/** What has stopped a link is forgotten; what was given up is fetched once more, and then has to be as journal entries say again. */
+/** Forgets why a link has stopped; given-up items are fetched once more, and then must be as journal entries expect again. */
 async function beginAnew(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   recovery: Item<'recovery'>,
@@ -282,7 +282,7 @@ async function beginAnew(
   const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
   if (!read) return
   const places = placesOf(divergingOf(found, { treeId, link: linkName }))
-  // a sync that is under way, or due, comes to the same
+  // a sync that is under way, or due, has the same effect
   if (places.length > 0) await haveFetched(own, read, places)
   const forgotten = found ? [removeIfUnchanged(found)] : []
   await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)

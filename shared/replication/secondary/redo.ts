@@ -8,14 +8,14 @@ import { type Applied, applyWindow, type Own, targetOf } from '../apply/window.t
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
- * How applying what is staged ended: `done`; `busy`: others are in the way, it has to be done again; `moved`: the
- * head is another one by now; `missing`: a staged journal entry is not there; or the items that are not as journal entries say.
+ * How applying the staged entries ended: `done`; `busy`: other writers conflicted, repeat it; `moved`: the head has moved;
+ * `missing`: a staged journal entry is not there; or the items that are not as journal entries expect.
  */
 export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
 
 /**
- * Applies what is staged, from its beginning, and says so in the head. Whoever finds a head with something staged
- * does this first: it was left by a crash, or somebody else is at it, and both are the same.
+ * Applies everything staged, from its beginning, and notes that in the head. A run that finds staged entries does this
+ * first, whether a crash has left them or another run is applying them.
  *
  * @param treeId id of the own tree
  * @param staged the journal entries, where the caller has them in hand
@@ -57,9 +57,9 @@ async function applyTolerantly(
 const DRAIN_TRIES = 8
 
 /**
- * Stops the stager, and applies what is staged to the end. Before that nothing else may happen to the cluster: what
- * is half applied would be half there for ever. The head is `draining` then, with nothing left to apply.
- * @param link by which this cluster has to follow still: who comes late, when it follows by another one, stops nobody
+ * Stops staging, and applies everything staged. Nothing else may happen to the cluster before that, because half applied
+ * entries would stay half applied. The head is `draining` then, with nothing left to apply.
+ * @param link by which this cluster must still follow: a late call for an earlier link stops nothing
  */
 export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
   let why = 'moved' as Redone

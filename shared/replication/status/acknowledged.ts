@@ -30,7 +30,7 @@ export interface Acknowledgements {
   missing: readonly Secondary[]
 }
 
-/** A token that nobody has used yet belongs to no cluster. */
+/** An unused token belongs to no cluster. */
 export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
   activatedAt !== undefined || contact !== undefined
 
@@ -46,8 +46,8 @@ export const hasUpTo = (
   epochAt(lineage, contact.seq) === contact.epoch
 
 /**
- * Waits until every connected secondary has what has been committed here by now. What only this cluster has would be
- * lost if it were lost.
+ * Waits until every connected secondary has everything that is committed here now: if this cluster were lost, so would be
+ * what only it has.
  * @param patience milliseconds
  */
 export async function acknowledgements(

@@ -11,8 +11,8 @@ import { defined } from '../../values/defined.ts'
 const LONGEST_PART = 100_000
 
 /**
- * What is lost when the journal is taken back to the fork point, in parts that fit into items. A part that is too long for
- * one names its changes without their items.
+ * The changes that a rewind to the fork point undoes, in parts that fit into items. A part that is too long for one names its
+ * changes without their items.
  */
 export function reportParts(
   facts: Pick<Report, 'at' | 'epoch' | 'forkPoint'>,
@@ -71,13 +71,13 @@ export function keysIn(parts: readonly Report[]): Place[] {
 }
 
 /**
- * The name of a new report: reports sort by the hold of the sync that they belong to. What an attempt wrote that came
- * to nothing keeps a name of its own.
+ * The name of a new report: reports sort by the incarnation of their sync. Parts of a failed attempt keep a name of their
+ * own.
  */
 export const reportName = (incarnation: number, random: Buffer): string =>
   `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 
-/** Stores a report, part by part, before anything of it is taken away. @throws where a part could not be stored */
+/** Stores a report, part by part, before anything is undone. @throws Error when a part could not be stored */
 export async function storeReport(
   store: Ports['store'],
   cluster: ClusterRead,

@@ -46,7 +46,7 @@ function nextElement(
   }
 }
 
-/** Gives all segments to a sync. Whatever an earlier one still writes is refused from then on. */
+/** Gives all segments to a sync. Writes of an earlier sync are refused from then on. */
 export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
   const later = before.some(
@@ -58,7 +58,7 @@ export async function openSegments(own: Own, segment: SyncSegment): Promise<Held
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
-/** Closes segments as they were read, whoever writes with them: what comes later is refused. */
+/** Closes segments as they were read: later writes with them are refused. */
 export async function closeSegments(own: Own, segments: readonly HeldSegment[]): Promise<void> {
   const elements = segments.flatMap(held =>
     held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
@@ -158,7 +158,7 @@ async function sourcePage({ link, fresh }: Work, index: number, segment: SyncSeg
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
 
-/** What only this cluster has, and what the source has changed meanwhile. */
+/** Items that only this cluster has, and those that the source has changed meanwhile. */
 async function ownPage({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
@@ -223,9 +223,9 @@ interface Wanted {
 const PAGE = 48
 
 /**
- * Makes items what the source has. Everything that was read is expected again, also where nothing is to be done:
- * what was read may be older than what is decided. Marks stay as they are: nothing was applied.
- * @param own what stands here, in the same order
+ * Makes items as the source has them. The transaction expects everything as it was read, unchanged items included, because
+ * a read may be outdated. Marks stay, since nothing was applied.
+ * @param own the stored items, in the same order
  * @param now epoch seconds
  */
 export function pageElements(

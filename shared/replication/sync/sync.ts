@@ -49,8 +49,7 @@ interface Running {
 }
 
 /**
- * How a sync ended: `done`; `time`: go on later; `again`: somebody else is at it, or the source has changed: judge
- * anew.
+ * How a sync ended: `done`; `time`: go on later; `again`: another run is at it, or the source has changed: decide again.
  */
 type Synced = 'done' | 'time' | 'again'
 
@@ -109,8 +108,8 @@ export async function begin(
 }
 
 /**
- * Makes items what the source has, and ends the sync: then the journal is replayed from a position before the first
- * of them was read up to one behind the last, and both together are right.
+ * Makes items as the source has them, and ends the sync. The journal is then replayed from a position before the first read
+ * to one behind the last, which makes the items consistent.
  * @param keys of a sync of what was touched
  */
 export async function carryOn(place: SyncPlace, running: Running, keys: readonly Place[]): Promise<Synced> {
@@ -134,7 +133,7 @@ export async function endSync(
   const segment = first?.data
   if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage))
     return 'again'
-  // what was fetched has changed sums that no journal entry tells of
+  // fetched items have changed sums, which no journal entry tells
   await forgetHashes(own.journal, segment.treeId)
   const { what, start, lineage } = segment
   const end = { what, start, lineage, hasFetched: keys.length > 0, end: source }
@@ -170,9 +169,9 @@ export async function startOf(
 }
 
 /**
- * Ends a sync that nobody can go on with, wherever it is: from here on none of its writes is accepted, however late it
- * comes. What it has touched stays noted in the head.
- * @returns the head, still `syncing`, under a hold of its own; undefined when somebody else has changed it
+ * Ends a sync that cannot be continued: from here on all of its writes are refused, however late. What it may have changed
+ * stays noted in the head.
+ * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
  */
 export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
   // what it has fetched may be of epochs that no journal entry here is of
@@ -180,7 +179,7 @@ export async function stopSync(own: Own, treeId: string, head: Head): Promise<He
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(moves.stopSync(head, n))
   if (moved === 'refused') return undefined
-  // of no lineage: nobody takes it for a sync to go on with
+  // without a lineage, so that no run goes on with it
   const segments = await openSegments(own, {
     incarnation: moved.incarnation,
     treeId,
@@ -194,8 +193,7 @@ export async function stopSync(own: Own, treeId: string, head: Head): Promise<He
 }
 
 /**
- * Writes down keys whose items are not as the primary has them; whoever follows it fetches them, before anything else
- * is applied.
+ * Notes keys whose items differ from the primary's; the next sync fetches them, before anything else is applied.
  * @returns `busy` while a sync is under way
  */
 export async function haveFetched(

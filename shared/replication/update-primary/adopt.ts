@@ -23,8 +23,8 @@ import { keyringChanges } from '../secondary/follower.ts'
 import { isAdopted } from './find.ts'
 
 /**
- * The record names the other primary, or none. Who joins a primary is none: whom it admitted or revoked in that role is
- * forgotten; what others said of its own membership is kept.
+ * Makes the record name the other primary, or none. A cluster that joins a primary forgets whom it admitted or revoked as
+ * a primary, and keeps the statements about its own membership.
  */
 export const adopt: OperationStep = async (run, id) => {
   const stand = await readStand(run, id)
@@ -67,7 +67,7 @@ async function changesTo(
   ]
 }
 
-/** Ends the operation. Who follows nobody stays where it is, with everything applied. */
+/** Ends the operation. A cluster that follows nobody stays at its position, with everything applied. */
 export const finish: OperationStep = async (run, id) => {
   const { ports } = run
   const stand = await readStand(run, id)
@@ -85,8 +85,8 @@ export const finish: OperationStep = async (run, id) => {
 }
 
 /**
- * An update that is given up before the record names the new primary leaves the old one: the head names its link again,
- * and the puller goes on. Behind that only what was left over stays.
+ * Gives up an update. Before the record names the new primary, the head names the old link again, and the puller goes on.
+ * After that only leftovers remain.
  */
 export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
   const { ports } = run

@@ -16,8 +16,8 @@ import { drain } from '../secondary/redo.ts'
 import { isAdopted } from './find.ts'
 
 /**
- * Stops the old link for good, and applies what it has brought. From the moment at which the head names the new link,
- * nothing is taken that comes by the old one, however late: there are never two.
+ * Stops the old link for good, and applies everything staged by it. As soon as the head names the new link, everything that
+ * arrives by the old one is refused, however late: there is one link at a time.
  */
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run

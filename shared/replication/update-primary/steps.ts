@@ -11,5 +11,5 @@ export const updateSteps: Readonly<Record<string, OperationStep>> = {
   finish,
 }
 
-/** What follows when a step is given up. */
+/** Called when a step is given up. */
 export const updateFailed: OperationEnd = keepOldPrimary

@@ -75,7 +75,7 @@ async function joined(game: Game, one: SetMember, primary: SetMember): Promise<s
   const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
   const answer = await asked(game, one, call, { dr_operation_token: game.operator, token })
   // what a disabled cluster has forgotten, or a lost answer has made known to the primary alone
-  const [, id] = answer.match(/ is admitted here as (\w+), by other keys/) ?? []
+  const [, id] = answer.match(/ is admitted here as (\w+), with other keys/) ?? []
   return id === undefined
     ? answer
     : `${answer}; ${await asked(game, primary, 'primary/revoke-secondary', { id })}`

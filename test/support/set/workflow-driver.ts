@@ -1,6 +1,7 @@
-import type { Clock, Workflows } from '../../../shared/ports.ts'
+import type { Clock } from '../../../shared/ports.ts'
 import { OperationFailed } from '../../../shared/replication/operation/faults.ts'
 import type { StepResult } from '../../../shared/replication/operation/run.ts'
+import type { Workflows } from '../../../shared/work-ports.ts'
 import { type Workflow, workflows } from '../../../shared/workers/workflows.ts'
 
 /** How often a step is tried again, as the state machines have it. */

@@ -1,51 +1,115 @@
-import type { Store } from '../../../shared/ports.ts'
-import { type Change, keyOf } from '../../../shared/storage/changes.ts'
-import type { Item, Key, Partitions } from '../../../shared/storage/kinds.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { usesOfFunction } from '../../../infra/build/uses.ts'
+import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
+import { callMeter } from '../../../shared/adapters/aws/system.ts'
+import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { fromWire, toWire } from '../../../shared/adapters/aws/wire/values.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
+import { type ClusterRecord, keepsJournal } from '../../../shared/model/cluster.ts'
+import type { ClusterRead, CommitOptions, Ports, Store } from '../../../shared/ports.ts'
+import type { Change } from '../../../shared/storage/changes.ts'
+import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
+import { asStored, fromStored, type StoredItem, tableOf } from '../../../shared/storage/requests.ts'
+import { noBrokenHead } from './heads.ts'
+import { memoryEngine } from './memory-engine.ts'
+import type { WireItem } from './wire-values.ts'
 
-const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`
+const tables = { data: 'data', cluster: 'cluster', ceremony: 'ceremony' } as const
+
+export interface MemoryOptions {
+  /** of the first commits: a conflict whatever stands there, or as it comes */
+  verdicts?: ('done' | 'conflict')[]
+  /** epoch milliseconds. Absent: time stands still, and the cluster record of every commit has just been read */
+  now?: () => number
+}
+
+export type MemoryStore = ReturnType<typeof memoryStore>
+
+/** The store as tests call it, too: the record is the one that is stored, and all is allowed. */
+type OwnStore = Omit<Store, 'commit'> & {
+  commit(
+    changes: readonly Change[],
+    cluster?: ClusterRead,
+    options?: CommitOptions,
+  ): ReturnType<Store['commit']>
+}
 
 /**
- * Items in memory, for tests of what happens around a store; what a store does is tested on the engine.
- * The first of `verdicts` decide commits before the items do.
+ * The store of tests that need no whole service: the adapter itself, its tables in an engine in memory, which answers
+ * as the real one does (`memory-engine.test.ts`). `reads`: kinds and sort keys, a text for each read; `commits`: those
+ * that were done; `stored`: what stands in the tables; `as`: the store as a function of a folder has it, by its uses.
+ *
+ * Tests have no other stand-in. What no engine does when it is told to (fail, take long, answer in pages of a test's
+ * choice, count what runs at once) is one method of this store replaced, in the test that needs it.
  */
-export function memoryStore(items: readonly Item[], verdicts: ('done' | 'conflict')[] = []) {
-  const stored = new Map(items.map(item => [nameOf(item), item]))
+export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }: MemoryOptions = {}) {
+  const memory = memoryEngine()
+  const put = (item: Item): void => memory.fill(tableOf(tables, item), [wireOf(asStored(item))])
+  items.forEach(put)
+  const clock = { now: now ?? (() => 0), sleep: async () => undefined }
+  const { store, journal } = dynamoTables(
+    {
+      tables,
+      clock,
+      entropy: { bytes: randomBytes, uuid: randomUUID },
+      meter: callMeter(),
+      log: { error: noBrokenHead },
+    },
+    tableSend(async ({ operation, input }) => memory.answer(operation, input)),
+  )
+  const looked = lookAt(memory, () => clock.now() / 1000)
+  const reads: string[] = []
   const commits: (readonly Change[])[] = []
-  const fits = (change: Change): boolean => {
-    const { expected } = change
-    if (expected === 'any') return true
-    const found = stored.get(nameOf(keyOf(change)))
-    return expected === 'absent' ? found === undefined : found?.rev === expected.rev
-  }
-  const apply = (change: Change): void => {
-    if ('put' in change) {
-      const { kind, pk, sk } = change.put
-      stored.set(nameOf(change.put), {
-        kind,
-        pk,
-        sk,
-        rev: `rev-${commits.length}`,
-        data: change.data,
-      } as Item)
-    } else if ('delete' in change) stored.delete(nameOf(change.delete))
-    else {
-      const item = stored.get(nameOf(change.count)) as Item<'token'>
-      const data = { ...item.data, numUses: change.left }
-      stored.set(nameOf(item), { ...item, rev: `rev-${commits.length}`, data })
-    }
-  }
-  const store = {
-    read: async (keys: readonly Key[]) => keys.map(key => stored.get(nameOf(key))),
-    list: async ({ kind, pks }: Partitions) =>
-      [...stored.values()].filter(item => item.kind === kind && pks.includes(item.pk)),
-    commit: async (changes: readonly Change[]) => {
-      const verdict = verdicts.shift() ?? (changes.every(fits) ? 'done' : 'conflict')
-      if (verdict === 'done') {
-        commits.push(changes)
-        changes.forEach(apply)
-      }
+  const noting: OwnStore = {
+    ...store,
+    read: keys => {
+      reads.push(keys.map(({ kind, sk }) => `${kind} ${sk}`).join(', '))
+      return store.read(keys)
+    },
+    commit: async (changes, cluster, options) => {
+      const record = cluster?.record ?? looked.of('cluster')[0]?.data ?? ({} as ClusterRecord)
+      const read = { record, readAt: now ? (cluster?.readAt ?? now()) : 0 }
+      const { epoch } = record
+      if (keepsJournal(record) && epoch && !(await journal.head()))
+        await journal.moveHead(moves.begin(undefined, epoch))
+      const verdict =
+        verdicts.shift() === 'conflict' ? 'conflict' : await store.commit(changes, read, options)
+      if (verdict === 'done') commits.push(changes)
       return verdict
     },
-  } as unknown as Store
-  return { store, commits, stored }
+  }
+  const remove = ({ kind, pk, sk }: Key): void => {
+    memory.answer('DeleteItem', { TableName: tableOf(tables, { kind }), Key: wireOf({ pk, sk }) })
+  }
+  const clear = () => looked.all().forEach(remove)
+  return {
+    store: noting,
+    as: (folder: string): Store =>
+      guardedPorts({ store: noting } as unknown as Ports, usesOfFunction(folder)).store,
+    reads,
+    commits,
+    stored: { put, remove, clear, ...looked },
+  }
+}
+
+const wireOf = (item: object): WireItem => toWire(item) as WireItem
+
+/** What stands in the tables, without the journal. @param seconds the time */
+function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
+  const itemOf = (wire: WireItem): Item | undefined => {
+    const stored = fromWire(wire, 'rounded') as unknown as StoredItem
+    return fromStored(stored.kind, stored, seconds())
+  }
+  const all = (): Item[] =>
+    Object.values(tables)
+      .flatMap(name => items(name))
+      .filter(({ data }) => data)
+      .flatMap(wire => itemOf(wire) ?? [])
+  return {
+    all,
+    of: <K extends Kind>(kind: K): Item<K>[] => all().filter(item => item.kind === kind) as Item<K>[],
+    at: <K extends Kind>({ kind, pk, sk }: Key<K>): Item<K> | undefined =>
+      all().find(one => one.kind === kind && one.pk === pk && one.sk === sk) as Item<K> | undefined,
+  }
 }

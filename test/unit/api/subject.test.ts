@@ -3,7 +3,8 @@ import { listOf, listOfMount } from '../../../shared/api/listing.ts'
 import { placeOf, removeStored, storedOf, subjectOf } from '../../../shared/api/subject.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
-import { item, preparedStore } from '../../support/tables/prepared-store.ts'
+import { item } from '../../support/tables/items.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount } from '../tokens/support.ts'
 
 const subjectKey = key('sts-role', 'auth_1', '111122223333')
@@ -43,7 +44,7 @@ describe('a listing', () => {
   const role = (accessor: string, name: string) => item(key('role', accessor, name), {} as never)
   const entity = (id: string) => item(key('entity', id), {} as never)
   const items: Item[] = [role('auth_1', 'a'), role('auth_2', 'b'), role('auth_1', 'c'), entity('e')]
-  const { store } = preparedStore(items)
+  const { store } = memoryStore(items)
 
   test('has the names of the mount’s own items, of one kind', async () => {
     const call = callWith<never>({ mount: mount({ accessor: 'auth_1' }), ports: { store } })

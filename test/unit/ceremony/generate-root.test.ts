@@ -316,13 +316,13 @@ describe('what nobody may read', () => {
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
     await w.give(nonce, a)
     await w.give(nonce, b)
-    const before = JSON.stringify([...w.stored.values()])
+    const before = JSON.stringify(w.stored.all())
     for (const secret of [OTP, a.toString('hex'), b.toString('hex'), a.toString('base64')])
       expect(before).not.toContain(secret)
     const secrets = w.slot()?.data.attempt?.secrets ?? ''
     expect(secrets).toMatch(/^1\./)
     const { body } = await w.give(nonce, c)
-    const after = JSON.stringify([...w.stored.values()])
+    const after = JSON.stringify(w.stored.all())
     expect(after).not.toContain(secrets)
     expect(after).not.toContain(unmasked(body.encoded_token, OTP))
     expect(w.slot()?.data).toEqual({
@@ -342,7 +342,7 @@ describe('what nobody may read', () => {
     const slot = w.slot()
     if (!slot?.data.attempt || !old) throw new Error('an attempt is in progress')
     const swapped = { ...slot, data: { ...slot.data, attempt: { ...slot.data.attempt, secrets: old } } }
-    w.stored.set(`${slot.pk}\n${slot.sk}`, swapped)
+    w.stored.put(swapped)
     expect((await w.give(nonce, w.shares[1] as Buffer)).status).toBe(500)
   })
 

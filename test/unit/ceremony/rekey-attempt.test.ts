@@ -18,10 +18,7 @@ type World = Awaited<ReturnType<typeof ceremonyWorld>>
 const start = (w: World, more: object = {}) => w.send('PUT', `${AT}/init`, { ...asked, ...more })
 const give = (w: World, nonce: string, share: Buffer | string, path = 'update') =>
   w.send('PUT', `${AT}/${path}`, { nonce, key: share.toString('hex') })
-const stored = (w: World) => {
-  const { pk, sk } = key('recovery-key')
-  return w.stored.get(`${pk}\n${sk}`) as Item<'recovery-key'>
-}
+const stored = (w: World) => w.stored.at(key('recovery-key')) as Item<'recovery-key'>
 
 describe('a recovery key that an earlier version has stored', () => {
   test('is replaced by one of which nothing is stored that shares can be cut from', async () => {

@@ -12,9 +12,9 @@ import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { FieldCipher, Ports, Store } from '../../../shared/ports.ts'
-import { type Change, keyOf, put } from '../../../shared/storage/changes.ts'
-import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
+import type { FieldCipher, Ports } from '../../../shared/ports.ts'
+import { keyOf, put } from '../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 /** The answer to one request of a ceremony. */
@@ -82,8 +82,8 @@ export async function ceremonyWorld(
     ),
     ...more,
   ]
-  const memory = memoryStore(items)
-  const store = dying(memory.store, () => clock.ms / 1000)
+  const memory = memoryStore(items, { now: clock.now })
+  const { store, stored } = memory
   const audited: Record<string, unknown>[] = []
   const machines = stateMachines()
   const ports = {
@@ -113,11 +113,10 @@ export async function ceremonyWorld(
     give: (nonce: string, share: Buffer | string) =>
       send('PUT', '/update', { nonce, key: typeof share === 'string' ? share : share.toString('hex') }),
     send,
-    slot: () =>
-      memory.stored.get(`${key('ceremony').pk}\n${key('ceremony').sk}`) as Item<'ceremony'> | undefined,
-    tokens: () => [...memory.stored.values()].filter(item => item.kind === 'token'),
+    slot: () => stored.at(key('ceremony')),
+    tokens: () => stored.of('token'),
     /** the token that was generated for operations, as far as it is known */
-    generated: () => [...memory.stored.values()].find(item => item.kind === 'operation-token')?.data,
+    generated: () => stored.of('operation-token')[0]?.data,
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
@@ -161,29 +160,6 @@ function stateMachines() {
 function licence() {
   const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = newLicence('c', 1_700_000_000_000)
   return { text, publicKey }
-}
-
-/** A store whose items die. @param seconds the time */
-function dying(store: Store, seconds: () => number): Store {
-  const ends = new Map<string, number>()
-  const nameOf = ({ pk, sk }: Key) => `${pk}\n${sk}`
-  const dead = (one: Key) => (ends.get(nameOf(one)) ?? Number.POSITIVE_INFINITY) <= seconds()
-  return {
-    ...store,
-    read: async keys => {
-      const found: readonly (Item | undefined)[] = await store.read(keys as readonly Key[])
-      return found.map((item, index) => (dead(keys[index] as Key) ? undefined : item)) as never
-    },
-    commit: async (changes: readonly Change[], as) => {
-      for (const one of changes)
-        if ('put' in one && dead(one.put)) await store.commit([{ delete: one.put, expected: 'any' }], as)
-      const result = await store.commit(changes, as)
-      for (const one of changes)
-        if (result === 'done' && 'put' in one && one.times.expires)
-          ends.set(nameOf(one.put), one.times.expires)
-      return result
-    },
-  }
 }
 
 /** As command lines decode a token that was masked. */

@@ -103,14 +103,15 @@ describe('an attempt to make a DR operation token', () => {
     const w = await watched()
     await w.waits('by hand')
     await w.watches(await w.begun(), 'watching')
-    const texts = JSON.stringify([...w.stored.values()])
+    const texts = JSON.stringify(w.stored.all())
     expect(texts).not.toMatch(/by hand|watching"/)
     const { start } = w
+    expect(w.stored.at(key('watcher', 'watch'))).toBeDefined()
     w.clock.ms += 4_200_000
     await start()
     expect(w.machines.started).toHaveLength(1)
     expect(w.machines.told).toHaveLength(1)
-    expect(w.stored.has(`${key('watcher', 'watch').pk}\nwatch`)).toBe(true)
+    expect(w.stored.at(key('watcher', 'watch'))).toBeUndefined()
   })
 })
 

@@ -6,9 +6,9 @@ import { initFields, initialise } from '../../../shared/cluster/init.ts'
 import { encryptEach } from '../../../shared/cluster/pgp.ts'
 import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
-import type { Change } from '../../../shared/storage/changes.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW } from '../tokens/support.ts'
 
 interface HandedOut {
@@ -26,7 +26,7 @@ async function init(
   more: object = {},
   holders: readonly string[] = [],
 ) {
-  const commits: Change[][] = []
+  const { store, commits } = memoryStore([], { verdicts: [written] })
   let uuids = 0
   const ports = {
     keyFactory: {
@@ -41,12 +41,7 @@ async function init(
       uuid: () => `0000000${uuids++}-0000-4000-8000-000000000000`,
     },
     deployment: { clusterName: 'east', initPgpKeys: holders },
-    store: {
-      commit: async (changes: Change[]) => {
-        commits.push(changes)
-        return written
-      },
-    },
+    store,
   }
   const given = readFields(initFields, body as Record<string, unknown>).given
   const { answer } = await initialise(callWith({ given, ports, now: NOW, ...more }))

@@ -5,6 +5,7 @@ import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { ClusterRead, FieldCipher, Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { type MemoryOptions, memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const text = new Secret('hvs.parent')
@@ -95,66 +96,60 @@ describe('who may go on', () => {
 describe('limited uses', () => {
   const inMode = (mode: ClusterMode) => ({ record: { mode }, readAt: 0 }) as ClusterRead
   const cluster = inMode('primary')
-  const around = (commits: ('done' | 'conflict')[], reads: (Item<'token'> | undefined)[] = []) => {
-    const written: unknown[] = []
-    const store = {
-      commit: async (changes: unknown[]) => {
-        written.push(...changes)
-        return commits.shift() ?? 'conflict'
-      },
-      read: async () => [reads.length > 1 ? reads.shift() : reads[0]],
-    }
+  /** @param there the token as it is stored now, which may be newer than the one that was read */
+  const around = (there?: Item<'token'>, options: MemoryOptions = {}) => {
+    const { as, commits } = memoryStore(there ? [there] : [], options)
     const ports = {
-      store,
+      store: as('tokens'),
       clock: { sleep: async () => {} },
       entropy: { bytes: () => Buffer.of(1) },
     } as unknown as Ports
-    return { ports, written }
+    return { ports, commits }
   }
   const alive = (item: Item<'token'>) => ({ text, token: item.data, item })
 
   test('a token without them is not written', async () => {
-    const { ports, written } = around([])
     const item = stored()
+    const { ports, commits } = around(item)
     expect(await takeUse(alive(item), cluster, ports)).toEqual(alive(item))
-    expect(written).toEqual([])
+    expect(commits).toEqual([])
   })
 
   test('one is taken, only from what was read', async () => {
-    const { ports, written } = around(['done'])
     const item = stored({ numUses: 3 })
+    const { ports, commits } = around(item)
     const left = await takeUse(alive(item), cluster, ports)
     expect(left).toMatchObject({ token: { numUses: 3 }, item: { data: { numUses: 2 } } })
-    expect(written).toEqual([{ count: item, left: 2, expected: { rev: 'r1' } }])
+    expect(commits).toEqual([[{ count: item, left: 2, expected: { rev: 'r1' } }]])
   })
 
   test('the last one takes the token away, and the request goes on', async () => {
-    const { ports, written } = around(['done'])
     const item = stored({ numUses: 1 })
+    const { ports, commits } = around(item)
     expect(await takeUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
-    expect(written).toEqual([{ delete: item, expected: { rev: 'r1' } }])
+    expect(commits).toEqual([[{ delete: item, expected: { rev: 'r1' } }]])
   })
 
   test('a lost race takes it from what is left now', async () => {
-    const { ports } = around(['conflict', 'done'], [{ ...stored({ numUses: 1 }), rev: 'r2' }])
+    const { ports } = around({ ...stored({ numUses: 1 }), rev: 'r2' })
     expect(await takeUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
   })
 
   test.each<ClusterMode>(['secondary', 'bootstrapping'])(
     'a cluster that writes no tokens takes none, and lets nobody in by one: %s',
     async mode => {
-      const { ports, written } = around(['done'])
+      const { ports, commits } = around(stored({ numUses: 3 }))
       await expect(takeUse(alive(stored({ numUses: 3 })), inMode(mode), ports)).rejects.toMatchObject({
         code: 'permission_denied',
         reason: { why: 'uses-not-counted-here' },
       })
       expect(await takeUse(alive(stored()), inMode(mode), ports)).toEqual(alive(stored()))
-      expect(written).toEqual([])
+      expect(commits).toEqual([])
     },
   )
 
   test('who comes too late is denied', async () => {
-    const { ports } = around(['conflict'], [undefined])
+    const { ports } = around()
     await expect(takeUse(alive(stored({ numUses: 1 })), cluster, ports)).rejects.toMatchObject({
       code: 'invalid_token',
       reason: { why: 'token-spent' },
@@ -162,7 +157,7 @@ describe('limited uses', () => {
   })
 
   test('who never gets through is asked to come back', async () => {
-    const { ports } = around([], [stored({ numUses: 5 })])
+    const { ports } = around(stored({ numUses: 5 }), { verdicts: Array(99).fill('conflict') })
     await expect(takeUse(alive(stored({ numUses: 5 })), cluster, ports)).rejects.toMatchObject({
       code: 'busy',
       retryAfter: 1,

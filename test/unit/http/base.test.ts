@@ -42,7 +42,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
     clock: { now: () => clock.ms },
     memory,
   } as unknown as Ports
-  const place = (item: Item) => stored.set(`${item.pk}\n${item.sk}`, item)
+  const place = stored.put
   const base = async (intake: Intake, more: readonly Key[] = []) => {
     reads.length = 0
     const found = await readBase(intake, more, ports)

@@ -103,7 +103,7 @@ async function send(
     { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },
     { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
   ]
-  const { store, commits, stored } = memoryStore(items, verdicts)
+  const { store, commits, stored } = memoryStore(items, { verdicts })
   const ports = {
     store,
     cipher: {
@@ -378,7 +378,7 @@ describe('commits', () => {
     const place = key('token', accessorOf(hashOf('hvs.t')))
     const used = async (parts: Partial<HttpRequest>, world: World) => {
       const { stored } = await send(parts, changing, { ...world, own: { numUses: 3 } })
-      return (stored.get(`${place.pk}\n${place.sk}`) as Item<'token'>).data.numUses
+      return (stored.at(place) as Item<'token'>).data.numUses
     }
     expect(await used({}, {})).toBe(2)
     expect(await used({}, { rules: '#' })).toBe(2)

@@ -5,45 +5,43 @@ import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { runJob } from '../../../shared/workers/jobs.ts'
 import { workers } from '../../../shared/workers/workers.ts'
+import { item } from '../../support/tables/items.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { token } from '../tokens/support.ts'
 
 const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
 
 /** Ports whose clock a test turns. */
 function around(parts: object = {}) {
-  const state = { now: 0, reads: 0 }
+  const state = { now: 0 }
+  const { store, reads } = memoryStore([item(key('cluster'), record)])
   const ports = {
     clock: { now: () => state.now },
     cipher: { expect: () => undefined },
-    store: {
-      read: async () => {
-        state.reads += 1
-        return [{ data: record }]
-      },
-    },
+    store,
     ...parts,
   } as unknown as Ports
-  return { state, ports }
+  return { state, ports, reads }
 }
 
 describe('the surroundings of a job', () => {
   test('the cluster record is read again before a commit would refuse its age', async () => {
-    const { state, ports } = around()
+    const { state, ports, reads } = around()
     const run = jobRun(ports, 100_000)
     expect(await run.cluster()).toEqual({ record, readAt: 0 })
     state.now = 5000
     await run.cluster()
-    expect(state.reads).toBe(1)
+    expect(reads).toHaveLength(1)
     state.now = 5001
     expect(await run.cluster()).toEqual({ record, readAt: 5001 })
-    expect(state.reads).toBe(2)
+    expect(reads).toHaveLength(2)
   })
 
   test.each([
-    ['has become a secondary', [{ data: { ...record, mode: 'secondary' } }]],
-    ['is not there', [undefined]],
+    ['has become a secondary', [item(key('cluster'), { ...record, mode: 'secondary' })]],
+    ['is not there', []],
   ])('a cluster that %s does not serve any more', async (_, items) => {
-    const { ports } = around({ store: { read: async () => items } })
+    const { ports } = around({ store: memoryStore(items).store })
     expect(await jobRun(ports, 1).cluster()).toBeUndefined()
   })
 
@@ -88,7 +86,7 @@ describe('something with each element', () => {
 })
 
 describe('a scan of a table', () => {
-  const item = (name: string): Item<'token'> => ({ ...key('token', name), rev: 'r', data: token() })
+  const tokenNamed = (name: string): Item<'token'> => item(key('token', name), token())
 
   /** Four segments of two pages; each page takes a second. */
   function table(deadline: number) {
@@ -105,7 +103,7 @@ describe('a scan of a table', () => {
           for (const page of pages) {
             state.now += 1000
             yield {
-              items: [item(`${index}${page}`)],
+              items: [tokenNamed(`${index}${page}`)],
               next: page === 'a' ? { pk: 'p', sk: `${index}a` } : undefined,
             }
           }
@@ -154,15 +152,12 @@ describe('running a job by its payload', () => {
       meter: { measured: async (work: () => Promise<unknown>) => ({ value: await work(), calls: {} }) },
       background: { start: async (job: unknown) => void started.push(job) },
       store: {
-        read: async (keys: { kind: string }[]) =>
-          keys.map(one =>
-            one.kind === 'mounts' ? { data: { mounts: [], removing: [] } } : { data: record },
-          ),
+        ...memoryStore([item(key('cluster'), record), item(key('mounts'), { mounts: [], removing: [] })])
+          .store,
         scan: async function* () {
           state.now += 1000
           yield { items: [], next: { pk: 'p', sk: 's' } }
         },
-        commit: async () => 'done',
       },
     })
     return runJob(payload, ports, deadline).then(() => started)

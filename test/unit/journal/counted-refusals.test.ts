@@ -15,7 +15,7 @@ function environment() {
   return { ports, entries, clock }
 }
 
-test('the first refusal is told at once, those of the next ten seconds in one entry', async () => {
+test('the first refusal gets an entry at once, those of the next ten seconds one together', async () => {
   const { ports, entries, clock } = environment()
   await countRefusal(BY_ROLE, 'GET /a', ports)
   expect(entries).toEqual([
@@ -42,7 +42,7 @@ test('the first refusal is told at once, those of the next ten seconds in one en
   })
 })
 
-test('where nothing was refused nothing is told', async () => {
+test('without refusals there is no entry', async () => {
   const { ports, entries, clock } = environment()
   await tellRefusals(ports)
   await countRefusal(BY_ROLE, 'GET /a', ports)

@@ -46,7 +46,7 @@ describe('generations of what expires', () => {
     )
   })
 
-  test('sums are dropped when their generation ended four days ago: nobody adds to them any more', () => {
+  test('sums are removed when their generation ended four days ago: nothing is added to them any more', () => {
     fc.assert(
       fc.property(times, at => {
         const turns = [0, 1, 2].map(turn => toDrop(at, turn))

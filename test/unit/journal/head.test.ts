@@ -14,7 +14,7 @@ test.each(Object.entries(headIn))('a head that is %s keeps all rules', (_, head)
   expect(brokenRules(head)).toEqual([]),
 )
 
-test('so does one that begins, and one that has nothing yet', () => {
+test('a new head and an empty one keep all rules', () => {
   expect(brokenRules(firstHead(FIRST, 1))).toEqual([])
   const empty = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' } as const
   expect(brokenRules(empty)).toEqual([])
@@ -102,7 +102,7 @@ describe('a rule is broken by', () => {
   ])('none, where there is %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
 })
 
-test('incarnations and numbers of epochs are what never falls', () =>
+test('incarnations and epoch numbers are the fields that never fall', () =>
   expect(growing).toEqual(['incarnation', 'maxEpoch']))
 
 function epochs(count: number): Head['lineage'] {
@@ -112,7 +112,7 @@ function epochs(count: number): Head['lineage'] {
   )
 }
 
-test('of a head that is known in part only what is certain is broken', () => {
+test('a partly known head breaks only rules that its known fields break', () => {
   expect(brokenRules({ applied: 5 })).toEqual([])
   expect(brokenRules({ applied: 5, last: 4 })).toEqual(['applied'])
   expect(brokenRules({ mode: 'writing', replayUntil: 5 })).toEqual(['alone'])

@@ -61,7 +61,7 @@ describe('a journal entry', () => {
   })
 })
 
-test('a journal begins before its first position, and nothing is to be made up for', () => {
+test('a new journal has no position and no open one', () => {
   expect(firstHead(at.epoch, 1)).toMatchObject({
     mode: 'writing',
     epoch: at.epoch,

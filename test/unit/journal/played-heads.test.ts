@@ -127,8 +127,8 @@ function play(given: readonly Step[], look: (head: Head, move: HeadMove) => void
 const NOW = fc.constant(0)
 const LATE = fc.nat({ max: 5 })
 
-describe('whatever is played', () => {
-  test('a move by what stands is never refused, and no rule is broken behind it', () => {
+describe('random plays of rows', () => {
+  test('a move from the present head is never refused, and the head keeps all rules', () => {
     const made = new Set<TransitionName>()
     fc.assert(
       fc.property(steps(NOW), given => {
@@ -144,7 +144,7 @@ describe('whatever is played', () => {
     expect([...made].sort(), 'every row was played').toEqual([...names].sort())
   })
 
-  test('who comes late with what it has read, and is let in, breaks nothing either', () => {
+  test('a late move that is accepted keeps all rules too', () => {
     fc.assert(
       fc.property(steps(LATE), given => {
         play(given, (head, move) => {
@@ -158,7 +158,7 @@ describe('whatever is played', () => {
     )
   })
 
-  test('incarnations and numbers of epochs never fall; nobody gets a position twice; nobody else writes in an epoch', () => {
+  test('incarnations and epoch numbers never fall; no position is given twice; one cluster writes in an epoch', () => {
     fc.assert(
       fc.property(steps(LATE), given => {
         const taken = new Set<string>()

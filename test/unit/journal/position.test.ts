@@ -55,7 +55,7 @@ describe('positions as texts', () => {
     expect(() => epochName(1_000_000_000_000_000, cluster)).toThrow('no epoch is left: make a new set')
   })
 
-  test('no told jump brings the last number near', () => {
+  test('numbers from other clusters cannot use up the numbers', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
     expect(isTooFar(epochName(1 + MOST_AHEAD, cluster), 1)).toBe(false)
     expect(isTooFar(epochName(2 + MOST_AHEAD, cluster), 1)).toBe(true)
@@ -148,7 +148,7 @@ describe('lineage', () => {
     expect(compareLineages({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
   })
 
-  test('common to both is exactly what both have, whatever the two did', () => {
+  test('the fork point is the last position that both have, whatever the two did', () => {
     const starts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 4 })
     const grown = (from: Lineage, at: number, steps: readonly number[], cluster: string): Lineage => {
       let start = at

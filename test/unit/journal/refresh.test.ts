@@ -50,7 +50,7 @@ describe('hashes of a tree', () => {
     )
   })
 
-  test('are made anew when a generation ends, which counts nowhere any more', async () => {
+  test('are computed again when a generation ends, which then no longer counts', async () => {
     await refresh()
     expect(hashOf()).toBe(pageHash(new Map([['0a', [3n, 0n, 0n]]])))
     expect(await refresh(now + GENERATION)).toBe(ALL)
@@ -58,7 +58,7 @@ describe('hashes of a tree', () => {
     expect(await refresh(now + GENERATION)).toBe(0)
   })
 
-  test('are made anew where that is asked for, and all of them once they are forgotten', async () => {
+  test('are computed again on request, and all of them once they were deleted', async () => {
     await refresh()
     expect(await refresh(now, new Set([filled]))).toBe(1)
     expect(await refresh(now, new Set())).toBe(0)
@@ -66,7 +66,7 @@ describe('hashes of a tree', () => {
     expect(await refresh()).toBe(ALL)
   })
 
-  test('are no roots where a sync has begun meanwhile', async () => {
+  test('are not stored as roots if a sync has begun meanwhile', async () => {
     const before = head
     const hashes = refresh()
     head = { ...head, incarnation: head.incarnation + 1 }
@@ -81,7 +81,7 @@ describe('what a primary tells of its tree', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
     serveTree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
-  test('what buckets of a page amount to, and the items of one', async () => {
+  test('totals of the buckets of a page, and the items of one', async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')
     const { hashes } = await told('bucket', 'l#07/0a')
     expect(hashes.map(line => JSON.parse(line).slice(0, 3))).toEqual([['policy', 'policy', 'a']])

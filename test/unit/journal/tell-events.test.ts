@@ -2,31 +2,22 @@ import { expect, test } from 'vitest'
 import { roleEvent } from '../../../shared/journal/role-event.ts'
 import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { BusEvent } from '../../../shared/ports.ts'
-import type { Change } from '../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import type { BusEvent } from '../../../shared/work-ports.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const from = { id: 'c-1', set: 's-1', mode: 'secondary' } as ClusterRecord
 const to = { ...from, mode: 'primary', epoch: '000002.b' } as ClusterRecord
 const { place, data } = roleEvent({ from, to, position: '000001.a/9', operation: 'o', lost: 0 }, 1000)
-const waiting = [{ ...place, rev: 'r', data }]
+const waiting = [{ ...place, rev: 'r', data } as Item<'role-event'>]
 
 function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
-  const commits: (readonly Change[])[] = []
-  const store = {
-    list: async () => waiting,
-    read: async () => [{ data: to }],
-    commit: async (changes: readonly Change[]) => {
-      commits.push(changes)
-      return 'done'
-    },
-  }
-  return {
-    commits,
-    ports: { store: store as never, events: { put }, clock: { now: () => 2, sleep: async () => undefined } },
-  }
+  const { as, commits } = memoryStore([{ ...key('cluster'), rev: 'r', data: to }, ...waiting])
+  const clock = { now: () => 2, sleep: async () => undefined }
+  return { commits, ports: { store: as('on-journal'), events: { put }, clock } }
 }
 
-test('a change of role is told with names and positions, and then forgotten', async () => {
+test('a role change is sent with names and positions, and then deleted', async () => {
   const told: BusEvent[] = []
   const { commits, ports } = portsWith(async events => void told.push(...events))
   await tellRoleEvents(ports)
@@ -49,7 +40,7 @@ test('a change of role is told with names and positions, and then forgotten', as
   expect(commits).toEqual([[expect.objectContaining({ expected: { rev: 'r' } })]])
 })
 
-test('what the bus does not take is kept, to be told again', async () => {
+test('an event that the bus does not take is kept and sent again', async () => {
   const { commits, ports } = portsWith(() => Promise.reject(new Error('not now')))
   await expect(tellRoleEvents(ports)).rejects.toThrow('not now')
   expect(commits).toEqual([])

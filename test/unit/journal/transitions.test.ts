@@ -73,13 +73,13 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     expect(isExpected(seen, make(undefined))).toBe(false)
   })
 
-  test('is refused where somebody else was faster, and only there', () => {
+  test('is refused if another caller was faster, and only then', () => {
     const fields = (Object.keys(other) as (keyof Head)[]).filter(field => field !== 'mode')
     const asks = fields.filter(field => !isExpected({ ...seen, [field]: other[field] }, make(seen)))
     expect(asks.sort()).toEqual(fencedBy.filter(field => field !== 'mode').sort())
   })
 
-  test('is fenced by another mode of its own where its caller has seen the mode, and only there', () => {
+  test('is refused in another of its modes if its caller has read the mode, and only then', () => {
     for (const mode of from.filter(one => one !== first))
       expect(isExpected({ ...seen, mode }, make(seen)), mode).toBe(!fencedBy.includes('mode'))
   })
@@ -92,7 +92,7 @@ function played(head: Head, make: (head: Head) => HeadMove): Head {
   return moved
 }
 
-describe('a journal of which journal entries may have been deleted', () => {
+describe('a journal whose old entries may have been deleted', () => {
   test('is kept from where it is dense', () => {
     expect(played(headIn.writing, head => moves.noteDense(head, 8, { isOld: true }))).toMatchObject({
       applied: 8,
@@ -109,7 +109,7 @@ describe('a journal of which journal entries may have been deleted', () => {
   })
 })
 
-test('nothing is dense that was not given away', () =>
+test('no position is dense before it is given to a commit', () =>
   expect(movedBy(headIn.writing, moves.noteDense(headIn.writing, 10))).toBe('refused'))
 
 describe('the highest number that was seen', () => {
@@ -138,7 +138,7 @@ describe('the highest number that was seen', () => {
   })
 })
 
-test('what is staged takes the lineage as far as it has come', () => {
+test('staging takes over the lineage up to the staged position', () => {
   const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
   const staged = played(headIn.applying, head =>
     moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
@@ -183,7 +183,7 @@ describe('a replay', () => {
     })
   })
 
-  test('is over for whoever syncs anew, skips, leaves or distrusts it', () => {
+  test('ends with a new sync, with skipStaged, leaveSet and the moves that distrust it', () => {
     const begins: ((head: Head) => HeadMove)[] = [
       head => moves.beginSync(head, 'all'),
       moves.refetchAll,

@@ -32,7 +32,7 @@ const alive = 5300
 const limb = (leaf: string) => limbsOf(leaf)
 
 describe('the bucket of a key', () => {
-  test('has a page of its subtree by one byte, its place in it by the next; other lives have other trees', () => {
+  test('has a page of its subtree by one byte, its place in it by the next; other tree ids give other trees', () => {
     const bucket = bucketOf('abc', 'policy', 'policy', 'p1')
     expect(bucket).toEqual({
       pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
@@ -46,7 +46,7 @@ describe('the bucket of a key', () => {
     expect(bucketIn(bucketText(bucket))).toEqual(bucket)
   })
 
-  test('is a matter of the key alone: a generation does not move it', () => {
+  test('depends on the key alone: a generation does not change it', () => {
     const change = (gen: number | null): LeafChange => ({
       kind: 'token',
       pk: 'token#x',
@@ -135,7 +135,7 @@ const leaves = fc.option(
 )
 
 describe('sums of buckets', () => {
-  test('a bucket stands once in a commit, whatever it does to it', () => {
+  test('a commit has each bucket once, whatever it does to it', () => {
     const change = (sk: string): LeafChange => ({
       kind: 'policy',
       pk: 'policy',
@@ -163,7 +163,7 @@ describe('sums of buckets', () => {
     expect([...(delta?.sums ?? [])]).toEqual([])
   })
 
-  test('what was forgotten long ago is neither added nor taken away', () => {
+  test('generations that ended long ago are neither added nor subtracted', () => {
     const old = { leaf: leafOf(item), gen: Math.ceil(now / 345_600) - 2 }
     const [delta] = deltasOf(
       'abc',
@@ -211,7 +211,7 @@ describe('sums of buckets', () => {
 })
 
 describe('hashes of pages and roots', () => {
-  test('an empty bucket is as good as none, and the order does not matter', () => {
+  test('an empty bucket counts as none, and the order does not matter', () => {
     const one = new Map<string, Limbs>([
       ['00', [1n, 2n, 3n]],
       ['ff', [4n, 5n, 6n]],

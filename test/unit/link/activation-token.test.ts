@@ -49,12 +49,12 @@ describe('an activation token', () => {
     expect(readActivation(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
   })
 
-  test('was signed by its signer and by nobody else', () => {
+  test('is verified by its signer’s key and by no other', () => {
     expect(isSignedBy(signer, token)).toBe(true)
     expect(isSignedBy(signerKey(newSignerKey()), token)).toBe(false)
   })
 
-  test('was not signed when one bit of it is changed', () => {
+  test('is not verified when one bit of it is changed', () => {
     const parts = partsOf(token)
     for (const [index, text] of parts.entries()) {
       for (const bytes of withOneBitChanged(Buffer.from(text, 'base64url'))) {
@@ -95,7 +95,7 @@ describe('an activation token', () => {
   })
 
   test.each(['', '.', '..', '...', 'a.b.c', `${header}.e30`, `${header}.${claims}.!`])(
-    '%j is no activation token',
+    '%j is not an activation token',
     text => {
       expect(readActivation(text)).toBeUndefined()
     },

@@ -66,7 +66,7 @@ describe.each(methodNames)('%s', method => {
     }
   })
 
-  test('what is no message is refused', () => {
+  test('bytes that are not a message are refused', () => {
     expect(() => questionIn(method, Buffer.from('ffff', 'hex'))).toThrow(
       expect.objectContaining({ code: 'invalid_argument' }),
     )

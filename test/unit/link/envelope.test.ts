@@ -91,7 +91,7 @@ describe('an answer', () => {
   const sign = (outcome: (typeof outcomes)[number]) =>
     signAnswer('Echo', nonce, outcome, { signing: own.signing, now })
 
-  test.each(outcomes)('is believed by who knows the key and asked: %j', outcome => {
+  test.each(outcomes)('is accepted by the caller that knows the key: %j', outcome => {
     const answer = sign(outcome)
     expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toEqual(outcome)
     expect(outcomeOf(pair().keys.signing, 'Echo', nonce, answer)).toBeUndefined()
@@ -118,7 +118,7 @@ describe('an answer', () => {
     },
   )
 
-  test('without a key is believed by nobody', () => {
+  test('without a known key is not accepted', () => {
     const answer = signAnswer('Echo', nonce, outcomes[1], { signing: undefined, now })
     expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toBeUndefined()
   })

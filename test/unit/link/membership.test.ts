@@ -7,9 +7,10 @@ import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Member, Statement } from '../../../shared/model/link.ts'
-import { key } from '../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { pair } from '../../builders/link.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const statement = (signature: string, more: Partial<Statement> = {}): Statement => ({
   set: 'a set',
@@ -84,8 +85,8 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   } as unknown as ClusterRecord
   const place = key('member', id)
   const stored = { ...place, rev: 'r1', data: addAdmission(undefined, admission()) }
-  const ports = (item: unknown) =>
-    ({ store: { read: async () => [item] }, cipher, entropy: { bytes: randomBytes } }) as never
+  const ports = (item?: Item) =>
+    ({ store: memoryStore(item ? [item] : []).store, cipher, entropy: { bytes: randomBytes } }) as never
   const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
   expect(got.link).toMatchObject({ id: '', primaryAddr: '', addrs: [], primaryKey: '' })
   const next = keysOf(linkPair(got.link.ownKey.slice(7)))

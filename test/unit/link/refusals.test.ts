@@ -9,7 +9,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   bodyUnreadable: [
     link.bodyUnreadable('Echo', 'a number is too large'),
     'invalid_argument',
-    'the body of Echo cannot be read: a number is too large; see that the caller is a cluster of this product, and upgrade it',
+    'the body of Echo cannot be read: a number is too large; check that the caller is a cluster of this product, and upgrade it',
   ],
   brokenInside: [
     link.brokenInside(),
@@ -24,12 +24,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   callSeen: [
     link.callSeen(),
     'unavailable',
-    'a call of this time, or a later one, has been seen: this one is played back; ask by a new call',
+    'this cluster has seen a call of this time or a later one: this one is a replay; make a new call',
   ],
   callerOfBefore: [
     link.callerOfBefore('west'),
     'permission_denied',
-    'west was admitted before this cluster became primary anew; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
+    'west was admitted before this cluster became primary again; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
   callerRevoked: [
     link.callerRevoked('west'),
@@ -44,7 +44,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   callerUnnamed: [
     link.callerUnnamed(),
     'invalid_argument',
-    'the call does not name a cluster with its keys; see that the caller is a cluster of this product, and upgrade it',
+    'the call does not name a cluster with its keys; check that the caller is a cluster of this product, and upgrade it',
   ],
   concurrentCalls: [
     link.concurrentCalls(),
@@ -69,12 +69,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   epochElsewhere: [
     link.epochElsewhere('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, not 000001.b; repeat it once the secondary has had a heartbeat',
+    'this cluster writes 000002.a, not 000001.b; repeat this after the next heartbeat of the secondary',
   ],
   epochOfAnother: [
     link.epochOfAnother('000001.b', 'a cluster'),
     'invalid_argument',
-    '000001.b is no epoch that a cluster writes; see that the caller is a cluster of this product, and upgrade it',
+    '000001.b is not an epoch of a cluster; check that the caller is a cluster of this product, and upgrade it',
   ],
   fencedLater: [
     link.fencedLater('000002.a', '000001.b'),
@@ -84,7 +84,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   fencesItself: [
     link.fencesItself(),
     'failed_precondition',
-    'a cluster does not fence itself; nothing is to be done: the address is its own',
+    'a cluster does not fence itself; nothing needs to be done: the address is the caller’s own',
   ],
   followsNobody: [
     link.followsNobody(),
@@ -104,7 +104,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   handedOver: [
     link.handedOver('a cluster'),
     'failed_precondition',
-    'this cluster has been handed over to a cluster; only force promotes another one',
+    'this cluster has handed its role over to a cluster; another cluster can be promoted by force only',
   ],
   handsOver: [
     link.handsOver(),
@@ -114,12 +114,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   inNoSet: [
     link.inNoSet(),
     'failed_precondition',
-    'this cluster is in no DR set; see that the address is that of the primary',
+    'this cluster is in no DR set; check that the address is that of the primary',
   ],
   journalUnbuilt: [
     link.journalUnbuilt(33),
     'unavailable',
-    'the journal is 33 % built; repeat it when it is, with the same token',
+    'the journal is 33 % built; repeat this with the same token when it is complete',
   ],
   laterEpochSeen: [
     link.laterEpochSeen('000002.a', '000001.b'),
@@ -129,22 +129,22 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   lineageChanged: [
     link.lineageChanged(),
     'failed_precondition',
-    'the lineage of the journal has changed since; begin anew by the one that the next heartbeat tells',
+    'the lineage of the journal has changed since the last heartbeat; start again with the lineage that the next heartbeat brings',
   ],
   lineageMoves: [
     link.lineageMoves(),
     'unavailable',
-    'the journal changed its lineage while it was read; repeat it',
+    'the lineage of the journal changed while it was being read; repeat it',
   ],
   lineageRevoked: [
     link.lineageRevoked('000001.b'),
     'permission_denied',
-    'epoch 000001.b is that of a cluster that was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'epoch 000001.b belongs to a cluster that was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
   ],
   noOwnJournal: [
     link.noOwnJournal(),
     'failed_precondition',
-    'this cluster is no primary: it writes no journal of its own; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'this cluster is not a primary: it writes no journal of its own; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   noSuchPage: [
     link.noSuchPage(),
@@ -154,37 +154,37 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   notACall: [
     link.notACall(),
     'invalid_argument',
-    'this is no call of the link; see that the caller is a cluster of this product, and upgrade it',
+    'this is not a call of the link; check that the caller is a cluster of this product, and upgrade it',
   ],
   notAToken: [
     link.notAToken(),
     'invalid_argument',
-    'this is no activation token; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'this is not an activation token; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   notInitialised: [
     link.notInitialised(),
     'failed_precondition',
-    'this cluster is not initialised; see that the address is that of the primary',
+    'this cluster is not initialised; check that the address is that of the primary',
   ],
   notThePrimary: [
     link.notThePrimary('secondary'),
     'failed_precondition',
-    'this cluster is no primary: its mode is secondary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'this cluster is not a primary: its mode is secondary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   noticeUnsigned: [
     link.noticeUnsigned(),
     'unauthenticated',
-    'the notice is not signed by the key of the primary that this cluster follows; have it follow the one that calls by POST sys/replication/dr/secondary/update-primary, if that is the primary',
+    'the notice is not signed by the key of the primary that this cluster follows; if the caller is the primary, have this cluster follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   ofAnotherSet: [
     link.ofAnotherSet(),
     'failed_precondition',
-    'this cluster belongs to another DR set; see that the address is that of the primary',
+    'this cluster belongs to another DR set; check that the address is that of the primary',
   ],
   notAnAddress: [
     link.notAnAddress(),
     'invalid_argument',
-    'the address of the cluster that hands the token in is no address of a cluster; give that cluster an https address of scheme, host and port, which is not on or near one machine',
+    'the cluster that hands in the token gives an address at which no cluster can be reached; give that cluster an https address of scheme, host and port, and none of its own machine or network',
   ],
   notSealed: [
     link.notSealed(),
@@ -199,12 +199,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   unproven: [
     link.unproven(),
     'unauthenticated',
-    'the key that the call names does not prove token, cluster and keys; see who changes calls on their way here',
+    'the proof of token, cluster and keys is not signed by the key that the call names; find out what changes calls on their way here',
   ],
   clusterAdmitted: [
     link.clusterAdmitted('c1', 'west'),
     'permission_denied',
-    'c1 is admitted here as west, by other keys; if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another token',
+    'c1 is admitted here as west, with other keys; if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another token',
   ],
   ownSecondary: [
     link.ownSecondary(),
@@ -214,7 +214,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   primaryNoMore: [
     link.primaryNoMore(),
     'failed_precondition',
-    'this cluster is no primary any more; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
+    'this cluster is no longer the primary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
   servesNoCopy: [
     link.servesNoCopy(),
@@ -224,13 +224,13 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   signedOtherwise: [
     link.signedOtherwise(),
     'unauthenticated',
-    'the call is not signed by the key that it names; see who changes calls on their way here',
+    'the call is not signed by the key that it names; find out what changes calls on their way here',
   ],
   termToCome: [link.termToCome(2), 'unavailable', 'the keyring has no term 2 yet; repeat it in a moment'],
   epochTooFar: [
     link.epochTooFar('999999.a', '000001.b'),
     'invalid_argument',
-    '999999.a is more than 1000 epochs above 000001.b: no take-overs lead there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
+    '999999.a is more than 1000 epochs above 000001.b: take-overs cannot have led there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
   tokenBeforeRevocation: [
     link.tokenBeforeRevocation(),
@@ -265,7 +265,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   tokenOfBefore: [
     link.tokenOfBefore(),
     'permission_denied',
-    'the token was made before this cluster became primary anew; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'the token was made before this cluster became primary again; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenRevoked: [
     link.tokenRevoked(),

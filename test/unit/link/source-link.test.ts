@@ -131,7 +131,7 @@ describe('a primary behind a link', () => {
     expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
   })
 
-  test('whoever else answers is not believed, and what it says stands in the error', async () => {
+  test('an answer by another key is not accepted, and the error quotes it', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
     const { source } = link({ key: pair().signing, reply: () => ({ refusal }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkUnbelieved)
@@ -139,7 +139,7 @@ describe('a primary behind a link', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('nobody is here')
   })
 
-  test('whoever signs nothing is nobody, with what it says: its cluster may serve all the same', async () => {
+  test('an unsigned answer is not accepted, and is quoted: the cluster behind it may still serve', async () => {
     const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
     const { source } = link({ key: 'none', reply: () => ({ refusal }) })
     const attempt = source.heartbeat(question)
@@ -147,7 +147,7 @@ describe('a primary behind a link', () => {
     await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
   })
 
-  test('nobody is waited for beyond the end of all waiting, whatever a call may take', async () => {
+  test('no call waits beyond the common deadline, whatever time it has', async () => {
     const waits: number[] = []
     const end = { set: 's', from: 'w', signing: own.signing, keys: own.keys, otherKey: primary.keys.signing }
     let at = 0
@@ -183,7 +183,7 @@ describe('a primary behind a link', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 
-  test('keys are asked for until all are answered; the head that was read last counts', async () => {
+  test('keys are asked for until all are answered; the head of the last answer counts', async () => {
     const keys = Array.from(
       { length: 230 },
       (_, index): Key => ({ kind: 'role', pk: 'a', sk: String(index) }),

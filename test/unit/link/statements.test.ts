@@ -13,7 +13,7 @@ const membership = {
 const statement = statementOf(issuer.signing, membership)
 
 describe('a statement of membership', () => {
-  test('is believed by who knows the key of its issuer', () => {
+  test('is accepted by a cluster that knows the key of its issuer', () => {
     expect(isStatementOf(issuer.keys.signing, statement)).toBe(true)
     expect(isStatementOf(pair().keys.signing, statement)).toBe(false)
   })
@@ -27,7 +27,7 @@ describe('a statement of membership', () => {
     expect(isStatementOf(issuer.keys.signing, moved)).toBe(false)
   })
 
-  test('is not believed when one bit of its signature is changed, or the text is written differently', () => {
+  test('is not accepted when one bit of its signature is changed, or the text is written differently', () => {
     for (const bytes of withOneBitChanged(Buffer.from(statement.signature, 'base64'))) {
       const changed = { ...statement, signature: bytes.toString('base64') }
       expect(isStatementOf(issuer.keys.signing, changed)).toBe(false)

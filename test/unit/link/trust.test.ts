@@ -89,7 +89,7 @@ describe('a fence counts', () => {
     )
   })
 
-  test('of one that came to be primary by way of another', () => {
+  test('of a cluster that became primary after another one', () => {
     expect(fenceFault(atA(), viaB())).toBeUndefined()
     for (let missing = 1; missing < 4; missing++)
       expect(
@@ -98,7 +98,7 @@ describe('a fence counts', () => {
       ).toContain('no chain of statements')
   })
 
-  test('of whoever admitted the fenced cluster', () => {
+  test('of the cluster that admitted the fenced one', () => {
     const facts = {
       set,
       own: e2,
@@ -168,7 +168,7 @@ describe('a fence does not count', () => {
     expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
-  test('by what was said in an epoch that the fenced cluster has outlived, but for one’s own next key', () => {
+  test('by statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
     const later = epochName(3, a.id)
     const facts = atA({ own: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)

@@ -34,18 +34,17 @@ function around(items: Item[]) {
     ...items,
   ])
   const scan = async function* (wanted: readonly Kind[], { index }: { index: number }) {
-    const found = [...memory.stored.values()].filter(item => wanted.includes(item.kind))
+    const found = memory.stored.all().filter(item => wanted.includes(item.kind))
     if (index === 0) yield { items: found.filter((_, place) => place % 2 === 0), next: undefined }
   }
   const clock = { ms: NOW, now: () => clock.ms }
   const ports = {
-    store: { ...memory.store, scan },
+    store: { ...memory.as('on-job'), scan },
     clock,
     cipher: { expect: () => undefined },
   } as unknown as Ports
-  const tokens = () => [...memory.stored.values()].filter(item => item.kind === 'token').map(item => item.pk)
-  const removing = () =>
-    [...memory.stored.values()].flatMap(item => (item.kind === 'mounts' ? item.data.removing : []))
+  const tokens = () => memory.stored.of('token').map(item => item.pk)
+  const removing = () => memory.stored.of('mounts').flatMap(item => item.data.removing)
   return { run: jobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
@@ -103,7 +102,7 @@ describe('removal of a disabled mount', () => {
     const others = belongings('auth_other')
     const { run, stored, removing } = around([...belongings(GONE), ...others])
     await removed(run)
-    const left = [...stored.values()].filter(({ kind }) => kind !== 'cluster' && !kind.startsWith('mounts'))
+    const left = stored.all().filter(({ kind }) => kind !== 'cluster' && !kind.startsWith('mounts'))
     const placesOf = (items: readonly Item[]) => items.map(({ kind, pk, sk }) => `${kind} ${pk} ${sk}`).sort()
     expect(placesOf(left)).toEqual(placesOf(others))
     expect(removing()).toEqual([])
@@ -112,14 +111,13 @@ describe('removal of a disabled mount', () => {
   test('what a login writes late, having read the mount before, goes with a pass that begins after that', async () => {
     const { run, clock, stored, removing } = around([])
     const alias = { ...key('alias', GONE, 'late'), rev: 'r', data: { entityId: 'e', aliasId: 'a' } } as Item
-    const nameOf = ({ pk, sk }: Key) => `${pk}\n${sk}`
     clock.ms = NOW - 1
     await removed(run)
     expect(removing()).toHaveLength(1)
-    stored.set(nameOf(alias), alias)
+    stored.put(alias)
     clock.ms = NOW
     await removed(run)
-    expect([stored.has(nameOf(alias)), removing()]).toEqual([false, []])
+    expect([stored.at(alias), removing()]).toEqual([undefined, []])
   })
 
   test('a pass that began too early forgets nothing, however long it takes', async () => {
@@ -135,12 +133,9 @@ describe('removal of a disabled mount', () => {
 
   test('a mount that was disabled before the time was noted is forgotten at once', async () => {
     const { run, stored, removing } = around([])
-    const table = stored.get(`${key('mounts').pk}\n${key('mounts').sk}`) as Item<'mounts'>
+    const table = stored.at(key('mounts')) as Item<'mounts'>
     const [{ disabledAt: _, ...early } = { accessor: '' }] = table.data.removing
-    stored.set(`${table.pk}\n${table.sk}`, {
-      ...table,
-      data: { mounts: [], removing: [early] },
-    } as unknown as Item)
+    stored.put({ ...table, data: { mounts: [], removing: [early] } } as unknown as Item)
     await removed(run)
     expect(removing()).toEqual([])
   })

@@ -11,6 +11,7 @@ import {
 } from '../../../shared/policies/manage.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const TEXT = 'path "a" { capabilities = ["read"] }\n'
 const stored = (name: string, text: string): Item<'policy'> => ({
@@ -73,8 +74,8 @@ describe('reading, listing, deleting', () => {
   })
 
   test('a list holds the built-in ones once, sorted', async () => {
-    const list = async () => [stored('default', TEXT), stored('beta', TEXT), stored('alpha', TEXT)]
-    const call = callWith({ ports: { store: { list } } })
+    const { store } = memoryStore([stored('default', TEXT), stored('beta', TEXT), stored('alpha', TEXT)])
+    const call = callWith({ ports: { store } })
     const keys = ['alpha', 'beta', 'default', 'root']
     expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
     expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })

@@ -92,7 +92,7 @@ describe('a term is destroyed', () => {
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
   ])('not where %s', (_, more) => expect(destroyableTerms(facts(more))).toEqual([]))
 
-  test('whatever becomes of tokens that nobody has activated with', () => {
+  test('with or without tokens that were never used', () => {
     const unused = { id: 'later' } as Secondary
     expect(destroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
   })
@@ -107,7 +107,7 @@ describe('a term is destroyed', () => {
   })
 })
 
-test('what it waits for is said in words, one for each reason', () => {
+test('the answer says what it waits for, one text for each reason', () => {
   const all = facts({
     progress: undefined,
     record: record({ ownTerm: 'old' }),

@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { readFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import { health, healthFields, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { NOW } from '../tokens/support.ts'
 
 const signer = licenceKey()
@@ -35,7 +37,8 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: obj
           publicKey: signer.publicKey,
         },
       },
-      store: { read: async () => [{ data: { shares: 5, threshold: 3 } }] },
+      store: memoryStore([{ ...key('recovery-key'), rev: 'r', data: { shares: 5, threshold: 3 } as never }])
+        .store,
       journalView: { look: async () => ({ ...(journal ? { head: journal } : {}) }) },
     },
   })

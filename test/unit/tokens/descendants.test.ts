@@ -39,12 +39,16 @@ const tokens = [
 ]
 
 function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
-  const memory = memoryStore(items, verdicts)
+  const memory = memoryStore(items, { verdicts })
   const ports = { store: memory.store, clock: { now: () => NOW } } as unknown as Ports
   return {
     ...memory,
     ports,
-    names: () => [...memory.stored.values()].map(item => `${item.kind} ${item.pk} ${item.sk}`).sort(),
+    names: () =>
+      memory.stored
+        .all()
+        .map(item => `${item.kind} ${item.pk} ${item.sk}`)
+        .sort(),
   }
 }
 
@@ -108,15 +112,15 @@ describe('what follows a revocation', () => {
     const { ports, stored, names } = around(tokens)
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names().filter(name => name.startsWith('child'))).toEqual(['child token#b c'])
-    expect((stored.get('token#b\ntoken') as Item<'token'>).data).not.toHaveProperty('parent')
-    expect((stored.get('token#c\ntoken') as Item<'token'>).data.parent).toBe('b')
+    expect(stored.at(key('token', 'b'))?.data).not.toHaveProperty('parent')
+    expect(stored.at(key('token', 'c'))?.data.parent).toBe('b')
     expect(names()).toContain('token token#a token')
   })
 
   test('a child that was used meanwhile is to be tried again', async () => {
     const { ports, stored } = around(tokens, ['conflict', 'done'])
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(false)
-    expect((stored.get('token#b\ntoken') as Item<'token'>).data.parent).toBe('a')
+    expect(stored.at(key('token', 'b'))?.data.parent).toBe('a')
   })
 
   test('a way that leads nowhere is removed', async () => {
@@ -160,7 +164,7 @@ describe('an id that was chosen again', () => {
     ])
     const released = around(items)
     expect(await orphanChildren(tokenItem('gone'), 'gone', released.ports, cluster)).toBe(true)
-    expect(released.stored.get('token#mine\ntoken')).toEqual(mine(second))
+    expect(released.stored.at(key('token', 'mine'))).toEqual(mine(second))
     expect(released.names()).not.toContain('child token#gone mine')
   })
 
@@ -194,7 +198,7 @@ describe('an id that was chosen again', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async steps => {
         const { stored, ports } = around([])
-        const at = (id: string) => stored.get(`token#${id}\ntoken`) as Item<'token'> | undefined
+        const at = (id: string) => stored.at(key('token', id))
         const holders: Holder[] = []
         const holderOf = (id: string) => holders.find(one => one.id === id && !one.gone)
         for (const [index, { what, id, parent }] of steps.entries()) {
@@ -204,8 +208,8 @@ describe('an id that was chosen again', () => {
             const made = { id, born: NOW - 1000 + index, parent: maker }
             holders.push(made)
             const kin = maker ? { parent, parentCreatedAt: maker.born } : {}
-            stored.set(`token#${id}\ntoken`, tokenItem(id, { createdAt: made.born, ...kin }))
-            if (maker) stored.set(`token#${parent}\n${id}`, pointer(parent, id))
+            stored.put(tokenItem(id, { createdAt: made.born, ...kin }))
+            if (maker) stored.put(pointer(parent, id))
           }
           const item = at(id)
           if (what === 'release' && item) {
@@ -214,7 +218,7 @@ describe('an id that was chosen again', () => {
           }
           if (what !== 'make') {
             if (holder) holder.gone = true
-            stored.delete(`token#${id}\ntoken`)
+            stored.remove(key('token', id))
           }
           if (what === 'revoke') await sweepDescendants(id, ports, async () => cluster, NOW + 1)
           for (const one of holders.filter(other => !other.gone)) {

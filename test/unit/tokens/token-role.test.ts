@@ -6,6 +6,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { termsOfBoth } from '../endpoints/interface.ts'
 import { access } from '../policies/support.ts'
 import { parentOf, rootToken, token } from './support.ts'
@@ -35,7 +36,7 @@ async function made(
   const subject: Item<'token-role'> = { ...subjectKey, rev: 'r1', data: written(role) }
   const ports = {
     entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
-    store: { read: async (keys: unknown[]) => keys.map(() => undefined) },
+    store: memoryStore().as('tokens'),
   }
   const request = { path: 'auth/token/create/ci' }
   const { answer, changes } = await createWithRole(

@@ -7,6 +7,7 @@ import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/token
 import { wrap } from '../../../shared/tokens/wrapping.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW, token } from './support.ts'
 
 const cipher = clearCipher as unknown as FieldCipher
@@ -79,7 +80,7 @@ describe('what waits behind a wrapping token', () => {
     callWith({
       now: NOW + 5000,
       ports: {
-        store: { read: async ([one]: { pk: string }[]) => [one?.pk === item.pk ? item : undefined] },
+        store: memoryStore([item]).as('wrapping'),
         cipher: { ...clearCipher, decrypt: async () => new Secret('{"data":{"a":1}}') },
         entropy: { bytes: (length: number) => Buffer.alloc(length, 1) },
       },
@@ -106,7 +107,7 @@ describe('what waits behind a wrapping token', () => {
     ['put behind another token', rewrap],
   ])('is not %s for a token that leads to the same place, but is another one', async (_, handle) => {
     const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
-    const store = { read: async () => [other] }
+    const { store } = memoryStore([other])
     const asked = call({ given: { token: 'hvs.wrapping' } })
     const request = { ...asked, ports: { ...asked.ports, store } } as unknown as typeof asked
     await expect(handle(request as never)).rejects.toThrow('wrapping token is not valid or does not exist')
@@ -148,7 +149,7 @@ describe('what waits behind a wrapping token', () => {
         callWith({
           now: NOW,
           given: { token: 'hvs.wrapping' },
-          ports: { ...ports, store: { read: async () => [old] } },
+          ports: { ...ports, store: memoryStore([old]).store },
         }),
       )
     }

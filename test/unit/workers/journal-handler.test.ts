@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
+import type { ClusterRecord } from '../../../shared/model/cluster.ts'
+import type { OperationState } from '../../../shared/model/operation.ts'
 import type { Ports } from '../../../shared/ports.ts'
-import { type Key, key } from '../../../shared/storage/kinds.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
+import { item } from '../../support/tables/items.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 test.each([
   ['journal entries that were written are worth a notice to those who follow', { Records: [{}] }, 1],
@@ -9,7 +13,7 @@ test.each([
 ])('%s', async (_, event, expected) => {
   let notices = 0
   const ports = {
-    store: { read: async () => [undefined], list: async () => [] },
+    store: memoryStore().as('on-journal'),
     clock: { now: () => 1, sleep: async () => undefined },
   } as unknown as Ports
   await journalHandler(ports, async () => void notices++)(event)
@@ -30,7 +34,7 @@ test.each([
 ])('%s', async (_, entries, names, expected) => {
   const asked: unknown[] = []
   const ports = {
-    store: { read: async () => [undefined] },
+    store: memoryStore().as('on-journal'),
     journal: {
       head: async () => ({ lineage: [] }),
       entries: async (...given: unknown[]) => {
@@ -48,16 +52,13 @@ test.each([
 })
 
 test('a minute that has passed has an operation go on, and maintains the journal although none can be started', async () => {
-  const operation = { ...key('operation', 'o'), data: { name: 'activation', startedAt: 1 } }
-  const reads: unknown[] = []
+  const operation = { name: 'activation', startedAt: 1 } as OperationState
+  const { as, reads } = memoryStore([
+    item(key('cluster'), { operation: 'o' } as ClusterRecord),
+    item(key('operation', 'o'), operation),
+  ])
   const ports = {
-    store: {
-      read: async ([first]: readonly Key[]) => {
-        reads.push(first?.kind)
-        return [first?.kind === 'operation' ? operation : { data: { operation: 'o' } }]
-      },
-      list: async () => [],
-    },
+    store: as('on-journal'),
     clock: { now: () => 1, sleep: async () => undefined },
     workflows: { start: () => Promise.reject(new Error('not now')) },
     log: { warn: () => undefined },
@@ -65,18 +66,28 @@ test('a minute that has passed has an operation go on, and maintains the journal
   const nothing = async () => undefined
   const handler = journalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
+  const record = 'cluster record'
   // a copy that was restored, an operation, an epoch that has ended, terms, the journal, the recovery key, others of the set
-  const minute = ['cluster', 'cluster', 'operation', 'cluster', 'cluster', 'cluster', 'cluster', 'cluster']
+  const minute = [
+    record,
+    record,
+    'operation o',
+    record,
+    `${record}, keyring keyring, reencryption progress`,
+    record,
+    `${record}, recovery-key key`,
+    `${record}, contact contact, puller run`,
+  ]
   expect(reads).toEqual(minute)
   await handler({ Records: [{}] })
-  expect(reads).toEqual([...minute, 'cluster', 'cluster'])
+  expect(reads).toEqual([...minute, record, record])
 })
 
 test('hashes are not made anew all the time while journal entries are written: full batches leave it to others, the last one waits', async () => {
   const clock = { ms: 1_000_000 }
   const refreshed: number[] = []
   const ports = {
-    store: { read: async () => [{ data: { mode: 'secondary', treeId: 'l' } }], list: async () => [] },
+    store: memoryStore([item(key('cluster'), { mode: 'secondary', treeId: 'l' } as ClusterRecord)]).store,
     // a refresh begins by looking at the head
     journal: { head: async () => void refreshed.push(clock.ms) },
     clock: {

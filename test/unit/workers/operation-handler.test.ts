@@ -63,7 +63,7 @@ test('a step that fails in any other way writes a line with its cause, the opera
 })
 
 test('what the machine tells of a step that is given up is kept with the operation, in words', async () => {
-  const { store, commits } = memoryStore([operation, record], [])
+  const { store, commits } = memoryStore([operation, record])
   const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
   await operationHandler(portsWith(store), nobody)({ ...event, step: 'failed', at: 'wipe', ...told }, context)
   expect(commits.flat().map(change => 'data' in change && change.data)).toContainEqual(
@@ -71,7 +71,7 @@ test('what the machine tells of a step that is given up is kept with the operati
       fault: {
         code: 'internal',
         text: expect.stringMatching(
-          /^the step wipe failed in each of its tries: the storage is busy \(ApiError\); /,
+          /^the step wipe failed in every attempt: the storage is busy \(ApiError\); /,
         ),
       },
     }),
@@ -79,7 +79,7 @@ test('what the machine tells of a step that is given up is kept with the operati
 })
 
 test('the text of a step that fails for good is kept with its operation; the machine learns the name of the error', async () => {
-  const { store, commits } = memoryStore([operation, record], [])
+  const { store, commits } = memoryStore([operation, record])
   const handler = operationHandler(portsWith(store), nobody)
   // `wipe` before anything was closed
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })
@@ -88,11 +88,11 @@ test('the text of a step that fails for good is kept with its operation; the mac
       status: 'failed',
       fault: {
         code: 'busy',
-        text: expect.stringContaining('another change of the role of this cluster is under way; '),
+        text: expect.stringContaining('another role change of this cluster is under way; '),
       },
     }),
     expect.not.objectContaining({ operation: ID }),
   ])
-  const text = expect.stringContaining('another change of the role of this cluster is under way; ')
+  const text = expect.stringContaining('another role change of this cluster is under way; ')
   expect(lines).toEqual([['warn', 'step failed', { ...event, error: 'OperationFailed', reason: [text] }]])
 })

@@ -4,64 +4,91 @@ import { parseArgs } from 'node:util'
 import { readAuthorities } from '../../../build/authorities.ts'
 import { root } from '../../../checkout.ts'
 
+interface Option {
+  /** what stands for its value in the help, and what is made of it; absent: it takes none */
+  readonly value?: string
+  readonly read?: (text: string, name: string) => unknown
+  readonly help: string
+  /** a pair has its own, and takes none */
+  readonly notOfAPair?: true
+}
+
+/** All options: what is read, what the help tells, and what a command is given follow from the rows. */
 const options = {
-  cluster: { type: 'string' },
-  port: { type: 'string' },
-  'link-port': { type: 'string' },
-  'provider-port': { type: 'string' },
-  'metadata-port': { type: 'string' },
-  pair: { type: 'boolean' },
-  provider: { type: 'string' },
-  aws: { type: 'string' },
-  region: { type: 'string' },
-  memory: { type: 'boolean' },
-  once: { type: 'boolean' },
-  'ca-bundles': { type: 'string' },
-  'legacy-signatures': { type: 'boolean' },
-  'one-at-a-time': { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const
+  cluster: {
+    value: 'NAME',
+    read: nameOf,
+    help: 'name of the cluster; its state is kept in .local/NAME (local)',
+    notOfAPair: true,
+  },
+  port: { value: 'N', read: portOf, help: 'port of the API (8200; 0: any)' },
+  'link-port': {
+    value: 'N',
+    read: portOf,
+    help: 'port on which other clusters reach this one, by gRPC (0: any)',
+    notOfAPair: true,
+  },
+  'provider-port': {
+    value: 'N',
+    read: portOf,
+    help: 'port of the imitated AWS (0: any)',
+    notOfAPair: true,
+  },
+  'metadata-port': {
+    value: 'N',
+    read: portOf,
+    help: 'port of the metadata service of an instance, for logins by hand (0: any)',
+    notOfAPair: true,
+  },
+  pair: {
+    help: 'two clusters, each a process: east, a DR primary, on the port N, and west, its secondary, on N + 1',
+  },
+  aws: {
+    value: 'NAME',
+    read: nameOf,
+    help: 'the imitated AWS of another cluster of this machine (its own)',
+    notOfAPair: true,
+  },
+  provider: {
+    value: 'URL',
+    read: originOf,
+    help: 'an imitated AWS that somebody else has started; then none is started',
+    notOfAPair: true,
+  },
+  region: {
+    value: 'REGION',
+    read: regionOf,
+    help: 'where the cluster pretends to be (us-east-1)',
+    notOfAPair: true,
+  },
+  memory: { help: 'keep nothing' },
+  once: { help: 'end after the demonstration' },
+  'one-at-a-time': { help: 'each environment serves one request at a time, as an ordinary Lambda' },
+  'ca-bundles': {
+    value: 'DIR',
+    read: bundlesOf,
+    help: 'certificates of authorities that ca_file and ca_path may name',
+  },
+  'legacy-signatures': { help: 'accept SHA-1 and RSA-1024 identity documents' },
+  help: { help: 'this text' },
+} as const satisfies Readonly<Record<string, Option>>
+
+type OptionName = keyof typeof options
+const rows = Object.entries(options) as [OptionName, Option][]
 
 export const HELP = `npm start [-- options]        a cluster on this machine, then a login of each type
 
-  --cluster NAME         name of the cluster; its state is kept in .local/NAME (local)
-  --port N               port of the API (8200; 0: any)
-  --link-port N          port on which other clusters reach this one, by gRPC (0: any)
-  --provider-port N      port of the imitated AWS (0: any)
-  --metadata-port N      port of the metadata service of an instance, for logins by hand (0: any)
-  --pair                 two clusters, each a process: east, a DR primary, on the port N, and west, its secondary, on N + 1
-  --aws NAME             the imitated AWS of another cluster of this machine (its own)
-  --provider URL         an imitated AWS that somebody else has started; then none is started
-  --region REGION        where the cluster pretends to be (us-east-1)
-  --memory               keep nothing
-  --once                 end after the demonstration
-  --one-at-a-time        each environment serves one request at a time, as an ordinary Lambda
-  --ca-bundles DIR       certificates of authorities that ca_file and ca_path may name
-  --legacy-signatures    accept SHA-1 and RSA-1024 identity documents
+${rows.map(([name, { value = '', help }]) => `  ${`--${name} ${value}`.padEnd(23)}${help}`).join('\n')}
 
 What a cluster had at its last start of ports, region and AWS it has again where nothing else is asked for.
 CLOUD_AUTH_STATE in the environment names another directory than .local.
 `
 
-type OptionName = keyof typeof options
-
 /** What was asked for, checked. Ports: 0: any; absent: as it was. */
-export interface Asked {
-  cluster?: string
-  port?: number
-  'link-port'?: number
-  'provider-port'?: number
-  'metadata-port'?: number
-  pair?: boolean
-  provider?: string
-  aws?: string
-  region?: string
-  memory?: boolean
-  once?: boolean
-  'ca-bundles'?: string
-  'legacy-signatures'?: boolean
-  'one-at-a-time'?: boolean
-  help?: boolean
+export type Asked = {
+  [N in OptionName]?: (typeof options)[N] extends { read: (text: string, name: string) => infer Value }
+    ? Value
+    : boolean
 }
 
 /** A command line that cannot be meant: one line that says why. */
@@ -81,7 +108,7 @@ export function askedIn(args: string[], environment: NodeJS.ProcessEnv): Asked {
     throw new UsageError(`a second -- says nothing: leave it out (${MORE})`)
   const asked: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(values) as [OptionName, string | boolean][])
-    asked[name] = typeof value === 'string' && reads[name] ? reads[name](value, name) : value
+    asked[name] = typeof value === 'string' ? (options[name] as Option).read?.(value, name) : value
   for (const [one, others, why] of contradictions)
     for (const other of others)
       if (asked[one] !== undefined && asked[other] !== undefined)
@@ -89,9 +116,13 @@ export function askedIn(args: string[], environment: NodeJS.ProcessEnv): Asked {
   return asked
 }
 
+const parsable = Object.fromEntries(
+  rows.map(([name, { value }]) => [name, { type: value ? 'string' : 'boolean' } as const]),
+)
+
 function parsed(args: string[]) {
   try {
-    return parseArgs({ args, options, tokens: true })
+    return parseArgs({ args, options: parsable, tokens: true })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
@@ -114,46 +145,32 @@ function refuseForgotten(args: readonly string[], environment: NodeJS.ProcessEnv
   )
 }
 
-const OF_A_PAIR = [
-  'cluster',
-  'link-port',
-  'metadata-port',
-  'provider-port',
-  'provider',
-  'aws',
-  'region',
-] as const
+const OF_A_PAIR = rows.flatMap(([name, { notOfAPair }]) => (notOfAPair ? [name] : []))
 
 const contradictions: readonly [OptionName, readonly OptionName[], string][] = [
   ['pair', OF_A_PAIR, 'a pair has names, places and an imitated AWS of its own'],
   ['provider', ['aws', 'provider-port'], 'no imitated AWS is started where one is named'],
 ]
 
-const reads: Partial<Record<OptionName, (text: string, name: string) => unknown>> = {
-  cluster: nameOf,
-  aws: nameOf,
-  port: portOf,
-  'link-port': portOf,
-  'provider-port': portOf,
-  'metadata-port': portOf,
-  provider: (text, name) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL like http://127.0.0.1:4566`)
-    return url.origin
-  },
-  region: (text, name) => {
-    if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text)) throw new UsageError(`--${name} must be one like us-east-1`)
-    return text
-  },
-  'ca-bundles': (text, name) => {
-    if (!existsSync(resolve(root, text))) throw new UsageError(`--${name}: there is no directory ${text}`)
-    try {
-      readAuthorities(text)
-    } catch (error) {
-      throw new UsageError(`--${name}: ${(error as Error).message}`)
-    }
-    return text
-  },
+function originOf(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL like http://127.0.0.1:4566`)
+  return url.origin
+}
+
+function regionOf(text: string, name: string): string {
+  if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text)) throw new UsageError(`--${name} must be one like us-east-1`)
+  return text
+}
+
+function bundlesOf(text: string, name: string): string {
+  if (!existsSync(resolve(root, text))) throw new UsageError(`--${name}: there is no directory ${text}`)
+  try {
+    readAuthorities(text)
+  } catch (error) {
+    throw new UsageError(`--${name}: ${(error as Error).message}`)
+  }
+  return text
 }
 
 function nameOf(text: string, name: string): string {

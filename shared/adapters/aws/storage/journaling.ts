@@ -1,9 +1,13 @@
 import type { Journal, JournalView } from '../../../journal/journal.ts'
 import type { Commit } from './commit.ts'
 import type { Engine } from './engine.ts'
-import { dynamoJournal } from './journal.ts'
+import { readEntries, transactParts, writeEntry } from './journal-entries.ts'
+import { dynamoHead } from './journal-head.ts'
+import { dynamoItems } from './journal-items.ts'
 import { journalView } from './journal-view.ts'
 import { journaledWriter } from './journaled.ts'
+import { writeEntries } from './staged-entries.ts'
+import { dynamoTree } from './tree.ts'
 
 /** All that only a cluster with a journal needs. */
 export interface Journaling {
@@ -17,3 +21,14 @@ export function journaling(engine: Engine): Journaling {
   const { commit, backfill } = journaledWriter(engine, journal)
   return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
 }
+
+/** The journal in its table, without what needs the cluster record to write (`journaled.ts`). */
+const dynamoJournal = (engine: Engine): Omit<Journal, 'backfill'> => ({
+  ...dynamoHead(engine),
+  entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
+  putEntry: entry => writeEntry(engine, entry),
+  putEntries: entries => writeEntries(engine, entries),
+  transact: elements => transactParts(engine, elements),
+  ...dynamoItems(engine),
+  ...dynamoTree(engine),
+})

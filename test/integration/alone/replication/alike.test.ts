@@ -68,7 +68,7 @@ test.each([true, 5, 'https:///x', 'true'])(
 const status = async (name: string) => (await set.at(name).ok('GET', `${R}/status`)).body.data
 
 describe('what is shown of the journal', () => {
-  test('what a secondary has is never more than its primary shows as given, whatever works in the background', async () => {
+  test('a secondary never has more than its primary shows, whatever runs in the background', async () => {
     for (let round = 0; round < 3; round++) {
       await doing.write('east', `round-${round}`)
       await set.at('west').pull()

@@ -112,7 +112,7 @@ const holders = (where: unknown): string[] => {
   )
 }
 
-test('what is looked for is there, and would be found', async () => {
+test('the search finds the secrets where they are allowed to stand', async () => {
   for (const name of NAMES)
     for (const bytes of await keysOf(name)) canaryBytes(`key of the keyring of ${name}`, bytes)
   const names = new Set(canaries.map(([name]) => name.replace(/,.*/, '')))

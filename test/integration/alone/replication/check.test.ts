@@ -143,7 +143,7 @@ describe('a check', () => {
     expect(times).not.toContain(later)
   })
 
-  test('that takes longer than a request may goes on: whoever comes back joins it, and gets its report', async () => {
+  test('that takes longer than a request goes on: a later request joins it, and gets its report', async () => {
     set.pass(61_000)
     const spot = { cluster: 'west', process: 'on-operation', step: 'Scan', at: 2, when: 'before' } as const
     const { reached, thaw } = set.freezeAt(spot)
@@ -227,7 +227,7 @@ describe('a tree that is made anew', () => {
     expect(after).not.toHaveProperty('reindex_in_progress')
   })
 
-  test('on a primary tells its secondaries what stands there; whoever dies at any call, it is done', async () => {
+  test('on a primary sends its secondaries the stored items; it completes although a process dies at any call', async () => {
     await overwrite('east', policy('p3'), item => ({ ...item, data: { text: 'path "changed" {}' } }))
     await journalOf('east').transact([
       {

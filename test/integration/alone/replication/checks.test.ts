@@ -168,7 +168,7 @@ describe('a check finds a history in which its rule is broken', () => {
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
   })
 
-  test('what grows in a head never falls', () => {
+  test('fields of a head that grow never fall', () => {
     const falls = over('follower', head, item => ({ ...item, hold: Number(item['hold']) - 1 }))
     expect(rulesBroken(falls)).toContain('lawful')
   })
@@ -183,7 +183,7 @@ describe('a check finds a history in which its rule is broken', () => {
   })
 })
 
-describe('a game finds a cluster that does not do what it should', () => {
+describe('a game finds a cluster that breaks its rules', () => {
   /** Transactions lack some of their elements. */
   const lacking =
     (lacks: (element: Element) => boolean) =>

@@ -136,7 +136,7 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   }
 }
 
-test('what logins write does not meet; with the counter in the transaction most of them would, and some be turned away', async () => {
+test('writes of logins do not conflict; with the counter in the transaction most of them would, and some would be refused', async () => {
   const outside = await crowd(loginsOf(false))
   expect(outside.refused).toBe(0)
   expect(outside.conflicts).toBeLessThan(BY_CHANCE)

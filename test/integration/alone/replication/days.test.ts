@@ -72,7 +72,7 @@ async function swept(name: string): Promise<number> {
 }
 
 describe('a secondary', () => {
-  test('writes nothing by itself through a day, but what it receives', async () => {
+  test('writes nothing by itself through a day except what it receives', async () => {
     await tokenFor('1h')
     await tokenFor('96h')
     await set.converge()

@@ -149,7 +149,7 @@ describe('a demotion', () => {
     expect((await stand()).operation).toMatchObject({ fault: { text } })
   })
 
-  test('of a cluster whose journal is nobody’s to close is refused', async () => {
+  test('of a cluster that writes no journal of its own is refused', async () => {
     const open = (await east.journal.head()) ?? expect.unreachable()
     const head = await east.journal.moveHead(moves.close(open, '', 0))
     if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))

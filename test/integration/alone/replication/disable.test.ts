@@ -128,7 +128,7 @@ describe('a secondary that leaves its set', () => {
   })
 })
 
-test('what fails once the cluster has left is told in a line, and gone on with until it is done', async () => {
+test('a step that fails once the cluster has left is logged, and repeated until it is done', async () => {
   const { ports, told } = set.at('west')
   const { background } = ports
   const start = () =>
@@ -145,7 +145,7 @@ test('what fails once the cluster has left is told in a line, and gone on with u
     status: 'running',
     fault: {
       text: expect.stringMatching(
-        /^the step forget failed in each of its tries: the role of the function may not do/,
+        /^the step forget failed in every attempt: the IAM role of its function does not allow/,
       ),
     },
   })

@@ -55,7 +55,7 @@ async function divergeOnce(text: string): Promise<void> {
 const syncsOf = () =>
   set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
 
-test('what a primary keeps changing behind its journal is given up after three syncs, and the rest is followed', async () => {
+test('items that a primary keeps changing outside its journal are given up after three syncs, and the rest is followed', async () => {
   for (const text of ['one', 'two', 'three']) await divergeOnce(text)
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
@@ -88,10 +88,13 @@ test('it is named to operators: in the audit log, and in the report', async () =
 
 test('a promotion is refused meanwhile, but by force', async () => {
   const { status: code, text } = await operate('promote')
-  expect([code, text]).toEqual([503, expect.stringContaining('items do not stay as the primary has them')])
+  expect([code, text]).toEqual([
+    503,
+    expect.stringContaining('items keep differing from those of the primary'),
+  ])
 })
 
-test('once the primary is put right, and the secondary told to begin anew, all is as it should be', async () => {
+test('once the primary is repaired, and the secondary told to recover, both have the same items', async () => {
   await set.at('east').ok('POST', '/sys/replication/reindex', {})
   await set.settled()
   expect((await operate('recover')).status).toBe(200)

@@ -324,7 +324,7 @@ describe('a journal is ended', () => {
 })
 
 describe('the journal is dense', () => {
-  test('up to the first position without a journal entry; a hole that others have overtaken is closed', async () => {
+  test('up to the first position without a journal entry; a hole below later entries is closed', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await write(create(place('a'), role('a')))

@@ -96,7 +96,7 @@ test.each(cases)('%s whose step %s fails: its text leads on', async (what, step)
   await set.settled()
   if (reply.status !== 200) {
     expect(reply.status, reply.text).toBe(503)
-    expect(reply.text).toMatch(/the step \w+ failed in each of its tries: .*; the log|goes on by itself/)
+    expect(reply.text).toMatch(/the step \w+ failed in every attempt: .*; the log|goes on by itself/)
     expect(reply.text).not.toMatch(/repeat the call/)
   }
   set.at(where).breakStep()

@@ -78,7 +78,7 @@ const modeFor = (name: TransitionName): fc.Arbitrary<HeadMode> =>
     { weight: 1, arbitrary: fc.constantFrom(...allModes) },
   )
 
-test('whatever stands, and whoever has seen what, the engine makes the moves that the page allows, and no other', async () => {
+test('for any head and any earlier read of it, the engine makes the moves that the page allows, and no other', async () => {
   const counts = { made: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(

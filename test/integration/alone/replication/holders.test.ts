@@ -152,7 +152,7 @@ describe('a term', () => {
     expect(await givenAt('north')).toEqual([['east', 'west'], []])
   })
 
-  test('of a former primary that was passed over and never came back was given to that one, and later terms were not', async () => {
+  test('of a former primary that never came back: it was given that term, and no later one', async () => {
     set.cut('east', 'west')
     set.pass(90_000)
     await promoted('west', { force: true })

@@ -116,7 +116,7 @@ describe('journal entries', () => {
     expect(await journal.putEntry(large)).toBe('done')
   })
 
-  test('of another cluster are stored many at once, and once: whoever finds another one there stores nothing', async () => {
+  test('of another cluster are stored many at once, and once: if a different one is there, nothing is stored', async () => {
     const random = Array.from({ length: 40_000 }, () => Math.random()).join('')
     const entries = [
       ...Array.from({ length: 60 }, (_, index) =>

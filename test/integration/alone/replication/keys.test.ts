@@ -116,7 +116,7 @@ test('a key that was rotated right before is the one that the new primary works 
   expect((await set.at('east').request('POST', CLIENT, { secret_key: 'other' })).status).toBe(503)
 })
 
-test('while a secondary that is connected has not the new key, the old one stays, and is good after a disaster', async () => {
+test('while a connected secondary lacks the new key, the old one stays, and works after a disaster', async () => {
   const before = await configured('east')
   await set.at('west').pull()
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })

@@ -19,6 +19,8 @@ import { clock } from '../../../support/service/clock.ts'
 import { api, cluster, done, fresh, invoke } from '../../../support/service/cluster.ts'
 import { begun } from '../../../support/service/journal.ts'
 import { linkGateway } from '../../../support/set/link.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
 // A primary as it is deployed, its Lambda of the link behind a gateway, and clusters that follow it.
@@ -116,7 +118,7 @@ describe('a cluster that follows a primary', () => {
       const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
       const theirs = kmsCipher({
-        store: { read: async () => [{ ...key('keyring'), rev: 'r', data: imported.keyring }] as never },
+        store: memoryStore([item(key('keyring'), imported.keyring)]).store,
         clock,
         entropy: systemEntropy,
         kms,
@@ -181,7 +183,7 @@ describe('a cluster that follows a primary', () => {
     expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
   })
 
-  test('is cut by its revocation with its next call; others go on, and a new token admits it anew', async () => {
+  test('is refused from its next call on; others go on, and a new token admits it again', async () => {
     const [one, other] = [await follower(), await follower()]
     await one.activate()
     await other.activate()

@@ -126,7 +126,7 @@ beforeAll(async () => {
 afterAll(() => set.drop())
 
 describe.each(lives)('as $name', ({ begins, mode, works }) => {
-  test('it comes to be, and no change of its role is left over', async () => {
+  test('it becomes a primary, and no role change is left unfinished', async () => {
     await begins()
     const { operation, mode: is } = await west().record()
     expect([is, operation]).toEqual([mode, undefined])

@@ -76,7 +76,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
     expect(set.clock.now() - healed).toBeLessThanOrEqual(1000)
     const { fault } = await operationOf(operation)
     expect(fault?.code).toBe('passed_over')
-    expect(fault?.text).toMatch(/another epoch.*admitted before this cluster became primary anew/)
+    expect(fault?.text).toMatch(/another epoch.*admitted before this cluster became primary again/)
     expect(fault?.text).not.toMatch(/promote the old primary again/)
     expect((await set.at('west').head()).mode).toBe('applying')
     await followsEast()
@@ -91,7 +91,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
     expect(reply.text).toMatch(/another epoch.*; have this cluster follow the primary.*update-primary/)
     const again = await asked('west', 'promote')
     expect(again.status).toBe(503)
-    expect(again.text).toMatch(/refuses this cluster.*admitted before this cluster became primary anew/)
+    expect(again.text).toMatch(/refuses this cluster.*admitted before this cluster became primary again/)
     await followsEast()
   })
 
@@ -116,7 +116,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
   })
 })
 
-describe('a promotion that waits for a primary which says nothing any more', () => {
+describe('a promotion that waits for a primary that has fallen silent', () => {
   test('makes way for an update of the primary, by whoever has an operation token', async () => {
     const { promoted, operation } = await waitsInDrain()
     const begun = set.clock.now()
@@ -126,7 +126,7 @@ describe('a promotion that waits for a primary which says nothing any more', () 
     const reply = await asked('west', 'update-primary', { token: '' })
     expect(reply.status, reply.text).toBe(200)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(2000)
-    expect((await promoted).text).toMatch(/another operation was asked for, .*: update-primary; GET/)
+    expect((await promoted).text).toMatch(/another operation has replaced this one: update-primary; GET/)
     expect(await operationOf(operation)).toMatchObject({ status: 'failed' })
     await set.settled()
     expect((await set.at('west').head()).mode).toBe('applying')
@@ -141,7 +141,7 @@ describe('a promotion that waits for a primary which says nothing any more', () 
     expect(reply.status, reply.text).toBe(200)
     expect(reply.text).toMatch(/the last \d+ positions of the primary’s journal never came/)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(15_000)
-    expect((await promoted).text).toMatch(/another operation was asked for, .*: promotion; GET/)
+    expect((await promoted).text).toMatch(/another operation has replaced this one: promotion; GET/)
     expect(await health('west')).toBe(200)
     expect((await set.at('west').record()).generation).toBe(1)
   })
@@ -159,9 +159,7 @@ describe('a promotion that waits for a primary which says nothing any more', () 
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)
-    expect(joined.text).toMatch(
-      /its step is drain.*update-primary, or a promotion with force, takes its place/,
-    )
+    expect(joined.text).toMatch(/its step is drain.*update-primary, or a promotion with force, replaces it/)
     set.heal('east', 'west')
     await promoted
     await set.settled()

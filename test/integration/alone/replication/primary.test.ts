@@ -78,7 +78,7 @@ describe('a cluster that becomes a primary', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        'this cluster is a DR primary already; give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+        'this cluster is a DR primary already; give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
       ],
     ])
     const before = await status()
@@ -110,7 +110,7 @@ describe('a cluster that becomes a primary', () => {
     })
     expect(sealed.body.data.token).toMatch(/^[\w+/=-]+$/)
     const taken = await post('/primary/secondary-token', { id: 'west' })
-    expect([taken.status, taken.body.errors[0]]).toEqual([400, expect.stringContaining('west already')])
+    expect([taken.status, taken.body.errors[0]]).toEqual([400, expect.stringContaining('west exists already')])
     const known = await status()
     expect(known).toMatchObject({ known_secondaries: ['west', 'south'], cluster_id: activation?.set })
     // what it keeps is said once; of a name that is not known there is nothing to say

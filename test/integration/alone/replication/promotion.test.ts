@@ -103,7 +103,7 @@ describe('a planned promotion', () => {
     expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
   })
 
-  test('that cannot be finished after the handover names both ways out, and is finished by another one', async () => {
+  test('that cannot be finished after the handover names both ways out, and another promotion finishes it', async () => {
     // everything of the link that comes after the handover is lost
     const cut = () => set.cut('east', 'west')
     set.trap({
@@ -131,7 +131,9 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     const reply = await promote('west')
     expect(reply.status).toBe(503)
     expect(reply.headers['retry-after']).toBe('5')
-    expect(reply.text).toMatch(/does not answer, and answered \d+ s ago; .*; repeat this later, or use force/)
+    expect(reply.text).toMatch(
+      /does not answer; it last answered \d+ s ago; .*; repeat this later, or use force/,
+    )
     set.heal('east', 'west')
     expect((await promote('west', { primary_cluster_addr: 'ftp://a' })).status).toBe(400)
     expect((await promote('west', { dr_operation_token: 'another' })).status).toBe(403)
@@ -200,9 +202,7 @@ describe('a promotion without the primary', () => {
     expect(peer.connection_status).toBe('disconnected')
     expect(Date.parse(peer.last_position_time)).toBeGreaterThanOrEqual(heardAt)
     const reply = await promote('west')
-    expect(reply.body.warnings[1]).toContain(
-      `at least 2 positions, for it had given away position ${last + 2}`,
-    )
+    expect(reply.body.warnings[1]).toContain(`at least 2 positions up to ${last + 2}`)
   })
 
   test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
@@ -220,7 +220,7 @@ describe('a promotion without the primary', () => {
     expect(epoch).toMatch(/^000002\./)
   })
 
-  test('with force in the middle of a sync: it serves, its journal leads from nowhere, and a report names what the old primary alone has', async () => {
+  test('with force in the middle of a sync: it serves, no journal leads to its state, and a report names what only the old primary has', async () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports

@@ -223,7 +223,7 @@ test('while the role of the cluster changes, a run keeps up, and begins no sync'
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
 })
 
-test('where the primary is reached is remembered as it tells', async () => {
+test('the addresses of the primary are stored as it tells them', async () => {
   const moved: Connect = peer => ({
     ...connect(peer),
     heartbeat: async request => ({
@@ -252,7 +252,7 @@ test('a run that stands by in vain leaves everything as it is', async () => {
   expect(await told()).toMatchObject({ puller: { holder: 'another run' }, contact: undefined })
 })
 
-test('what was given up is fetched once more where somebody wants the link to begin anew, once', async () => {
+test('given-up items are fetched once more after recover, once', async () => {
   await pulled()
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')

@@ -40,7 +40,7 @@ const items = async () =>
   )
 
 describe('of a pair that is well', () => {
-  test('the secondary would take over: what it needs is there, and every step is named', async () => {
+  test('the secondary could take over: it has what it needs, and the answer names every step', async () => {
     const shown = await readiness()
     expect(shown).toMatchObject({
       mode: 'secondary',

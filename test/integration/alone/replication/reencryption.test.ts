@@ -377,7 +377,7 @@ describe('a term that nothing is encrypted by', () => {
   })
 })
 
-test('whoever dies at any call, another run goes on: nothing is lost, and everything is encrypted anew', async () => {
+test('if a run dies at any call, another one goes on: nothing is lost, and everything is encrypted again', async () => {
   const deaths = await deathsAtEachCall(
     from as Warm,
     {

@@ -69,7 +69,7 @@ async function follow(name: string, primary: string): Promise<void> {
   await set.converge()
 }
 
-test('on a DR secondary nobody begins one, and nobody learns of one', async () => {
+test('a DR secondary neither begins one nor shows one', async () => {
   for (const at of [ROTATE, '/sys/rekey-recovery-key'])
     for (const [method, path] of [
       ['GET', 'init'],

@@ -71,7 +71,7 @@ test('at rest, the first write arrives within a second, and the run that rests t
   await end()
 })
 
-test('where nobody is told of it, what is written at rest arrives within ten seconds', async () => {
+test('without a notice, a write at rest arrives within ten seconds', async () => {
   const end = besideRequests(set, ['east'])
   await set.clock.sleep(90 * SECOND)
   await justAsked()

@@ -35,7 +35,7 @@ async function restoredSet(): Promise<ClusterSet> {
   return set
 }
 
-test('an old record of a role makes no second primary: it serves nobody, and steps down by itself', async () => {
+test('an old record that says primary makes no second one: the cluster serves no clients, and steps down by itself', async () => {
   const set = await restoredSet()
   expect((await set.at('east').record()).mode).toBe('primary')
   const refused = await written(set, 'east', 'second')

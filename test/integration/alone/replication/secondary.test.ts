@@ -88,7 +88,7 @@ describe('a secondary', () => {
     expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
-  test('rewinds what it has and the set has not, and the report names it', async () => {
+  test('rewinds what it has and the set lacks, and the report names it', async () => {
     await commit(east, [a, '1'], [apart, '1'])
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
@@ -467,7 +467,7 @@ describe('rules of the applier', () => {
 })
 
 describe('rules of a sync', () => {
-  test('what a primary said before this cluster was one itself begins none: a successor may fetch the rest of the journal', async () => {
+  test('what a primary said before this cluster was a primary itself begins no sync: a successor may fetch the rest of the journal', async () => {
     const one = await follower(west, linkTo(east))
     await ask(one)
     await caughtUp(one)
@@ -648,7 +648,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('a late wipe takes nothing that has been fetched since', async () => {
+  test('a late wipe deletes nothing that was fetched since', async () => {
     await commit(east, [x, '1'])
     const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ item: x, put: old, if: 'absent' }])

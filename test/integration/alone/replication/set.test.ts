@@ -36,7 +36,7 @@ describe('clusters of a set', () => {
     ).toBe(400)
   })
 
-  test('hear nothing of each other while they are cut off, whichever way, and catch up afterwards', async () => {
+  test('get no calls of each other while they are cut off, in either direction, and catch up afterwards', async () => {
     set.cut('east', 'west')
     set.cut('north', 'east', 'there')
     const [west, north] = [await seqOf('west'), await seqOf('north')]
@@ -51,7 +51,7 @@ describe('clusters of a set', () => {
 })
 
 describe('a process', () => {
-  test('dies where it is told to; what it had asked for may have been done', async () => {
+  test('dies at the given call, which may have been done', async () => {
     const free = set.trap({ cluster: 'east', step: 'TransactWriteItems', at: 1, when: 'after', does: 'dies' })
     await expect(write('e')).rejects.toThrow(Crash)
     free()

@@ -80,7 +80,7 @@ test.each([
   const refused = await promote()
   expect([refused.status, refused.text]).toEqual([
     503,
-    expect.stringMatching(/questions in vain show 15 s of silence, and 60 s are needed/),
+    expect.stringMatching(/unanswered calls show 15 s of silence, and 60 s are needed/),
   ])
   await set.settled()
   await set.passAsking(20_000)

@@ -208,7 +208,7 @@ describe('without force, behind a front that answers without a signature', () =>
     },
   )
 
-  test('a link that is throttled opens no promotion, and one that is free again a planned one', async () => {
+  test('a throttled link refuses a promotion, and one that works again allows a planned one', async () => {
     so(set, { front: 'HTTP 429', late: 100 })
     set.pass(120_000)
     expect((await toTheEnd('promote')).reply.text).toMatch(/HTTP 429/)

@@ -52,7 +52,7 @@ test('a promotion is shown with its id, step and beginning, and not any more onc
   expect(await status('west')).not.toHaveProperty('last_error')
 })
 
-test('one that was given up is the last error, in the words of its caller, until another one succeeds', async () => {
+test('an operation that was given up is the last error, with its text, until another one succeeds', async () => {
   set.cut('east', 'west')
   const reply = await doing.promote('west')
   expect(reply.status).toBe(503)

@@ -70,7 +70,7 @@ describe('a former primary that is stolen', () => {
     await set.settled()
   })
 
-  test('stands among the signers of the term once, and so does whoever is primary again', async () => {
+  test('is noted once among the signers of the term, and so is a cluster that becomes primary again', async () => {
     const [term] = await set.at('east').ports.store.list(partitions('term'))
     const clusters = (term?.data.signers ?? []).map(({ cluster }) => cluster)
     const ids = await Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).id))

@@ -228,7 +228,7 @@ describe('after a disaster', () => {
   })
 })
 
-test('who has handed over, and is promoted by force before its successor was heard of again, wins over that successor', async () => {
+test('a cluster that has handed over, and is promoted by force before it hears of its successor again, wins over that successor', async () => {
   set = await clusterSet(NAMES)
   // epochs of one number would sort by the ids of their clusters
   const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))

@@ -128,7 +128,7 @@ describe('a rotation', () => {
 })
 
 describe('credentials that are written in each step', () => {
-  test('of a rotation, a planned switch at once, a rotation there, the way back and a restart: all open on whoever serves', async () => {
+  test('after a rotation, a planned switch at once, a rotation there, the switch back and a restart, the serving cluster decrypts everything', async () => {
     const written: string[] = []
     /** At a mount of its own, so that nothing is written anew. */
     const storeAt = async (name: string, step: string) => {
@@ -234,7 +234,7 @@ describe('two keys that came under one number', () => {
 })
 
 describe('a secondary that cannot get a term', () => {
-  test('stages nothing at or behind it, is refused the promotion by name of the term, and is told of what will not open by force', async () => {
+  test('stages nothing at or behind it; its promotion is refused and names the term, and a forced one warns of what cannot be decrypted', async () => {
     await rotate('east')
     const withheld = (await keyringAt('east'))?.active ?? ''
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Keyring', at: 1, when: 'before', does: 'dies' })

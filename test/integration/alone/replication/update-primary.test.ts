@@ -146,7 +146,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
     expect(code).toBe(500)
     expect(body.errors).toEqual([
       expect.stringMatching(
-        `^nobody answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: use token after a fail-over`,
+        `^nobody answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: after a fail-over`,
       ),
     ])
     expect(await standing()).toEqual(before)
@@ -157,7 +157,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
 describe('an update that is refused leaves the link as it was', () => {
   test.each<[name: string, token: () => Promise<string>, code: number, text: RegExp]>([
     ['a token of another set', () => tokenOf('south'), 400, /^token is of a different replication set; /],
-    ['what is no token', async () => 'x.y.z', 400, /^token is no activation token for this cluster; /],
+    ['what is no token', async () => 'x.y.z', 400, /^token is not an activation token for this cluster; /],
     [
       'a token that was revoked',
       async () => {

@@ -110,7 +110,7 @@ describe('an upgrade in its order', () => {
     expect([...upgraded]).toEqual(['west', 'east'])
   })
 
-  test('with a switch in between: it warns; the older cluster is turned away, keeps everything, and follows once upgraded', async () => {
+  test('with a switch in between warns; the older cluster is refused, keeps everything, and follows once upgraded', async () => {
     await joined()
     await upgrade('west')
     await follows('west', 'east', 'by the older primary')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { alarming } from '../../../../shared/api/alarming.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-test('who is silent or behind is told of by whoever notices, once a minute, while it lasts', async () => {
+test('a silent or lagging secondary is logged once a minute while that lasts', async () => {
   const set = await clusterSet(['east', 'west'])
   const [east, west] = [set.at('east'), set.at('west')]
   await set.enable('east')

@@ -70,13 +70,13 @@ describe('what a journaled commit costs', () => {
     expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
   })
 
-  test('nothing but the look where nothing is to be done: no change is no journal entry', async () => {
+  test('with nothing to do only the read is made: without changes there is no journal entry', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
     expect((await journal.head())?.last).toBe(0)
   })
 
-  test('what concerns this cluster alone is in no journal entry and costs what it always did', async () => {
+  test('items of this cluster alone are in no journal entry, and cost the same calls as before', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(create(mine, { seen: '', stamped: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
@@ -108,7 +108,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('whatever is there: a race that is lost is run again, and is no conflict', async () => {
+  test('whatever is there: a lost race is repeated, and is no conflict', async () => {
     const verdicts = await Promise.all(
       Array.from({ length: 4 }, (_, index) => commit(putAny(place('a'), data(`writer ${index}`)))),
     )
@@ -116,7 +116,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('what has died counts as absent, and its leaf leaves the tree', async () => {
+  test('an expired item counts as absent, and its leaf leaves the tree', async () => {
     const token = key('token', `${owner}x`)
     const soon = Math.floor(clock.ms / 1000) + 100
     const make = () => create(token, { createdAt: 1 } as never, { expires: soon + 1000 })
@@ -197,7 +197,7 @@ describe('times', () => {
     await sound()
   })
 
-  test('nothing but what dies is deleted by the engine', async () => {
+  test('the engine deletes expired items only', async () => {
     await commit(create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
     const item = await raw(cluster, key('deny', owner, 'tag'))
     expect([item?.['due'], item?.['ttl']]).toEqual([5, undefined])
@@ -391,7 +391,7 @@ describe('many at once', () => {
   })
 })
 
-describe('who read the cluster record before a journal was begun', () => {
+describe('a request that read the cluster record before a journal was begun', () => {
   const late = (since?: string): ClusterRead => ({
     record: { ...record, mode: 'disabled', ...(since === undefined ? {} : { since }) },
     readAt: clock.ms,
@@ -412,7 +412,7 @@ describe('who read the cluster record before a journal was begun', () => {
     await sound()
   })
 
-  test('writes what no journal has written, and what one has that has ended', async () => {
+  test('writes items without a journal, and items of an ended journal', async () => {
     expect(await store.commit([put('b')], late())).toBe('done')
     expect(await store.commit([putAny(place('b'), data('b2'))], late())).toBe('done')
     await commit(put('a'))

@@ -3,7 +3,7 @@ import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
 import type { FieldCipher } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { encrypted, item, plainCipher } from '../../../support/tables/prepared-store.ts'
+import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 
 const accessor = 'auth_cloud_1'
 const cipher = plainCipher as unknown as FieldCipher

@@ -12,7 +12,7 @@ import type { ClientConfig, IdentityConfig } from '../../../../shared/model/conf
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { matchesRolePattern } from '../../../../shared/values/arn.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { item, plainCipher } from '../../../support/tables/prepared-store.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'

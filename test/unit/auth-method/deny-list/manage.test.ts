@@ -5,7 +5,8 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { encrypted, item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -36,7 +37,7 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
     now: NOW,
     mount: mount({ maxLeaseTtl: 1000 }),
     params: { role_tag: given === 'the tag' ? text : given },
-    ports: { ...preparedStore(items), cipher: plainCipher },
+    ports: { ...memoryStore(items), cipher: plainCipher },
   })
   return (await denyTag(call)).changes
 }
@@ -91,7 +92,7 @@ describe('what is told of a denied tag', () => {
       ...(tidy ? [item(key('tidy-settings', accessor, 'roletag-denylist'), tidy)] : []),
     ]
     const { answer } = await readDenied(
-      callWith({ mount: mount(), params: { role_tag: value }, ports: preparedStore(items) }),
+      callWith({ mount: mount(), params: { role_tag: value }, ports: memoryStore(items) }),
     )
     return answer
   }

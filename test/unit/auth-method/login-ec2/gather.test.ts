@@ -11,7 +11,8 @@ import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
-import { encrypted, item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -42,7 +43,7 @@ function world({
     ...(identity ? [item(key('identity-config', accessor), identity)] : []),
     ...others,
   ]
-  const prepared = preparedStore(items)
+  const prepared = memoryStore(items)
   const asked: string[] = []
   const call = callWith<typeof loginFields>({
     mount: mount({ maxLeaseTtl: 1000 }),

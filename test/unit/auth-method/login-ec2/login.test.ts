@@ -10,7 +10,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { encrypted, item } from '../../../support/tables/prepared-store.ts'
+import { encrypted, item } from '../../../support/tables/items.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 
 const accessor = 'auth_cloud_1'
@@ -100,7 +100,7 @@ describe('an ec2 login', () => {
     const { login, asked, stored } = world()
     expect(await login()).toEqual({ anew: [] })
     const closed = role({ token: { boundCidrs: ['10.0.0.0/8'] } })
-    stored.set(`${place.pk}\n${place.sk}`, item(place, closed))
+    stored.put(item(place, closed))
     await expect(login()).rejects.toMatchObject({ reason: { why: 'source-address' } })
     expect(asked).toEqual([usualInstance.id])
   })
@@ -109,7 +109,7 @@ describe('an ec2 login', () => {
     const { login, stored } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
     await login()
     const denial = key('deny', accessor, tagValue)
-    stored.set(`${denial.pk}\n${denial.sk}`, item(denial, { createdAt: 0, expiresAt: 1 }))
+    stored.put(item(denial, { createdAt: 0, expiresAt: 1 }))
     await expect(login()).rejects.toThrow('deny list')
   })
 

@@ -20,7 +20,8 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
-import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import y2017 from '../../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 import { mount } from '../../tokens/support.ts'
@@ -41,7 +42,7 @@ type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
 /** A login at a mount with some certificates. */
 function callAt(items: readonly Item[], legacySignatures = false, memory: Memory = {}) {
-  const { store, reads } = preparedStore(items)
+  const { store, reads } = memoryStore(items)
   const lists: string[] = []
   const list: typeof store.list = where => {
     lists.push(where.kind)

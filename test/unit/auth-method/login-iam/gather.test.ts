@@ -11,7 +11,8 @@ import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
-import { item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -33,7 +34,7 @@ function world({
     ...Object.entries(roles).map(([name, role]) => item(key('role', accessor, name), role)),
     ...(identity ? [item(key('identity-config', accessor), identity)] : []),
   ]
-  const prepared = preparedStore(items)
+  const prepared = memoryStore(items)
   const asked: string[] = []
   const call = callWith<typeof loginFields>({
     mount: mount({ maxLeaseTtl: 1000 }),

@@ -8,7 +8,7 @@ import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
 import { request } from '../../../builders/signed-request.ts'
 import { stsAnswer, stsError, usualCaller } from '../../../builders/sts-answer.ts'
-import { item } from '../../../support/tables/prepared-store.ts'
+import { item } from '../../../support/tables/items.ts'
 import { NOW } from '../../tokens/support.ts'
 import { aliasItem, attemptsAt, outcomeOf, writtenBy } from '../login/attempts.ts'
 
@@ -100,10 +100,7 @@ describe('an iam login', () => {
     const { login, asked, stored } = world({ role: inferringRole(bound) })
     await login()
     expect(await login()).toEqual({ anew: [] })
-    stored.set(
-      `${place.pk}\n${place.sk}`,
-      item(place, inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })),
-    )
+    stored.put(item(place, inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })))
     await expect(login()).rejects.toThrow('principal is not bound')
     expect(asked).toEqual(['STS', 'EC2'])
   })

@@ -4,8 +4,8 @@ import type { Ports } from '../../../../shared/ports.ts'
 import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
-import { plainCipher } from '../../../support/tables/prepared-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
 type LoginCall = MountCall<typeof loginFields>
@@ -28,7 +28,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
   const drawn = { uuids: 0, bytes: 0 }
   const kept = new Map<string, Promise<unknown>>()
   const store = {
-    ...memory.store,
+    ...memory.as('login'),
     read: async (keys: readonly Item[]) => {
       read.push(...keys.map(({ kind, sk }) => `${kind} ${sk}`))
       return memory.store.read(keys)

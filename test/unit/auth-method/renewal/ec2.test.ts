@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
-import { renewLogin } from '../../../../shared/auth-method/renewal/renewal.ts'
+import { renewLogin } from '../../../../shared/auth-method/renewal/renew.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
 import type { AwsTarget, Instance } from '../../../../shared/ports.ts'
@@ -8,7 +8,8 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -42,7 +43,7 @@ function renew(world: World = {}) {
   const call = callWith({
     now: NOW,
     ports: {
-      ...preparedStore(items),
+      ...memoryStore(items),
       cipher: plainCipher,
       instances: {
         describe: async (access: AwsTarget) => {

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Auth, Outcome } from '../../../../shared/api/call.ts'
 import { renew, renewAccessor, renewSelf } from '../../../../shared/auth-method/renewal/renew.ts'
 import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
-import type { Item } from '../../../../shared/storage/kinds.ts'
-import { key } from '../../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
 const accessor = accessorOf(hashOf('hvs.parent'))
@@ -20,9 +20,7 @@ function renewing(
 ): Promise<Outcome> {
   const data = token({ path: 'auth/token/create', ...parts })
   const item: Item<'token'> = { ...key('token', accessor), rev: 'r1', data, expires: 1 }
-  const store = {
-    read: async (keys: { pk: string }[]) => keys.map(one => (one.pk === item.pk ? item : undefined)),
-  }
+  const store = memoryStore([item]).as('tokens')
   const caller = { item, text: new Secret('hvs.parent'), token: data, accessor }
   return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW + late } } }))
 }

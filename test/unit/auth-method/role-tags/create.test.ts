@@ -7,7 +7,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { encrypted, item, plainCipher } from '../../../support/tables/prepared-store.ts'
+import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'

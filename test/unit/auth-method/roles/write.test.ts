@@ -8,7 +8,8 @@ import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { item, plainCipher, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { unsaid } from '../../endpoints/interface.ts'
 import { mount } from '../../tokens/support.ts'
 
@@ -23,7 +24,7 @@ const known: Record<string, Principal> = {
 
 async function write(raw: Record<string, unknown>, failing?: ApiError) {
   const asked: string[] = []
-  const { store } = preparedStore([
+  const { store } = memoryStore([
     item(key('sts-role', accessor, '444455556666'), {
       role: 'arn:aws:iam::444455556666:role/r',
       externalId: '',

@@ -10,7 +10,8 @@ import {
 import type { Rotation } from '../../../../shared/model/rotation.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../../support/requests/call.ts'
-import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const NOW = 1_000_000
@@ -19,10 +20,10 @@ const cluster = item(key('cluster'), { mode: 'primary', keyring: 'k' } as never)
 
 function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   const items: Item[] = [cluster, ...(held ? [item(place, held)] : [])]
-  const { store, commits } = preparedStore(items, outcome)
+  const { as, commits } = memoryStore(items, { verdicts: [outcome] })
   const call = callWith({
     mount: mount(),
-    ports: { store, clock: { now: () => NOW }, cipher: { expect: () => undefined } },
+    ports: { store: as('rotate-root'), clock: { now: () => NOW }, cipher: { expect: () => undefined } },
   })
   return { call: call as MountCall, written: () => commits.flat() }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
-import { encrypted } from '../../../support/tables/prepared-store.ts'
+import { encrypted } from '../../../support/tables/items.ts'
 import { configured, refused, rotate, START, type World } from './world.ts'
 
 const wrote = (field: string) => (changes: readonly Change[]) =>

@@ -7,11 +7,11 @@ import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Rotation } from '../../../../shared/model/rotation.ts'
 import type { ProviderSettings, Store } from '../../../../shared/ports.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
-import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
+import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
-import { encrypted, item, plainCipher } from '../../../support/tables/prepared-store.ts'
 import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
@@ -68,10 +68,7 @@ export async function rotate(world: World) {
     ...(world.guard ? [item(guard, world.guard)] : []),
     ...(world.behind ? [item(key('secondary', 'west'), BEHIND)] : []),
   ]
-  const { store, stored } = memoryStore(items)
-  const get = ({ pk, sk }: Key) =>
-    stored.get(`${pk}
-${sk}`)
+  const { as, stored } = memoryStore(items)
   const keys = new Map(Object.entries({ OLD: 0, ...world.others }))
   let now = START
   const failing = (name: Operation) => {
@@ -81,9 +78,9 @@ ${sk}`)
   const call = callWith({
     mount: mount(),
     subjectKey: place,
-    subject: get(place),
+    subject: stored.at(place),
     ports: {
-      store: disturbed(store, world.fault),
+      store: disturbed(as('rotate-root'), world.fault),
       journalView: { look: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
       log: { warn: () => undefined },
       cipher: { ...plainCipher, expect: () => undefined },
@@ -120,7 +117,7 @@ ${sk}`)
   return {
     outcome,
     keys: [...keys.keys()],
-    config: get(place)?.data as ClientConfig | undefined,
-    guard: get(guard)?.data as Rotation | undefined,
+    config: stored.at(place)?.data,
+    guard: stored.at(guard)?.data,
   }
 }

@@ -4,7 +4,8 @@ import { noRun } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { TidyRun } from '../../../../shared/model/tidy.ts'
 import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_000_000
 const place = key('tidy-run', 'auth_cloud_1', 'roletag-denylist')
@@ -18,10 +19,10 @@ function start({
   outcome?: 'done' | 'conflict'
   period?: number
 } = {}) {
-  const { store, commits } = preparedStore(last ? [item(place, last)] : [], outcome)
+  const { as, commits } = memoryStore(last ? [item(place, last)] : [], { verdicts: [outcome] })
   const jobs: unknown[] = []
   const ports = {
-    store,
+    store: as('tidy'),
     clock: { now: () => NOW },
     entropy: { uuid: () => 'runner' },
     background: { start: async (job: unknown) => void jobs.push(job) },

@@ -4,14 +4,15 @@ import { everyHour } from '../../../../shared/auth-method/tidy/schedule.ts'
 import { jobRun } from '../../../../shared/jobs/job.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
-import { item, preparedStore } from '../../../support/tables/prepared-store.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
 const cluster = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
 
 /** A round over two mounts and the rest of a third; what it started and told. */
 async function round(broken: (job: Record<string, unknown>) => boolean, unreadable?: Key['kind']) {
-  const { store } = preparedStore([
+  const { store } = memoryStore([
     item(key('cluster'), cluster),
     item(key('mounts'), {
       mounts: [mount(), mount({ path: 'other', accessor: 'auth_cloud_2' })],

@@ -34,7 +34,7 @@ describe('a revocation', () => {
     item('gone', { cluster: two, revokedAt: 5 }),
   ]
 
-  test('meets the cluster that used the token, under all of its names, and no other', () => {
+  test('covers the cluster that used the token, under all of its names, and no other', () => {
     const changes = revocation(all, [], 'west', 100, {})
     expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `holder ${one}`])
     expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })

@@ -88,7 +88,7 @@ const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
 
 describe('a primary', () => {
-  test('asks where others have been met until they acknowledge, and keeps what they vouch for', async () => {
+  test('asks at all known addresses until the clusters acknowledge, and keeps their statements', async () => {
     down = true
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -106,7 +106,7 @@ describe('a primary', () => {
     expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
 
-  test('leaves alone who denies it, until there is more to show', async () => {
+  test('does not ask a cluster again that denied it, until it has more statements', async () => {
     await east.revoke('west')
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -131,7 +131,7 @@ describe('a primary', () => {
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
 
-  test('believes no answer that is signed by nobody it knows', async () => {
+  test('accepts no answer that is signed by an unknown key', async () => {
     await meets({ addresses: [EAST] })
     await fencing()
     expect(await outcomes()).toMatchObject({
@@ -140,15 +140,15 @@ describe('a primary', () => {
     expect((await self())?.statements ?? []).toEqual([])
   })
 
-  test('learns from every answer where others are, and asks there too; a refusal is one', async () => {
+  test('learns addresses from every answer, refusals included, and asks there too', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
     expect(await fencing(100), 'at once').toEqual([EAST, 'https://north.example'])
-    expect((await self())?.addresses).toEqual([EAST, WEST, 'https://north.example'])
+    expect((await self())?.addresses).toEqual([EAST, 'https://north.example', WEST])
     expect(await fencing()).toEqual(['https://north.example'])
   })
 
-  test('asks neither itself nor those who follow it, unless they have not been heard for a minute', async () => {
+  test('asks neither itself nor its secondaries, unless they have been silent for a minute', async () => {
     const contact = { at: START, took: 0, skew: 0, epoch, seq: 0, state: 'stream-wals' }
     await meets({ addresses: [WEST, 'https://north.example'] })
     await west.write(key('secondary', 'north'), {
@@ -185,7 +185,7 @@ describe('behind a promotion', () => {
     expect(await fencing(60_000)).toEqual([EAST])
   })
 
-  test('who is reached at last is asked no more, and the run ends', async () => {
+  test('a cluster that acknowledges is not asked again, and the run ends', async () => {
     down = true
     await promotedAt(west.clock.ms)
     const began = west.clock.ms
@@ -223,7 +223,7 @@ describe('a primary that has been away', () => {
     expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
   })
 
-  test('goes on after two seconds where nobody ends it, and at once where nobody answers', async () => {
+  test('serves after two seconds if no cluster fences it, and at once if none answers', async () => {
     const began = west.clock.ms + 1000
     await asking(askBeforeServing)
     expect(west.clock.ms - began).toBe(2000)
@@ -234,7 +234,7 @@ describe('a primary that has been away', () => {
     expect(west.clock.ms - next).toBe(0)
   })
 
-  test('is heard by the one that came after it, which asks it at once; strangers start nothing', async () => {
+  test('is noticed by its successor, which fences it at once; calls of strangers start nothing', async () => {
     await asking(askBeforeServing)
     expect(east.woken).toEqual(['woken'])
     // behind a promotion it asks all the time anyway, and whoever was silent until now at once
@@ -253,7 +253,7 @@ describe('a primary that has been away', () => {
   })
 })
 
-test('who is no primary, or does not write any more, asks nobody', async () => {
+test('a cluster that is not a primary, or no longer writes, asks nobody', async () => {
   west.memory.set({ mode: 'closed' })
   expect(await fencing()).toEqual([])
   west.memory.set({ mode: 'writing' })

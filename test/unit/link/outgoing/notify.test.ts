@@ -81,7 +81,7 @@ describe('notices', () => {
     expect(west.woken).toHaveLength(2)
   })
 
-  test('that nobody has answered are repeated with the next change, five times a second at most', async () => {
+  test('that were not answered are repeated with the next change, five times a second at most', async () => {
     const west = await secondary('west')
     let tries = 0
     const { notify, waits } = notifying(() => async (method, call) => {

@@ -76,7 +76,7 @@ describe('a fence by a member', () => {
     expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })
   })
 
-  test('may be repeated, and one that is played back does nothing', async () => {
+  test('may be repeated, and a replayed one does nothing', async () => {
     const one = await claimant()
     const first = await one.acknowledged()
     expect(await one.acknowledged()).toEqual(first)
@@ -131,7 +131,7 @@ describe('a fence by a member', () => {
     w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
     await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'permission_denied',
-      message: expect.stringContaining('before this cluster became primary anew'),
+      message: expect.stringContaining('before this cluster became primary again'),
     })
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })
@@ -147,7 +147,7 @@ describe('a fence by a member', () => {
 })
 
 describe('a fence changes nothing', () => {
-  test('by a cluster that was revoked here, whose token is of before, or by nobody known', async () => {
+  test('by a cluster that was revoked here, by one with a token of an earlier epoch, or by an unknown one', async () => {
     const one = await claimant()
     await w.revoke('west')
     expect(await one.fence()).toMatchObject({

@@ -60,7 +60,7 @@ test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
   'the envelope %s, which is no protobuf, is 400 with a text, and invalid_argument over gRPC-Web',
   async hex => {
     const bytes = Buffer.from(hex, 'hex')
-    const before = JSON.stringify([...w.store.items])
+    const before = JSON.stringify(w.stored.all())
     for (const method of methodNames) {
       const plain = await ask(method, 'application/proto', bytes)
       expect([plain.statusCode, Buffer.from(plain.body, 'base64').toString()]).toEqual([
@@ -71,6 +71,6 @@ test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
       const text = `${JSON.stringify(web.headers)}${Buffer.from(web.body, 'base64').toString()}`
       expect(text).toMatch(/grpc-status(?:":"|: ?)3\b/)
     }
-    expect(JSON.stringify([...w.store.items])).toBe(before)
+    expect(JSON.stringify(w.stored.all())).toBe(before)
   },
 )

@@ -55,7 +55,7 @@ describe('a handover', () => {
     })
   })
 
-  test('may be repeated by the successor, and comes to the same; the successor gets the rest of the journal', async () => {
+  test('may be repeated by the successor, with the same result; the successor gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
     // the keyring is sealed anew each time
@@ -67,7 +67,7 @@ describe('a handover', () => {
     expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
-  test('that was played back is none', async () => {
+  test('that is a replay is refused', async () => {
     const one = await admitted()
     await one.handover()
     const again = follower(w, 'west', { ahead: -1 })
@@ -82,22 +82,22 @@ describe('a handover', () => {
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
       code: 'failed_precondition',
-      message: `this cluster has been handed over to ${one.cluster}; only force promotes another one`,
-      addresses: [ADDRESS, 'https://west.example', 'https://north.example'],
+      message: `this cluster has handed its role over to ${one.cluster}; another cluster can be promoted by force only`,
+      addresses: [ADDRESS, 'https://north.example', 'https://west.example'],
     })
     expect(w.memory.head().successor).toBe(one.cluster)
   })
 
-  test('of a cluster that was demoted first goes to whoever asks first', async () => {
+  test('of a cluster that was demoted before goes to the first cluster that asks', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
     expect(await one.handover()).toMatchObject({ seq: 3 })
-    await expect(other.handover()).rejects.toThrow('has been handed over')
+    await expect(other.handover()).rejects.toThrow('has handed its role over')
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
-  test('of two at once, one comes about', async () => {
+  test('asked for by two at once goes to one of them', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     const results = await Promise.allSettled([one.handover(), other.handover()])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
@@ -121,11 +121,11 @@ describe('a handover', () => {
     expect((await record())?.mode).toBe('primary')
   })
 
-  test('is no business of a cluster that follows another one', async () => {
+  test('is refused by a cluster that follows another one', async () => {
     const one = await admitted()
     await demote()
     w.memory.set({ mode: 'applying', own: '' })
-    await expect(one.handover()).rejects.toThrow('this cluster is no primary: its mode is secondary')
+    await expect(one.handover()).rejects.toThrow('this cluster is not a primary: its mode is secondary')
     expect(await demote()).toBeUndefined()
   })
 })

@@ -86,7 +86,7 @@ async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array)
 
 /** What is stored of everybody, by place. */
 const stored = ({ w }: Scene) =>
-  new Map([...w.store.items].map(([place, item]) => [place, JSON.stringify(item)]))
+  new Map(w.stored.all().map(item => [`${item.pk}|${item.sk}`, JSON.stringify(item)]))
 const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
   [...new Set([...before.keys(), ...after.keys()])].filter(place => before.get(place) !== after.get(place))
 

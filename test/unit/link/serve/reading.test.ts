@@ -33,7 +33,7 @@ beforeEach(() => {
   refusals = 0
 })
 
-describe('how far journal entries are given is noted before they are', () => {
+describe('the frontier is noted before entries up to it are sent', () => {
   const note = (applied: number, to = 3) => ({
     mode: 'writing',
     epoch: EPOCH,
@@ -83,7 +83,7 @@ describe('journal entries are given', () => {
     await expect(serveEntries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('not by a cluster that has them from another one, before or after they are read', async () => {
+  test('not by a cluster that follows another one, before or after they are read', async () => {
     const copy: Head = { ...head, own: '' }
     await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',

@@ -280,7 +280,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.notAnAddress()
   },
   notInitialised: async () => {
-    w.store.items.clear()
+    w.stored.clear()
     await told(newcomer().heartbeat())
     return link.notInitialised()
   },

@@ -97,7 +97,7 @@ describe('an activation', () => {
       w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the journal is 0 % built; repeat it when it is, with the same token',
+      message: 'the journal is 0 % built; repeat this with the same token when it is complete',
     })
     for (const [done, percent] of [
       [100, 33],
@@ -179,7 +179,7 @@ describe('a heartbeat', () => {
     expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
 
-  test('has a quiet journal say what time it is, by a journal entry that says nothing else', async () => {
+  test('makes a quiet journal get an empty entry with the time', async () => {
     noops(1)
     const one = await admitted()
     await one.heartbeat(1)
@@ -206,7 +206,7 @@ describe('a heartbeat', () => {
 describe('whoever is not admitted', () => {
   const refusal = (code: string, text: string) => ({ code, message: expect.stringContaining(text) })
 
-  test('is refused whatever name it uses: one that is known, one that is not, one whose token is unused', async () => {
+  test('is refused whatever name it uses: a known one, an unknown one, one whose token is unused', async () => {
     await admitted()
     await w.token('unused')
     for (const name of ['west', 'nobody', 'unused'])
@@ -238,7 +238,7 @@ describe('whoever is not admitted', () => {
     await expect(one.heartbeat()).rejects.toMatchObject(refusal('permission_denied', 'west was revoked'))
   })
 
-  test('a cluster that was revoked under one name is cut under all of them', async () => {
+  test('a cluster that was revoked under one name is refused under all of them', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
     const again = follower(w, 'west-again')
@@ -274,7 +274,7 @@ describe('whoever is not admitted', () => {
 })
 
 describe('what a cluster answers depends on what it is', () => {
-  test('one that does not write is no primary', async () => {
+  test('one that does not write answers that it is not a primary', async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
     await expect(one.heartbeat()).rejects.toMatchObject({
@@ -299,7 +299,7 @@ describe('what a cluster answers depends on what it is', () => {
     await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('one that is asked by who has seen a later epoch is no primary any more', async () => {
+  test('one whose caller has seen a later epoch answers that another primary came after it', async () => {
     const one = await admitted()
     const epoch = epochName(2, 'f'.repeat(12))
     const body = methods.Keyring.forms.question.write({ term: 1 })
@@ -322,17 +322,17 @@ describe('what a cluster answers depends on what it is', () => {
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
     await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is in no DR set')
-    w.store.items.clear()
+    w.stored.clear()
     await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is not initialised')
   })
 
-  test('what is no call is refused as such', async () => {
+  test('bytes that are not a call are refused as such', async () => {
     const answer = await w.serve('Echo', create(CallSchema), '')
     expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
     expect(w.log).toEqual([['link', expect.objectContaining({ code: 'invalid_argument' })]])
   })
 
-  test('what goes wrong inside is logged here, and stays here', async () => {
+  test('internal errors are logged here, and their text does not leave the cluster', async () => {
     const one = await admitted()
     w.memory.journal.raw = async () => {
       throw new Error('secret details')
@@ -388,7 +388,7 @@ describe('a secondary reads', () => {
     expect(await ask(600)).toBeLessThan(5)
   })
 
-  test('that its own journal is another one, and where they part', async () => {
+  test('that its own journal has diverged, and the fork point', async () => {
     noops(9)
     const other = epochName(2, 'f'.repeat(12))
     const one = await admitted()
@@ -433,7 +433,7 @@ describe('a secondary reads', () => {
       await expect(one.source.items({ keys: [own] })).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
-  test('pages of another lineage than the one it began with: none', async () => {
+  test('no pages of another lineage than the one it began with', async () => {
     const one = await admitted()
     w.memory.set({
       lineage: [
@@ -512,7 +512,7 @@ describe('a notice', () => {
     expect(w.woken).toEqual(['woken'])
   })
 
-  test('is written down for the run that rests, and starts no other while that one runs', async () => {
+  test('is stored for the resting run, and starts no other one while that one runs', async () => {
     await following()
     const lease = { holder: 'a run', state: 'stream-wals' as const }
     await w.write(key('puller'), { ...lease, until: w.clock.ms + 1 })

@@ -34,7 +34,7 @@ async function given(form: Form, name = 'west') {
 }
 
 /** What stands in the primary's tables. */
-const everything = () => JSON.stringify([...w.store.items])
+const everything = () => JSON.stringify(w.stored.all())
 
 /** The attempt is refused with these words, and nothing at the primary is other than before. */
 async function refused(attempt: () => Promise<unknown>, words: string) {
@@ -54,7 +54,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect((await one.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('does not work a second time, for whomever', async () => {
+  test('does not work a second time, for no cluster', async () => {
     const { one, token } = await given(form)
     await one.activateBy(token)
     w.clock.ms += 1000
@@ -117,7 +117,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(changed), 'the token was not made by this cluster')
   })
 
-  test('signed by anybody else, with all that is right otherwise, it does not work', async () => {
+  test('signed by another key, with correct content, it does not work', async () => {
     const { one, token } = await given(form)
     const claims = readActivation(token)
     if (!claims) throw new Error('no token')
@@ -157,5 +157,5 @@ test('a token for a public key is read, and used, by that secondary only', async
 })
 
 test.each(['', 'x', 'a.b.c'])('%j is no token', async token => {
-  await refused(() => follower(w, 'west').activate(token), 'no activation token')
+  await refused(() => follower(w, 'west').activate(token), 'not an activation token')
 })

@@ -12,51 +12,18 @@ import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
 import type { LinkPorts } from '../../../../shared/link/serve/ports.ts'
 import { linkService } from '../../../../shared/link/serve/service.ts'
 import { sourceLink } from '../../../../shared/link/source-link.ts'
-import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
+import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
 import type { Store } from '../../../../shared/ports.ts'
 import { openBox, sealTo } from '../../../../shared/storage/box.ts'
-import { type Change, keyOf } from '../../../../shared/storage/changes.ts'
-import { type Item, type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
+import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'
-
-/** A store in memory: commits are atomic, and everything takes a turn of the loop. */
-function memoryStore(onCommit: (changes: readonly Change[]) => void) {
-  const items = new Map<string, Item>()
-  const nameOf = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>) => `${pk}|${sk}`
-  let revisions = 0
-  const holds = (change: Change): boolean => {
-    const found = items.get(nameOf(keyOf(change)))
-    if (change.expected === 'any') return true
-    return change.expected === 'absent' ? !found : found?.rev === change.expected.rev
-  }
-  const apply = (change: Change): void => {
-    if ('put' in change) {
-      revisions += 1
-      const { kind, pk, sk } = change.put
-      items.set(nameOf(change.put), { kind, pk, sk, rev: String(revisions), data: change.data } as Item)
-    } else if ('delete' in change) items.delete(nameOf(change.delete))
-  }
-  return {
-    items,
-    read: (async keys => {
-      await Promise.resolve()
-      return keys.map(one => items.get(nameOf(one)))
-    }) as Store['read'],
-    list: (async ({ pks }) => [...items.values()].filter(({ pk }) => pks.includes(pk))) as Store['list'],
-    commit: async (changes: readonly Change[]) => {
-      await Promise.resolve()
-      if (!changes.every(holds)) return 'conflict' as const
-      changes.forEach(apply)
-      onCommit(changes)
-      return 'done' as const
-    },
-  }
-}
 
 /** A journal in memory, as far as the link reads it. */
 function memoryJournal(first: Head) {
@@ -133,7 +100,7 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   built: true,
   treeId: 'a life',
   clusterAddr: ADDRESS,
-  link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey },
+  link: emptyLink(ownKey),
 })
 
 export type World = Awaited<ReturnType<typeof primaryWorld>>
@@ -141,8 +108,7 @@ export type World = Awaited<ReturnType<typeof primaryWorld>>
 /** A primary in memory with its service, on a clock of its own. */
 export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
-  const commits: (readonly Change[])[] = []
-  const store = memoryStore(changes => commits.push(changes))
+  const { store, stored, commits, as } = memoryStore()
   const [own, cipher] = [linkPair(newLinkPair(randomBytes)), placeCipher('the keys')]
   const [set, id] = [randomUUID(), randomUUID()]
   const epoch = epochName(1, id)
@@ -154,37 +120,27 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
     store.commit([{ put: place, data, expected: 'any', times: {} } as Change])
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
-  const [log, audited, woken]: [unknown[], object[], string[]] = [[], [], []]
-  const noted = (...given: unknown[]) => void log.push(given)
-  const ports = {
-    store,
-    cipher,
-    journal: memory.journal,
-    clock: { now: () => clock.ms, sleep: async () => undefined },
-    deployment: { apiAddress: '', plainEndpoints: false },
-    memory: {},
-    puller: { wake: async () => void woken.push('woken') },
-    audit: { write: async (entry: object) => void audited.push(entry) },
-    log: { info: noted, warn: noted, error: noted },
-  } as unknown as LinkPorts
-  const serve = linkService(ports)
-  return {
+  const { ports, ...seen } = portsAround(clock, { store: as('link'), cipher, journal: memory.journal })
+  const pair = linkPair(pairText)
+  const world = {
     clock,
     store,
+    stored,
     record,
     set,
     own,
     commits,
-    log,
-    audited,
-    woken,
-    ports,
-    serve,
     memory,
     epoch,
     write,
-    keys: keysOf(linkPair(pairText)),
-    pair: linkPair(pairText),
+    pair,
+    ports,
+    ...seen,
+  }
+  return {
+    ...world,
+    serve: linkService(ports),
+    keys: keysOf(pair),
     /** makes an activation token as the endpoint does */
     token: async (
       name: string,
@@ -195,18 +151,33 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
       const made = await activationToken(
         publicKey ? { ...wanted, publicKey } : wanted,
         { secondary, tokenKey },
-        linkPair(pairText),
+        pair,
         { cipher: cipher as never, entropy: { bytes: randomBytes, uuid: randomUUID } },
       )
       await store.commit(made.changes)
       return made.token.reveal()
     },
     revoke: async (name: string) => store.commit(await revoking(store, name, { now: clock.ms, epoch })),
-    secondary: async (name: string) => {
-      const [item] = (await store.read([key('secondary', name)])) as [Item<'secondary'> | undefined]
-      return item?.data
-    },
+    secondary: async (name: string) => (await store.read([key('secondary', name)]))[0]?.data,
   }
+}
+
+/** Ports of the link, and what they were told. */
+function portsAround(clock: { ms: number }, own: object) {
+  const log: unknown[] = []
+  const audited: object[] = []
+  const woken: string[] = []
+  const noted = (...given: unknown[]) => void log.push(given)
+  const ports = {
+    ...own,
+    clock: { now: () => clock.ms, sleep: async () => undefined },
+    deployment: { apiAddress: '', plainEndpoints: false },
+    memory: {},
+    puller: { wake: async () => void woken.push('woken') },
+    audit: { write: async (entry: object) => void audited.push(entry) },
+    log: { info: noted, warn: noted, error: noted },
+  } as unknown as LinkPorts
+  return { ports, log, audited, woken }
 }
 
 /** What revokes a secondary. */

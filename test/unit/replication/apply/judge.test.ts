@@ -83,7 +83,7 @@ describe('marks', () => {
     }
   })
 
-  test('what shares a bucket in a journal entry is written by one transaction', () => {
+  test('changes of one journal entry in one bucket are written by one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
     const [both] = piecesOf(w) as [Piece]
@@ -113,7 +113,7 @@ describe('while a sync is replayed', () => {
     }
   })
 
-  test('what stays as it is raises the mark all the same', () => {
+  test('an unchanged item raises the mark too', () => {
     const { pieces, at } = fetched()
     const [first, second] = pieces
     const late = stepsOf(judge(first, { items: [undefined], mark: '' }, replay))
@@ -123,7 +123,7 @@ describe('while a sync is replayed', () => {
     expect(at.write([late])).toBe('refused')
   })
 
-  test('what stays as it is, is expected again by the transaction', () => {
+  test('the transaction expects an unchanged item to be as it was read', () => {
     const { pieces, at } = fetched()
     const [first] = pieces
     const skip = stepsOf(judged(first, at, replay))
@@ -158,7 +158,7 @@ describe('while a sync is replayed', () => {
   })
 })
 
-describe('what the engine may delete on either side is no mismatch', () => {
+describe('items that the engine may delete on either side are no mismatch', () => {
   const token = tokenAt('t')
   /** A renewal of a token that expired at `NOW - DAY * days`. */
   const renewal = (days: number) => {

@@ -73,7 +73,7 @@ describe('what lasts', () => {
     expect(kept).toEqual(['same', 'changed', 'clear at last'])
   })
 
-  test('costs no time where nothing is wrong', async () => {
+  test('takes no waiting time if nothing is wrong', async () => {
     ms = 0
     expect(await found({ a: [''], b: [''] })).toEqual([])
     expect(ms).toBe(0)

@@ -87,7 +87,7 @@ test('a tree is corrupted while the last check of this very tree says so', () =>
   expect(isTreeCorrupted({ ...a, treeId: 'b' }, check('a', true), undefined)).toBe(false)
 })
 
-test('the tree of a secondary is corrupted also while something does not stay as this primary has it', () => {
+test('a secondary shows a corrupted tree also while items keep differing from the primary’s', () => {
   const link = { ...emptyLink('own' as Encrypted), name: 'l' }
   const here = { treeId: 'a', mode: 'secondary', link } as const
   const diverging = (rounds: number, of = { treeId: 'a', link: 'l' }) => ({

@@ -138,14 +138,14 @@ describe('a tally', () => {
     expect(suspects([{ ...first, leaf: undefined } as never, ...items.slice(1)])).toEqual([nameOf(first)])
   })
 
-  test('passes over what is no item of ours', () => {
+  test('ignores items that are not of this product', () => {
     expect(suspects([...items, { ...first, kind: 'toString' as never }])).toEqual([])
     expect(suspects([...items, { ...first, kind: 'cluster' }])).toEqual([])
   })
 })
 
 describe('a line of a bucket', () => {
-  test('says where an item stands and what its content comes to', () => {
+  test('contains the place of an item and the leaf of its content', () => {
     expect(readBucketLine(bucketLine(token))).toEqual([
       'token',
       'token#x',

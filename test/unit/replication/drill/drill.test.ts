@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import type { Drill } from '../../../../shared/model/drill.ts'
 import { readinessFault } from '../../../../shared/replication/drill/check.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../shared/replication/drill/run.ts'
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
 import { followBack, lostSince, switchTo } from '../../../../shared/replication/drill/switch-over.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 // What a drill decides at each step, by what it is answered. Whole drills are played in `alone/replication/drill.test.ts`.
 
@@ -13,8 +16,7 @@ const MINUTE = 60_000
 const SET = 'a set'
 
 let now: number
-let drill: Drill | undefined
-let mode: string
+let memory: MemoryStore
 let events: Record<string, unknown>[]
 /** requests that were made, and what they are answered */
 let asked: string[]
@@ -27,6 +29,14 @@ const readiness = (more: object = {}) => ({
   operation_token: { presented: { counts: true, why: '' } },
   ...more,
 })
+const drill = () => memory.stored.at(key('drill'))?.data
+const put = (data: Drill) => memory.stored.put({ ...key('drill'), rev: 'r', data })
+const become = (mode: ClusterMode) =>
+  memory.stored.put({
+    ...key('cluster'),
+    rev: 'r',
+    data: { id: 'c', name: 'east', set: SET, mode, keyring: 'k', term: 1, initialisedAt: 0 },
+  })
 const running = (more: Partial<Drill> = {}): Drill => ({
   id: 'one',
   status: 'running',
@@ -41,8 +51,8 @@ const running = (more: Partial<Drill> = {}): Drill => ({
 
 beforeEach(() => {
   now = START
-  drill = undefined
-  mode = 'primary'
+  memory = memoryStore()
+  become('primary')
   events = []
   asked = []
   answers = {
@@ -78,18 +88,7 @@ const run = (): DrillRun =>
       },
       log: { info: () => undefined, error: () => undefined },
       deployment: { clusterName: 'east' },
-      store: {
-        read: async (keys: readonly { kind: string }[]) =>
-          keys.map(({ kind }) =>
-            kind === 'cluster'
-              ? { data: { id: 'c', name: 'east', set: SET, mode } }
-              : drill && { data: drill, rev: 'r' },
-          ),
-        commit: async ([change]: { data: Drill }[]) => {
-          drill = change?.data
-          return 'done'
-        },
-      },
+      store: memory.as('on-drill'),
     },
   }) as unknown as DrillRun
 
@@ -133,21 +132,21 @@ describe('a cluster is ready for a drill', () => {
 
 describe('the check before a drill', () => {
   const checked = async () => {
-    drill = running()
+    put(running())
     now += MINUTE
     return takeDrillStep(run(), 'one', 'check').then(
-      () => drill?.step,
+      () => drill()?.step,
       ({ name, message }: Error) => `${name}: ${message}`,
     )
   }
 
-  test('passes where both mean each other, and remembers the name of the other', async () => {
+  test('passes if both clusters name each other, and notes the name of the other', async () => {
     expect(await checked()).toBe('there')
-    expect(drill?.peer).toBe('west')
+    expect(drill()?.peer).toBe('west')
   })
 
   test.each<[what: string, set: () => unknown, text: RegExp]>([
-    ['on a secondary', () => (mode = 'secondary'), /no primary/],
+    ['on a secondary', () => become('secondary'), /no primary/],
     [
       'of a cluster of another set',
       () =>
@@ -188,9 +187,9 @@ describe('the check before a drill', () => {
     expect(await checked()).toMatch(text)
   })
 
-  test('waits half a minute for what may pass', async () => {
-    drill = running()
-    mode = 'secondary'
+  test('waits half a minute for an obstacle that may pass', async () => {
+    put(running())
+    become('secondary')
     now += 29_999
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'again' })
     now = START + 30_000
@@ -206,20 +205,20 @@ describe('a drill begins', () => {
     ['not while another one runs', { startedAt: START - 119 * MINUTE }, false],
     ['after one that died two hours ago', { startedAt: START - 120 * MINUTE }, true],
   ])('%s', async (_, last, begins) => {
-    drill = last && running(last)
+    if (last) put(running(last))
     expect(await beginDrill(run(), 'two')).toBe(begins)
-    expect(drill?.id === 'two').toBe(begins)
+    expect(drill()?.id === 'two').toBe(begins)
   })
 
   test('on no secondary', async () => {
-    mode = 'secondary'
-    expect([await beginDrill(run(), 'two'), drill]).toEqual([false, undefined])
+    become('secondary')
+    expect([await beginDrill(run(), 'two'), drill()]).toEqual([false, undefined])
   })
 
   test('once: what the same execution begins again stays as far as it is', async () => {
-    drill = running({ id: 'two', step: 'settle' })
+    put(running({ id: 'two', step: 'settle' }))
     expect(await beginDrill(run(), 'two')).toBe(true)
-    expect(drill.step).toBe('settle')
+    expect(drill()?.step).toBe('settle')
   })
 })
 
@@ -228,25 +227,25 @@ describe('a step', () => {
     ['that a try before has done', { step: 'there' }],
     ['of a drill that is over', { status: 'stopped' }],
   ])('%s does nothing', async (_, more) => {
-    drill = running(more)
+    put(running(more))
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'done' })
-    expect([asked, drill]).toEqual([[], running(more)])
+    expect([asked, drill()]).toEqual([[], running(more)])
   })
 
   test('of another drill than the one that runs is refused', async () => {
-    drill = running()
+    put(running())
     await expect(takeDrillStep(run(), 'two', 'check')).rejects.toThrow('another drill has begun')
   })
 
   test('that waits for the former primary asks whether it could take over, and gives up after a quarter of an hour', async () => {
     answers['own sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }
-    drill = running({ step: 'settle' })
+    put(running({ step: 'settle' }))
     expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'again' })
     now = START + 15 * MINUTE
     await expect(takeDrillStep(run(), 'one', 'settle')).rejects.toThrow('own: the licence')
     answers['own sys/replication/dr/secondary/readiness'] = { data: readiness() }
     expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'done' })
-    expect(drill).toMatchObject({ step: 'back', there: { lost: 0 } })
+    expect(drill()).toMatchObject({ step: 'back', there: { lost: 0 } })
   })
 })
 
@@ -256,7 +255,7 @@ describe('the end of a drill', () => {
     ['there', 'stopped'],
     ['settle back', 'stopped'],
   ])('in the step %s: %s', async (step, result) => {
-    drill = running({ step })
+    put(running({ step }))
     await stopDrill(run(), 'one', 'why')
     await stopDrill(run(), 'one', 'why')
     expect(events).toEqual([expect.objectContaining({ result, step, text: 'why' })])
@@ -264,7 +263,7 @@ describe('the end of a drill', () => {
   })
 
   test('is told once, and of no drill that is not this one', async () => {
-    drill = running({ id: 'two' })
+    put(running({ id: 'two' }))
     await stopDrill(run(), 'one', 'why')
     expect(events).toEqual([])
     await reportDrill(run(), 'two')
@@ -281,7 +280,7 @@ describe('a switch in a drill', () => {
     return {}
   }
 
-  test('that a try before has made is not made again, and nobody looked how long it took', async () => {
+  test('that an earlier attempt has made is not made again, whatever time it took', async () => {
     becomes()
     expect(await switchTo(run(), 'peer')).toBeNull()
     expect(asked).toEqual(['peer sys/replication/dr/status'])
@@ -313,7 +312,7 @@ describe('a switch in a drill', () => {
     await expect(switchTo(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
   })
 
-  test('takes as long as nobody served at a stretch', async () => {
+  test('lasts as long as no cluster served without a break', async () => {
     // 1 s and more without anybody, then served to the end
     const served = [200, 503, 503, 503, 503, 200]
     let looks = 0
@@ -345,7 +344,7 @@ test('a former primary that follows already is left alone', async () => {
   ])
 })
 
-test('what a drill has lost are commits since its beginning; where that is not told it stops', async () => {
+test('the losses of a drill are commits since its beginning; if they cannot be read, it stops', async () => {
   const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
   answers['own sys/replication/dr/divergence'] = { data: { lost } }
   expect(await lostSince(run(), 'own', START)).toBe(2)

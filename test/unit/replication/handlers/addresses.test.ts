@@ -33,7 +33,7 @@ describe('an address that is given', () => {
     `https://${'a'.repeat(260)}.example`,
   ])('%j is refused, and not repeated', given => {
     expect(() => addressOf(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
-      'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+      'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     )
   })
 })
@@ -51,6 +51,6 @@ test.each([
 
 test('a cluster that nobody told its address, and that was invoked directly, has none', () => {
   expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
-    'nobody knows the address of this cluster',
+    'the address of this cluster is unknown',
   )
 })

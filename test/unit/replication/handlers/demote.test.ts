@@ -22,7 +22,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
-  const { store, commits } = memoryStore([record])
+  const { store, as, commits } = memoryStore([record])
   const started: string[] = []
   const clock = { ms: NOW }
   const sleep = async (ms: number): Promise<void> => {
@@ -39,7 +39,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
     now: NOW,
     cluster: { record: data, readAt: NOW },
     ports: {
-      store: { ...store, read },
+      store: { ...as('replication'), read },
       entropy: { uuid: randomUUID },
       clock: { now: () => clock.ms, sleep },
       journal: { head: async () => ({ mode: 'closed', last: 17, epoch: '000003.0123456789ab' }) },
@@ -64,7 +64,7 @@ describe('a demotion', () => {
     expect([changes, started, commits.length]).toEqual([undefined, ['demotion'], 1])
   })
 
-  test('of a cluster that has stepped down already changes nothing, and tells the same', async () => {
+  test('of a cluster that has stepped down already changes nothing, and gives the same answer', async () => {
     const { demote, commits, started } = world({ mode: 'secondary', epoch: '000003.0123456789ab' })
     expect((await demote()).answer).toEqual({
       kind: 'data',
@@ -79,7 +79,7 @@ describe('a demotion', () => {
       'while the role changes',
       { operation: 'o' },
       {},
-      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
       'that was given up',
@@ -91,7 +91,7 @@ describe('a demotion', () => {
       'that takes longer than a request may',
       {},
       {},
-      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows what becomes of it',
+      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows its progress',
     ],
   ])('is refused %s', async (_, parts, becomes, text) => {
     expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)

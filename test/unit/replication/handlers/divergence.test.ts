@@ -94,7 +94,7 @@ describe('what a fail-over has lost', () => {
     })
   })
 
-  test('of a sync that was begun twice is told once', async () => {
+  test('of a sync that was begun twice lists each change once', async () => {
     const parts = [
       part('000000003.abc/0000-1', [entry(4)]),
       part('000000003.bcd/0000-1', [entry(4), entry(5)]),

@@ -27,7 +27,7 @@ function world(parts: Partial<ClusterRecord>) {
   return { recover: () => recoverLink(call), woken: () => woken }
 }
 
-describe('a link that is told to begin anew', () => {
+describe('a secondary that is told to recover', () => {
   const following = { link: { ...own, primaryKey: 'p' } }
 
   test('is noted for the next run, which begins at once', async () => {
@@ -52,7 +52,7 @@ describe('a link that is told to begin anew', () => {
 
   test('is none on a cluster of no set, which is refused', () => {
     expect(() => world({ mode: 'disabled' }).recover()).toThrow(
-      'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+      'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     )
   })
 })

@@ -46,14 +46,14 @@ interface World {
 /** A revocation of `id`, what it wrote besides into the audit log, and its commits. */
 function revoking(id: string, { items = [], verdicts = [] }: World) {
   const notes: unknown[] = []
-  const { store, commits } = memoryStore(items, verdicts)
+  const { as, commits } = memoryStore(items, { verdicts })
   const call = callWith({
     given: { id },
     now: NOW,
     cluster: { record, readAt: NOW },
     request: { id: 'r-1', path: 'sys/replication/dr/primary/revoke-secondary' },
     ports: {
-      store,
+      store: as('replication'),
       clock: { now: () => NOW, sleep: async () => undefined },
       audit: { write: async (entry: unknown) => void notes.push(entry) },
     },

@@ -93,7 +93,7 @@ async function callOf(
 const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
 
 describe('an activation token', () => {
-  test('without a key waits for nobody: it is what it is, in the words of a wrapping', async () => {
+  test('without a public key needs no secondary, and has the form of a wrapped answer', async () => {
     const { call } = await callOf({ id: 'us-west' })
     const { answer, changes } = await makeSecondaryToken(call)
     if (answer.kind !== 'wrapped') throw new Error('no wrapping')
@@ -152,7 +152,7 @@ describe('an activation token', () => {
       'one that is taken, used or not',
       { id: 'a' },
       [secondary({ id: 'a' })],
-      'there is a secondary a already, whether it ever came or not; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+      'the secondary a exists already, even if no cluster has used its token; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
     ],
     [
       'no lifetime',
@@ -170,13 +170,13 @@ describe('an activation token', () => {
       'a key to which nothing can be sealed',
       { id: 'a', secondary_public_key: Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64') },
       [],
-      'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+      'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
     [
       'a key that is none',
       { id: 'a', secondary_public_key: 'AAAA' },
       [],
-      'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+      'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
   ])('refuses %s', async (_, given, items, text) => {
     const { call } = await callOf(given, { items })

@@ -55,7 +55,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
     ...parts,
   }
   const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data }
-  const { store, commits } = memoryStore([record, ...items], verdicts)
+  const { store, as, commits } = memoryStore([record, ...items], { verdicts })
   const [started, notes]: [string[], unknown[]] = [[], []]
   const clock = { ms: NOW }
   const sleep = async (ms: number): Promise<void> => {
@@ -78,7 +78,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
         cipher,
         authorities: { shipped: async () => new Map() },
         deployment: { apiAddress: '', plainEndpoints: false },
-        store: { ...store, read },
+        store: { ...as('replication'), read },
         entropy: { bytes: randomBytes, uuid: randomUUID },
         clock: { now: () => clock.ms, sleep },
         audit: { write: async (entry: unknown) => void notes.push(entry) },
@@ -145,20 +145,20 @@ describe('a cluster that shall become a secondary', () => {
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })
     expect((await enable({ token: sealed })).answer.kind).toBe('nothing')
     const other = sealToken(keysOf(linkPair(newLinkPair(randomBytes))).exchange, TOKEN, randomBytes)
-    expect(await enable({ token: other }).catch(codeAndText)).toContain('token is no activation token')
+    expect(await enable({ token: other }).catch(codeAndText)).toContain('token is not an activation token')
     expect(await world().enable({ token: sealed }).catch(codeAndText)).toContain(
-      'token is no activation token',
+      'token is not an activation token',
     )
   })
 
   const MAKE =
-    'make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any'
+    'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster'
   test.each<[name: string, given: Record<string, unknown>, world: World, text: string]>([
     [
       'nonsense',
       { token: 'x.y.z' },
       {},
-      `invalid_request: token is no activation token for this cluster; ${MAKE}`,
+      `invalid_request: token is not an activation token for this cluster; ${MAKE}`,
     ],
     [
       'a token that has lapsed',
@@ -170,19 +170,19 @@ describe('a cluster that shall become a secondary', () => {
       'what a primary holds',
       { token: TOKEN },
       { mode: 'primary' },
-      'invalid_request: this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+      'invalid_request: this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
     ],
     [
       'a second change of the role',
       { token: TOKEN },
       { record: { operation: 'other' } },
-      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
       'one that began at the same moment',
       { token: TOKEN },
       { verdicts: ['conflict'] },
-      'busy: another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+      'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
       'a file of certificates that is not shipped',
@@ -194,7 +194,7 @@ describe('a cluster that shall become a secondary', () => {
       'certificates that are none',
       { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
       {},
-      'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
+      'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
     ],
     [
       'a primary that cannot be reached',
@@ -217,7 +217,7 @@ describe('a cluster that shall become a secondary', () => {
       'to wait without end',
       { token: TOKEN },
       {},
-      'busy: the operation <id> (activation) goes on by itself; its step is handshake; GET sys/replication/dr/status shows what becomes of it',
+      'busy: the operation <id> (activation) goes on by itself; its step is handshake; GET sys/replication/dr/status shows its progress',
     ],
   ])('refuses %s', async (_, given, parts, text) => {
     expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)

@@ -17,7 +17,7 @@ function wanted(raw: Record<string, unknown>): unknown {
 const NEITHER =
   'invalid_request: neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody'
 const BOTH =
-  'invalid_request: token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one'
+  'invalid_request: both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one'
 const NO_ADDRESS =
   'invalid_request: update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked'
 
@@ -74,7 +74,7 @@ describe('an update of the primary is asked for', () => {
     [
       'by what is no address',
       { update_primary_addrs: ['http://far.example'] },
-      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+      'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     ],
   ])('%s', (_, raw, expected) => {
     expect(wanted(raw)).toEqual(expected)

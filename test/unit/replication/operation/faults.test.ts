@@ -6,20 +6,21 @@ import * as fault from '../../../../shared/replication/operation/faults.ts'
 type Row = readonly [fault: fault.OperationFailed, code: fault.OperationFailed['code'], text: string]
 
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
-const AS_IT_IS = 'GET sys/replication/dr/status shows what this cluster is now: ask for what fits that'
+const AS_IT_IS =
+  'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
 const LOG_TELLS =
-  'the log of this cluster tells more, under the id of the operation; then GET sys/replication/dr/status shows what this cluster is: where that is not what was asked for, ask again: what was done stays done, and nothing is done twice'
+  'the log of this cluster has the details, under the id of the operation; if GET sys/replication/dr/status does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice'
 
 const rows: Readonly<Record<string, Row>> = {
   bucketsWritten: [
     fault.bucketsWritten(),
     'busy',
-    'some buckets of the tree are always being written to; repeat this later',
+    'some buckets of the tree are written to all the time; repeat this later',
   ],
   comparisonFailed: [
     fault.comparisonFailed(new Error('no answer')),
     'busy',
-    "the tree is made anew, but could not be compared with the primary's: no answer; repeat this later",
+    "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat this later",
   ],
   endsDiffer: [
     fault.endsDiffer('000001.a/7', '000001.a/6'),
@@ -34,9 +35,9 @@ const rows: Readonly<Record<string, Row>> = {
   handoverSilent: [
     fault.handoverSilent(),
     'busy',
-    'the primary was asked to hand over, and fell silent; repeat this later, or use force',
+    'the primary was asked to hand over, and did not answer; repeat this later, or use force',
   ],
-  hashesMove: [fault.hashesMove(), 'busy', 'hashes of the tree do not come to rest; repeat this later'],
+  hashesMove: [fault.hashesMove(), 'busy', 'the hashes of the tree keep changing; repeat this later'],
   nothingToCompare: [
     fault.nothingToCompare(),
     'invalid_request',
@@ -45,12 +46,12 @@ const rows: Readonly<Record<string, Row>> = {
   primaryPassed: [
     fault.primaryPassed('west was admitted before; give it another token'),
     'passed_over',
-    'whoever answers for the primary has begun another epoch, or follows another one: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token that it has made; or promote it by force, if it shall be the primary itself',
+    'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force, if it shall be the primary',
   ],
   takenOver: [
     fault.takenOver('update-primary'),
     'passed_over',
-    'another operation was asked for, and has taken the place of this one: update-primary; GET sys/replication/dr/status shows what becomes of it',
+    'another operation has replaced this one: update-primary; GET sys/replication/dr/status shows its progress',
   ],
   promotionRefused: [
     fault.promotionRefused({ code: 'busy', text: 'what is wrong; what to do next' }),
@@ -60,7 +61,7 @@ const rows: Readonly<Record<string, Row>> = {
   handoverIncomplete: [
     fault.handoverIncomplete(7, 6),
     'busy',
-    'the primary’s journal ends at position 7, and nothing beyond 6 comes; repeat this later, or use force',
+    'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat this later, or use force',
   ],
   handoverUnusable: [
     fault.handoverUnusable('a staged journal entry is not there'),
@@ -76,7 +77,7 @@ const rows: Readonly<Record<string, Row>> = {
   tokenForAnother: [
     fault.tokenForAnother(),
     'invalid_request',
-    'this is no activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
+    'this is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenOfOtherSet: [
     fault.tokenOfOtherSet(),
@@ -86,7 +87,7 @@ const rows: Readonly<Record<string, Row>> = {
   treeLost: [
     fault.treeLost('disabled'),
     'invalid_request',
-    'this cluster keeps no tree: its mode is disabled; there is one as soon as it is a DR primary or a DR secondary',
+    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
   treePasses: [
     fault.treePasses(new Error('what is wrong; what to do next')),
@@ -96,23 +97,23 @@ const rows: Readonly<Record<string, Row>> = {
   treeUnbuilt: [
     fault.treeUnbuilt(),
     'busy',
-    'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+    'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
   givenLost: [
     fault.givenLost(),
     'invalid_request',
-    `what the primary gave for the token is not there any more; ${MAKE_TOKEN}`,
+    `the answer of the primary to the token is no longer stored; ${MAKE_TOKEN}`,
   ],
   noJournalToTake: [
     fault.noJournalToTake(),
     'busy',
-    `this cluster has no journal of another one to take over; ${AS_IT_IS}`,
+    `this cluster has no journal of another cluster that it could take over; ${AS_IT_IS}`,
   ],
-  noSecondaryNow: [fault.noSecondaryNow(), 'busy', `this cluster is no secondary any more; ${AS_IT_IS}`],
+  noSecondaryNow: [fault.noSecondaryNow(), 'busy', `this cluster is no longer a secondary; ${AS_IT_IS}`],
   nobodyAnswered: [
     fault.nobodyAnswered(['https://east: no answer', 'https://west: no answer']),
     'activation_failed',
-    'nobody answered as the primary of this set: https://east: no answer; https://west: no answer; nothing has changed on this cluster: use token after a fail-over, for its primary is another one',
+    'nobody answered as the primary of this set: https://east: no answer; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
   nothingToClose: [
     fault.nothingToClose(),
@@ -122,40 +123,36 @@ const rows: Readonly<Record<string, Row>> = {
   operationOver: [
     fault.operationOver(),
     'internal',
-    'the operation has ended; GET sys/replication/dr/status shows what has become of it',
+    'the operation has ended; GET sys/replication/dr/status shows how it ended',
   ],
   operationUnknown: [fault.operationUnknown(), 'internal', `there is no such operation; ${AS_IT_IS}`],
   admissionLost: [
     fault.admissionLost(new Error('west was revoked; give it another token')),
     'activation_failed',
-    'the primary does not admit this cluster any more, and the first sync is given up: west was revoked; give it another token',
+    'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it another token',
   ],
   primarySaid: [
     fault.primarySaid(new Error('the token was revoked')),
     'activation_failed',
-    'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: see that the primary is reached, and whether the token was used or revoked',
+    'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
   ],
   roleTaken: [
     fault.roleTaken(),
     'busy',
-    'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+    'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
-  roleWasTaken: [
-    fault.roleWasTaken(),
-    'busy',
-    `another change of the role of this cluster was faster; ${AS_IT_IS}`,
-  ],
-  setLeft: [fault.setLeft(), 'internal', `this cluster follows another set by now; ${AS_IT_IS}`],
+  roleWasTaken: [fault.roleWasTaken(), 'busy', `another role change of this cluster came first; ${AS_IT_IS}`],
+  setLeft: [fault.setLeft(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
   stepFailed: [
     fault.stepFailed('verify', { error: 'ApiError', cause: '' }),
     'internal',
-    `the step verify failed in each of its tries: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
+    `the step verify failed in every attempt: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
   tokenGone: [fault.tokenGone(), 'invalid_request', `the activation token has been used; ${MAKE_TOKEN}`],
   treeTooLarge: [
     fault.treeTooLarge(),
     'busy',
-    'the tables could not be gone through in the time that one run has, 15 minutes; repeat this when less is written',
+    'one run has 15 minutes, and could not read all tables in that time; repeat this when there are fewer writes',
   ],
 }
 
@@ -172,8 +169,8 @@ test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_
 test.each([
   ['States.Timeout', '', 'its function was cut off, or could not be started'],
   ['Lambda.TooManyRequestsException', '', 'its function was cut off, or could not be started'],
-  ['AccessDeniedException', '', 'the role of the function may not do what the step needs'],
-  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'something that nobody foresaw'],
+  ['AccessDeniedException', '', 'the IAM role of its function does not allow what the step needs'],
+  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an error that no step expects'],
   ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],
   ['ApiError', 'the storage is busy', 'the storage is busy'],
   ...['{"errorMessage":7}', '"a text"', ''].map(cause => [
@@ -185,7 +182,7 @@ test.each([
   'a step that failed by %s %j is told in words, and tells nothing that is not public',
   (error = '', cause = '', text = '') => {
     expect(fault.stepFailed('forget', { error, cause }).message).toBe(
-      `the step forget failed in each of its tries: ${text} (${error}); ${LOG_TELLS}`,
+      `the step forget failed in every attempt: ${text} (${error}); ${LOG_TELLS}`,
     )
   },
 )

@@ -2,17 +2,25 @@ import { expect, test } from 'vitest'
 import type { OperationName, OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { makingWay } from '../../../../shared/replication/operation/giving-way.ts'
-import { key } from '../../../../shared/storage/kinds.ts'
+import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { workflows } from '../../../../shared/workers/workflows.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
 
 /** What ends an operation that stands so, for one that is asked for. */
 function madeWay(state: Partial<OperationState> | undefined, to: OperationName) {
-  const data = { name: 'promotion', status: 'running', step: 'drain', startedAt: 1, changedAt: 1, ...state }
-  const item = state && { ...key('operation', ID), rev: 'r', data }
+  const data: OperationState = {
+    name: 'promotion',
+    status: 'running',
+    step: 'drain',
+    startedAt: 1,
+    changedAt: 1,
+    ...state,
+  }
+  const item: Item<'operation'> | undefined = state && { ...key('operation', ID), rev: 'r', data }
   const ports = {
-    store: { read: async () => [item] },
+    store: memoryStore(item ? [item] : []).as('replication'),
     clock: { now: () => 7 },
     log: { info: () => undefined },
   } as unknown as Pick<Ports, 'store' | 'clock' | 'log'>
@@ -48,7 +56,7 @@ test('it ends in the commit by which the other one begins, and says what has tak
         changedAt: 7,
         fault: {
           code: 'passed_over',
-          text: expect.stringMatching(/taken the place of this one: update-primary; GET/),
+          text: expect.stringMatching(/replaced this one: update-primary; GET/),
         },
       }),
       expected: { rev: 'r' },

@@ -121,7 +121,7 @@ describe('the execution of an operation that has failed and holds the record sti
     const run = { ports: { store, clock: at(BEGUN) } } as unknown as OperationRun
     await expect(activationSteps['handshake']?.(run, ID)).rejects.toMatchObject({ name: 'OperationFailed' })
     await activationFailed(run, ID, { code: 'internal', text: 'the operation has ended' })
-    const [record, operation] = [...stored.values()]
+    const [record, operation] = stored.all()
     expect(record?.data).toEqual({ ...recordWith(expected).data })
     expect(operation?.data).toMatchObject({ status })
   })

@@ -10,12 +10,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   addressUnknown: [
     role.addressUnknown(),
     'invalid_request',
-    'nobody knows the address of this cluster; give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
+    'the address of this cluster is unknown; give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
   ],
   addressUnusable: [
     role.addressUnusable('primary_api_addr'),
     'invalid_request',
-    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; an address of this machine or near it, and http, are for the embedded host alone',
+    'primary_api_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
   ],
   addressesNeedLink: [
     role.addressesNeedLink(),
@@ -25,7 +25,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   alreadyPrimary: [
     role.alreadyPrimary(),
     'invalid_request',
-    'this cluster is a DR primary already; give another primary_cluster_addr to change that alone, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
+    'this cluster is a DR primary already; give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   ],
   caFileUnknown: [
     role.caFileUnknown('ca_file', 'x.pem', ['a.pem']),
@@ -40,7 +40,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   caUnusable: [
     role.caUnusable(),
     'invalid_request',
-    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out where an authority that everybody knows vouches for the primary',
+    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
   ],
   recordChanging: [
     role.recordChanging({}),
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   checksBegin: [
     role.checksBegin(),
     'busy',
-    'others begin checks at the same time; repeat this: it waits for theirs',
+    'other checks are being started at the same time; repeat this: the check then waits for its turn',
   ],
   diffNeedsPrimary: [
     role.diffNeedsPrimary(),
@@ -70,7 +70,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   idTaken: [
     role.idTaken('us-west'),
     'invalid_request',
-    'there is a secondary us-west already, whether it ever came or not; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+    'the secondary us-west exists already, even if no cluster has used its token; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
   ],
   idUnusable: [
     role.idUnusable(),
@@ -95,7 +95,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noJournalOpen: [
     journal.noJournalOpen(),
     'busy',
-    'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no change of its role any more',
+    'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no role change',
   ],
   noKeyForAPrimary: [
     role.noKeyForAPrimary(),
@@ -105,7 +105,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noTree: [
     role.noTree('disabled'),
     'invalid_request',
-    'this cluster keeps no tree: its mode is disabled; there is one as soon as it is a DR primary or a DR secondary',
+    'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
   noUpdateGiven: [
     role.noUpdateGiven(),
@@ -115,17 +115,17 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   notAPrimary: [
     role.notAPrimary('disabled'),
     'invalid_request',
-    'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a cluster without replication one',
+    'not a DR primary: the mode of this cluster is disabled; POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
   ],
   notASecondary: [
     role.notASecondary('primary'),
     'invalid_request',
-    'not a DR secondary: the mode of this cluster is primary; send this to a secondary, which GET sys/replication/dr/status tells apart',
+    'not a DR secondary: the mode of this cluster is primary; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
   notInASet: [
     role.notInASet(),
     'invalid_request',
-    'this cluster is in no DR set, so it has no link to others; send this to a secondary, which GET sys/replication/dr/status tells apart',
+    'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
   onlyWithToken: [
     role.onlyWithToken('ca_cert'),
@@ -135,17 +135,17 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   operationRuns: [
     role.operationRuns('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
-    'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows what becomes of it',
+    'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
   ],
   primaryInstead: [
     role.primaryInstead(),
     'invalid_request',
-    'this cluster is a DR primary; end its set by POST sys/replication/dr/primary/disable, if it shall really lose what it has',
+    'this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
   ],
   publicKeyUnusable: [
     role.publicKeyUnusable(),
     'invalid_request',
-    'secondary_public_key is none; take it whole from POST sys/replication/dr/secondary/generate-public-key on the secondary',
+    'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   ],
   recordWritten: [
     journal.recordWritten(),
@@ -155,22 +155,22 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   reindexRuns: [
     role.reindexRuns(),
     'invalid_request',
-    'the tree is being made anew already; GET sys/replication/dr/status shows how far it is',
+    'a reindex is under way already; GET sys/replication/dr/status shows how far it is',
   ],
   restoredCopy: [
     role.restoredCopy({}),
     'busy',
-    'the tables of this cluster are a restored copy of those of a DR primary, and it serves nobody in that role; within a minute it is a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it then',
+    'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary; within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
   ],
   roleChanging: [
     role.roleChanging(),
     'busy',
-    'another change of the role of this cluster is under way; repeat this when it has ended, which GET sys/replication/dr/status shows',
+    'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
   roleHasChanged: [
     journal.roleHasChanged(),
     'busy',
-    'the cluster has changed its role while its tree was looked at; repeat this: it looks at the tree of the new role',
+    'the role of this cluster changed while its tree was being read; repeat this: the next call reads the tree of the new role',
   ],
   secondariesChanging: [
     role.secondariesChanging(),
@@ -191,17 +191,17 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   tokenUnusable: [
     role.tokenUnusable(),
     'invalid_request',
-    'token is no activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token, with the newest public key of this cluster if with any',
+    'token is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
   ],
   treeNotBuilt: [
     role.treeNotBuilt(),
     'busy',
-    'the tree is being built; repeat this when GET sys/replication/dr/status shows no reindex_in_progress any more',
+    'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
   twoUpdatesGiven: [
     role.twoUpdatesGiven(),
     'invalid_request',
-    'token and update_primary_addrs are given both; give the token of another primary, or the addresses of the same one',
+    'both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one',
   ],
   attemptRuns: [
     token.attemptRuns('operation'),

@@ -63,7 +63,7 @@ function said(call: RoleCall, record: ClusterRecord | undefined, change?: Reques
 const OK = 'ok'
 const NOBODY = '503 this cluster is not initialised'
 const BECOMES = '503 this cluster is becoming a DR secondary and serves nobody'
-const CHANGES = '503 another change of the role of this cluster is under way'
+const CHANGES = '503 another role change of this cluster is under way'
 const CLOSED = '400 path disabled'
 const NO_PRIMARY = '400 not a DR primary'
 const NO_SECONDARY = '400 not a DR secondary'
@@ -136,7 +136,7 @@ describe('what is refused', () => {
     [NOBODY]: 'not initialised',
     [BECOMES]: '`bootstrapping` is a cluster that is being emptied',
     [CLOSED]: '400 `path disabled`',
-    [CHANGES]: '503: another change is under way',
+    [CHANGES]: '503: another role change is under way',
     [NO_PRIMARY]: '| for primaries, elsewhere | not a DR primary, and the mode |',
     [NO_SECONDARY]: '| for secondaries, elsewhere | not a DR secondary, and the mode |',
     [IS_PRIMARY]: 'this cluster is a primary',

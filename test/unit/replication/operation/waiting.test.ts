@@ -14,7 +14,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data: { id: 'c-1' } as ClusterRecord }
 
 function world({ signalled = async () => true }: { signalled?: () => Promise<boolean> } = {}) {
-  const { store, commits } = memoryStore([record], [])
+  const { store, commits } = memoryStore([record])
   const clock = { ms: 1000 }
   const calls: string[] = []
   const ports = {

@@ -12,7 +12,10 @@ import {
   pacedRefresh,
   trimJournal,
 } from '../../../../shared/replication/primary/maintain.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
+import { item } from '../../../support/tables/items.ts'
+import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 // On which cluster its journal and its hashes are maintained, and how often. What is done then: `alone/replication/tree.test.ts`.
 
@@ -23,7 +26,7 @@ let now: number
 let slept: number[]
 /** calls of the journal, by name */
 let calls: string[]
-let record: Partial<ClusterRecord>
+let memory: MemoryStore
 let head: Head
 /** milliseconds that a refresh takes */
 let takes: number
@@ -33,9 +36,15 @@ beforeEach(() => {
   slept = []
   calls = []
   takes = 0
-  record = { mode: 'secondary', treeId: 'a life' }
+  memory = memoryStore()
+  become({ mode: 'secondary', treeId: 'a life' })
   head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 9, applied: 9 }
 })
+
+/** Writes the cluster record. */
+const become = (parts: Partial<ClusterRecord>) =>
+  memory.stored.put(item(key('cluster'), parts as ClusterRecord))
+const record = () => memory.stored.at(key('cluster'))?.data
 
 const ports = () => {
   const roots = () => ({
@@ -73,12 +82,12 @@ const ports = () => {
       },
     },
     deployment: { home: 'these tables' },
-    store: { read: async () => [{ data: record }] },
+    store: memory.as('on-journal'),
   } as unknown as Parameters<typeof closeHoles>[0]
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
 const primary = (mode: Head['mode'] = 'writing') => {
-  record = { mode: 'primary', treeId: 'a life' }
+  become({ mode: 'primary', treeId: 'a life' })
   head = { ...head, mode, own: EPOCH }
 }
 
@@ -97,7 +106,7 @@ describe('holes are closed', () => {
     ['a cluster that is emptied', { mode: 'bootstrapping' }],
   ])('on none but that: %s', async (_, change) => {
     primary()
-    record = { ...record, ...change }
+    become({ ...record(), ...change })
     await closeHoles(ports())
     await (change.mode === 'secondary' ? undefined : maintainJournal(ports(), 'all'))
     expect(calls).toEqual([])
@@ -153,7 +162,7 @@ describe('where journal entries are written all the time', () => {
 
   test('a cluster that has no tree by then refreshes nothing', async () => {
     const refresh = pacedRefresh(ports())
-    record = { mode: 'disabled' }
+    become({ mode: 'disabled' })
     await refresh(false)
     expect(calls).toEqual([])
   })

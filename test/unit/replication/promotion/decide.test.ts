@@ -53,13 +53,13 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     [
       'a clock that was set while it did not answer',
       { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 59_999 } },
-      /questions in vain show 60 s of silence/,
+      /unanswered calls show 60 s of silence/,
     ],
     ['a primary that has never answered', { primary: { state: 'silent', silentMs: 0 } }, /never answered/],
     [
       'a front that answers, however long the primary has been silent',
       { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 3_600_000, front: 'HTTP 503' } },
-      /not the primary, which may be serving behind it: HTTP 503/,
+      /other than the primary .* may be serving behind it: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
     ['no primary', { primary: { state: 'none' } }, /knows no primary/],
@@ -88,7 +88,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     }
   })
 
-  test('all that is in the way is said at once', () => {
+  test('all obstacles are named at once', () => {
     const { refused } = decide({ corrupted: true, primary: { ...answers, lag: 60_000 } })
     expect(refused?.text).toMatch(/corrupted.*60 s behind/)
   })
@@ -110,18 +110,15 @@ describe('what is no obstacle', () => {
   })
 
   test.each([
-    [undefined, /is not here$/],
-    [
-      103,
-      /: at least 3 positions, for it had given away position 103 when it was heard last, and all that came/,
-    ],
-    [100, /: whatever came after it was heard last; of what it had told by then nothing is missing$/],
-    [99, /nothing is missing$/],
+    [undefined, /lacks what was committed behind it$/],
+    [103, /: at least 3 positions up to 103, which the primary’s last answer named, and everything after/],
+    [100, /: everything after the primary’s last answer, and nothing that came before it$/],
+    [99, /nothing that came before it$/],
   ])('a silent primary that was heard at %s: what is known to be missing is counted', (heard, expected) => {
     expect(decide({ ...silentFor(60_000), heard }).warnings[0]).toMatch(expected)
   })
 
-  test('all that is wrong but the silence still is', () => {
+  test('force does not override the other checks of a silent primary', () => {
     expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
   })
 
@@ -145,13 +142,13 @@ describe('what is in the way, word for word', () => {
     'first-sync': [
       [
         { head: { ...head, lineage: [] } },
-        `this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or begin anew by secondary/disable and secondary/enable${FINAL}`,
+        `this cluster has never had all of its primary’s items: its first sync has not ended; wait until GET sys/replication/dr/status shows stream-wals, or start again by secondary/disable and secondary/enable${FINAL}`,
       ],
     ],
     keyring: [
       [
         { keyring: { opened: 0, failed: [] } },
-        `the keyring does not open: nothing that is encrypted can be read; see that this cluster’s KMS key is enabled and may be used${FINAL}`,
+        `the keyring does not open: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it${FINAL}`,
       ],
     ],
     'keyring-terms': [
@@ -163,7 +160,7 @@ describe('what is in the way, word for word', () => {
     'newest-term': [
       [
         { keyring: { opened: 1, failed: [], missing: 'AbC' } },
-        `the term AbC, by which the primary encrypts, is not held here: what it has encrypted by it cannot be opened by this cluster, and if that rotation retired older terms, their batch tokens count here again${LAST}`,
+        `this cluster does not have the term AbC, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again${LAST}`,
       ],
     ],
     sync: [
@@ -171,30 +168,30 @@ describe('what is in the way, word for word', () => {
       [{ head: { ...head, mode: 'draining' } }, `a sync is about to begin (merkle-diff)${LAST}`],
       [
         { head: { ...head, replayUntil: 130 } },
-        `what a sync has fetched is whole from position 130 on, and this cluster is at 100${LAST}`,
+        `items that a sync has fetched are consistent only from position 130 on, and this cluster is at 100${LAST}`,
       ],
     ],
     corrupted: [
       [
         { corrupted: true },
-        `items do not stay as the primary has them, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, put that right${LAST}`,
+        `items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that${LAST}`,
       ],
     ],
     reindex: [[{ reindexing: true }, `a reindex is running${LAST}`]],
     stuck: [
       [
         { stuck: 'policy p' },
-        `what has been received cannot be applied: policy p; POST sys/replication/dr/secondary/recover has it tried anew${LAST}`,
+        `what has been received cannot be applied: policy p; POST sys/replication/dr/secondary/recover tries again${LAST}`,
       ],
     ],
     'no-primary': [
       [
         { primary: { state: 'none' } },
-        `this cluster knows no primary: nobody can say what it has missed; POST sys/replication/dr/secondary/update-primary gives it one${LAST}`,
+        `this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one${LAST}`,
       ],
       [
         { head: { ...head, mode: 'closed' } },
-        `this cluster was a primary, and has not begun to follow another one; POST sys/replication/dr/secondary/update-primary gives it the one that is there now${LAST}`,
+        `this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one${LAST}`,
       ],
     ],
     refused: [
@@ -210,11 +207,11 @@ describe('what is in the way, word for word', () => {
       ],
       [
         silentFor(12_000),
-        `the primary does not answer, and answered 12 s ago; questions in vain show 12 s of silence, and 60 s are needed${LAST}`,
+        `the primary does not answer; it last answered 12 s ago; unanswered calls show 12 s of silence, and 60 s are needed${LAST}`,
       ],
       [
         { primary: { state: 'silent', heardAt: NOW - 90_000, silentMs: 90_000, front: 'HTTP 429' } },
-        `somebody answers at the primary’s address, and not the primary, which may be serving behind it: HTTP 429${LAST}`,
+        `something other than the primary answers at the primary’s address, and the primary may be serving behind it: HTTP 429${LAST}`,
       ],
     ],
     lag: [

@@ -36,7 +36,7 @@ test.each([
 describe('without force nothing may be missing', () => {
   const end = { epoch: FIRST, seq: 40, of: FIRST }
 
-  test('exactly what the primary acknowledged is here', () => {
+  test('the secondary has exactly what the primary acknowledged', () => {
     expect(() => checkWhole(head, { force: false, end })).not.toThrow()
   })
 

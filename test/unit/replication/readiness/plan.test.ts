@@ -55,7 +55,7 @@ const all = Object.entries(values).reduce<Record<string, unknown>[]>(
 const planned = (facts: Planning['facts'], force: boolean) =>
   promotionPlan({ facts, record: { id: ID } }, { force })
 
-test('what is foretold is what is decided, whatever the facts: verdict, words, warnings, every check', () => {
+test('readiness says what a promotion decides, whatever the facts: verdict, words, warnings, every check', () => {
   expect(all.length).toBeGreaterThan(1000)
   for (const facts of all)
     for (const force of [false, true]) {

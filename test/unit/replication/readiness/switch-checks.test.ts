@@ -34,7 +34,7 @@ describe('what is in the way of a planned switch', () => {
     [
       'keyring',
       { keyring: { opened: 0, failed: [] } },
-      /does not open: .*KMS key is enabled and may be used/,
+      /does not open: .*KMS key is enabled, and that the cluster may use it/,
     ],
     ['keyring', { keyring: { opened: 0, failed: ['KMS: DisabledException'] } }, /\(KMS: DisabledException\)/],
     ['keyring', { keyring: { opened: 2, failed: ['secretKey of term 1'] } }, /secretKey of term 1/],

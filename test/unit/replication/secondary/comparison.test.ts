@@ -79,7 +79,7 @@ async function compared(follower = newFollower()): Promise<void> {
   while ((await compareOn(follower)) === 'worked');
 }
 
-test('what a full sync has brought is compared, once, and that is noted for later runs', async () => {
+test('the items of a full sync are compared once, and that is noted for later runs', async () => {
   const follower = newFollower()
   await compared(follower)
   expect(looks.theirs).toBe(1)
@@ -110,7 +110,7 @@ describe('nothing is compared', () => {
     expect(looks).toEqual({ own: 0, theirs: 0 })
   })
 
-  test('where this cluster follows nobody, or its role changes, or may: nobody has looked yet', async () => {
+  test('if this cluster follows nobody, or its role changes or may change: nothing was compared yet', async () => {
     const roles = [{ roleChangePending: true }, {}].map(session => ({ session }))
     for (const change of [{ link: undefined }, ...roles]) await compared(Object.assign(newFollower(), change))
     expect(looks).toEqual({ own: 0, theirs: 0 })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../../../../shared/journal/journal.ts'
-import type { Diverging, DivergingKey } from '../../../../shared/model/secondary.ts'
+import type { DivergingKey } from '../../../../shared/model/secondary.ts'
 import {
   afterRound,
   countRound,
@@ -10,6 +10,8 @@ import {
   tagOf,
 } from '../../../../shared/replication/secondary/diverging.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 const HOUR = 3_600_000
 const at = (sk: string): Place => ({ kind: 'policy', pk: 'policy', sk })
@@ -42,7 +44,7 @@ describe('a key that is found wrong', () => {
     ).toBe(false)
   })
 
-  test('falls once: what is found later does not name it again', () => {
+  test('is named once: later passes do not name it again', () => {
     const rounds = played([['x'], ['x'], ['x'], ['x'], ['y']])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
@@ -79,7 +81,7 @@ describe('a key that is found wrong', () => {
   })
 })
 
-test('what was found by another link, or in another tree, is not of these', () => {
+test('keys found by another link, or in another tree, are not among them', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
   const data = { treeId: 'a life', link: 'a link', keys }
   expect(divergingOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
@@ -101,19 +103,19 @@ test('the short name of a key tells its kind, and nothing of what it names', () 
 // How rounds of keys that do not come in line are counted, and what somebody else who counts does to that. The rule of
 // the rounds themselves: `diverging.test.ts`.
 
-let stored: Diverging | undefined
-let answer: 'done' | 'conflict'
+let memory: MemoryStore
 let told: unknown[]
 let audited: object[]
 let isSecondary: boolean
 
 beforeEach(() => {
-  stored = undefined
-  answer = 'done'
+  memory = memoryStore()
   told = []
   audited = []
   isSecondary = true
 })
+
+const counted = () => memory.stored.at(key('diverging'))?.data
 
 const follower = () =>
   ({
@@ -124,20 +126,18 @@ const follower = () =>
       clock: { now: () => 1000 },
       log: { error: (...given: unknown[]) => void told.push(given) },
       audit: { write: async (entry: object) => void audited.push(entry) },
-      store: {
-        read: async () => [stored && { kind: 'diverging', pk: 'a', sk: 'b', rev: 'r', data: stored }],
-        commit: async ([change]: { data: Diverging }[]) => {
-          if (answer === 'done') stored = change?.data
-          return answer
-        },
-      },
+      store: memory.as('on-pull'),
     },
   }) as unknown as Follower
 
 describe('a round', () => {
   test('is kept by the link and the tree in which it was counted', async () => {
     expect(await countRound(follower(), [at('x')])).toEqual([at('x')])
-    expect(stored).toEqual({ treeId: 'a life', link: 'a link', keys: [{ ...at('x'), rounds: 1, at: 1000 }] })
+    expect(counted()).toEqual({
+      treeId: 'a life',
+      link: 'a link',
+      keys: [{ ...at('x'), rounds: 1, at: 1000 }],
+    })
     expect([told, audited]).toEqual([[], []])
   })
 
@@ -149,15 +149,15 @@ describe('a round', () => {
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 
-  test('that somebody else has counted meanwhile is judged anew', async () => {
-    answer = 'conflict'
+  test('that another run has counted meanwhile is judged again', async () => {
+    memory = memoryStore([], { verdicts: ['conflict'] })
     expect(await countRound(follower(), [at('x')])).toBe('again')
   })
 
-  test('of a cluster that is no secondary any more counts nothing', async () => {
+  test('of a cluster that is no longer a secondary counts nothing', async () => {
     isSecondary = false
     expect(await countRound(follower(), [at('x')])).toBe('again')
-    expect(stored).toBeUndefined()
+    expect(counted()).toBeUndefined()
   })
 
   test('of more keys than can be kept, where all of those are given up, is the last', async () => {

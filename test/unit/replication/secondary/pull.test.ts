@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { FollowerSession } from '../../../../shared/replication/secondary/follower.ts'
 import { pauseOf, restUntil } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_800_000_000_000
 const following = {
@@ -33,23 +34,22 @@ describe('a run that rests', () => {
 
   /** Rests from a moment on. @param notices when which notice is there */
   async function rested(notices: readonly number[], end = NOW + 60_000) {
-    let [now, looks] = [NOW, 0]
+    let now = NOW
+    const { store, stored, reads } = memoryStore()
+    const notice = () => {
+      for (const at of notices) if (at <= now) stored.put(noticed(at))
+    }
+    notice()
     const clock = {
       now: () => now,
       sleep: async (ms: number) => {
         now += ms
-      },
-    }
-    const store = {
-      read: async () => {
-        looks += 1
-        const newest = notices.findLast(at => at <= now)
-        return [newest === undefined ? undefined : noticed(newest)]
+        notice()
       },
     }
     const attention = { notice: noticed(NOW - 60_000), since: NOW - 60_000 }
     await restUntil({ store, clock } as never, { session: following }, attention, end)
-    return { waited: now - NOW, looks, since: attention.since }
+    return { waited: now - NOW, looks: reads.length, since: attention.since }
   }
 
   test('looks four times a second for a notice, and goes on with the first that it has not seen', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../../shared/link/source.ts'
 import type { PrimaryContact } from '../../../../shared/model/link.ts'
-import { silenceWith, vainQuestion } from '../../../../shared/replication/secondary/silence.ts'
+import { silenceWith, unansweredCall } from '../../../../shared/replication/secondary/silence.ts'
 
 type Asked = Pick<PrimaryContact, 'at' | 'refused'>
 
@@ -14,7 +14,7 @@ const asked = (...steps: readonly (readonly [after: number, error: unknown])[]):
   let known = { ...heard, now: HEARD }
   for (const [after, error] of steps) {
     const now = known.now + after
-    known = { ...known, now, refused: vainQuestion(error, known, now) }
+    known = { ...known, now, refused: unansweredCall(error, known, now) }
   }
   return known
 }
@@ -51,13 +51,13 @@ test('a question in vain just now adds to what is kept; what an older version ke
 })
 
 test('what was refused keeps its code, and what was not answered is unavailable', () => {
-  expect(vainQuestion(new LinkRefused('permission_denied', 'revoked'), heard, HEARD)).toEqual({
+  expect(unansweredCall(new LinkRefused('permission_denied', 'revoked'), heard, HEARD)).toEqual({
     at: HEARD,
     code: 'permission_denied',
     text: 'revoked',
     silentMs: 0,
   })
-  expect(vainQuestion('thrown', undefined, HEARD)).toEqual({
+  expect(unansweredCall('thrown', undefined, HEARD)).toEqual({
     at: HEARD,
     code: 'unavailable',
     text: '',

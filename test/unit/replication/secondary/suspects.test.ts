@@ -3,10 +3,11 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
 import type { HeadMove } from '../../../../shared/journal/transitions.ts'
 import { bucketOf, bucketText, pageNames } from '../../../../shared/journal/tree.ts'
-import type { Diverging } from '../../../../shared/model/secondary.ts'
 import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 // What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
 // fetched where they still differ, and given up in the end.
@@ -16,7 +17,7 @@ const NOW = 1_800_000_000_000
 const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${index}` })
 
 let head: Head
-let counted: Diverging | undefined
+let memory: MemoryStore
 /** keys that the primary was asked for, by question, and heads of syncs that were begun */
 let asked: number[]
 let begun: object[]
@@ -24,11 +25,13 @@ let comparison: Comparison
 
 beforeEach(() => {
   head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
-  counted = undefined
+  memory = memoryStore()
   asked = []
   begun = []
   comparison = { pages: [], suspects: [at(0)], found: [] }
 })
+
+const counted = () => memory.stored.at(key('diverging'))?.data
 
 const buckets = new Map<string, string[]>()
 for (let index = 0; index < MOST_COMPARED + 500; index++) {
@@ -54,13 +57,7 @@ const newFollower = (): Follower =>
       clock: { now: () => NOW },
       log: { error: () => undefined },
       audit: { write: async () => undefined },
-      store: {
-        read: async () => [counted && { kind: 'diverging', pk: 'a', sk: 'b', rev: 'r', data: counted }],
-        commit: async (changes: { put: { kind: string }; data: Diverging }[]) => {
-          counted = changes.find(({ put }) => put.kind === 'diverging')?.data ?? counted
-          return 'done'
-        },
-      },
+      store: memory.as('on-pull'),
       journal: {
         head: async () => head,
         raw: async (keys: readonly unknown[]) => keys.map(() => undefined),
@@ -99,11 +96,11 @@ test('keys are judged once all is applied that the primary had when it was asked
   expect(await compared(follower)).toBe('waiting')
   Object.assign(head, { last: 12, applied: 11 })
   expect(await compared(follower)).toBe('waiting')
-  expect([asked, counted]).toEqual([[1], undefined])
+  expect([asked, counted()]).toEqual([[1], undefined])
   Object.assign(head, { applied: 12 })
   await compared(follower)
   expect(asked).toEqual([1, 1])
-  expect(counted?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
+  expect(counted()?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
 })
 
 test('at most ten thousand keys are asked for, a hundred at a time', async () => {
@@ -117,7 +114,7 @@ test('at most ten thousand keys are asked for, a hundred at a time', async () =>
 describe('keys that differ', () => {
   const known = (count: number, rounds: number): void => {
     const keys = Array.from({ length: count }, (_, index) => ({ ...at(index), rounds, at: NOW }))
-    counted = { treeId: TREE_ID, link: 'a link', keys }
+    memory.stored.put({ ...key('diverging'), rev: 'r', data: { treeId: TREE_ID, link: 'a link', keys } })
   }
   const concluded = async (found: number) => {
     const follower = newFollower()

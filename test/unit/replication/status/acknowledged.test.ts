@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
+import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import { isAcknowledged, secondariesBehind } from '../../../../shared/replication/status/acknowledged.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { item } from '../../../support/tables/items.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const NOW = 1_000_000
@@ -18,13 +22,17 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
   expect(secondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
-function portsWith(mode: string, seqs: number[]) {
+/** A primary, or another cluster, whose secondary reports the next position whenever time passes. */
+function portsWith(mode: ClusterMode, seqs: number[]) {
   let now = NOW
+  const { store, stored } = memoryStore([item(key('cluster'), { mode, epoch: EPOCH } as ClusterRecord)])
+  const report = () => {
+    const contact = { at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }
+    stored.put(item(key('secondary', 'west'), secondary(contact)))
+  }
+  report()
   return {
-    store: {
-      read: async () => [{ data: { mode, epoch: EPOCH } }],
-      list: async () => [{ data: secondary({ at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }) }],
-    } as never,
+    store,
     journalView: {
       look: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
     } as never,
@@ -32,6 +40,7 @@ function portsWith(mode: string, seqs: number[]) {
       now: () => now,
       sleep: async (ms: number) => {
         now += ms
+        report()
       },
     },
   }

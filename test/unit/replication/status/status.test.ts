@@ -51,7 +51,7 @@ function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
 }
 
 describe('status of a cluster without replication', () => {
-  test('says that, and nothing else', () => {
+  test('answers with that, and nothing else', () => {
     expect(shown({ record: record({ mode: 'disabled' }) })).toEqual({ mode: 'disabled' })
     expect(shown({})).toEqual({ mode: 'disabled' })
   })
@@ -100,7 +100,7 @@ describe('status of a primary', () => {
     })
   })
 
-  test('that nobody knows yet has empty lists, and an empty address', () => {
+  test('without known clusters has empty lists, and an empty address', () => {
     expect(shown({ record: record({}), journal })).toMatchObject({
       known_secondaries: [],
       secondaries: [],
@@ -144,7 +144,7 @@ describe('status of a primary', () => {
     expect(shown({ record: follows, journal: { ...journal, epoch }, contact })).toMatchObject(expected)
   })
 
-  test('whose tree is built shows no empty root without saying that it is being made', () => {
+  test('whose tree is being built says so, and shows no empty root without that', () => {
     const status = shown({ record: record({}), journal: { ...journal, root: '' } })
     expect(status).toMatchObject({ merkle_root: '', reindex_in_progress: true, reindex_stage: 'commit' })
     expect(status).not.toHaveProperty('reindex_building_total')
@@ -355,7 +355,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('tells no age of a canary that has not come, and 0 for one from a clock ahead of ours', () => {
+  test('shows no age of a canary that has not come, and 0 for one from a clock that is ahead', () => {
     const { canaryAt: _, ...without } = contact
     const ageOf = (one: typeof without) =>
       (

@@ -23,7 +23,7 @@ describe('a report of what a rewind takes away', () => {
     expect(part?.entries[0]?.changes[0]?.item).toMatchObject({ data: { value: '1' } })
   })
 
-  test('names each key once, those of journal entries and those that a sync may have touched besides', () => {
+  test('names each key once: those of journal entries, and those that a sync may have changed', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
@@ -45,7 +45,7 @@ describe('a report of what a rewind takes away', () => {
     expect(keysIn(parts).length).toBe(201)
   })
 
-  test('what is no kind of item is not fetched', () => {
+  test('an item of an unknown kind is not fetched', () => {
     const keys = [{ kind: 'nonsense', pk: 'a', sk: 'b' }]
     expect(keysIn([{ ...facts, entries: [], keys }])).toEqual([])
   })

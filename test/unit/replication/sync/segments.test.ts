@@ -38,13 +38,13 @@ describe('what a sync writes', () => {
     expect(bucket).toMatchObject({ sums: new Map([['p', a.map((limb, at) => limb - (b[at] ?? 0n))]]) })
   })
 
-  test('an item that only this cluster has goes', () => {
+  test('an item that only this cluster has is deleted', () => {
     const [item, bucket] = elements(undefined, mine(first))
     expect(item).toEqual({ item: x, put: null, if: { rev: first.rev } })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(first.leaf ?? '').map(limb => -limb)]]) })
   })
 
-  test('what is equal is expected again all the same, also where nothing is', () => {
+  test('an unchanged item, or an absent one, is still expected by the transaction', () => {
     expect(elements(second, mine(second))).toEqual([{ check: x, if: { rev: second.rev } }])
     expect(elements(undefined, undefined)).toEqual([{ check: x, if: 'absent' }])
   })

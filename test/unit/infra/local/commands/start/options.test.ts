@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { askedIn, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { root } from '../../../../../../infra/checkout.ts'
+import { askedIn, HELP, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
+import { newAuthority } from '../../../../../../infra/local/gateway/tls.ts'
 import { blocksOf } from '../../../../../support/programs/pages.ts'
 
 const read = (line: string, environment: Record<string, string> = {}) =>
@@ -65,6 +67,41 @@ describe('a command line', () => {
       'npm took --link-port --memory for itself: write npm start -- --link-port --memory 9000',
     )
     expect(read('--once', { npm_config_loglevel: 'silent' })).toEqual({ once: true })
+  })
+
+  /** Something to give in place of what the help names. */
+  const GIVEN: Record<string, string> = {
+    NAME: 'west',
+    N: '9000',
+    URL: 'http://127.0.0.1:4566',
+    REGION: 'us-west-2',
+    DIR: mkdtempSync(`${tmpdir()}/options-`),
+  }
+  writeFileSync(`${GIVEN['DIR']}/own.pem`, newAuthority('own').cert)
+  afterAll(() => rmSync(GIVEN['DIR'] ?? '', { recursive: true }))
+
+  const told = [...HELP.matchAll(/^ {2}--([\w-]+)(?: ([A-Z]+))? +\S/gm)].map(([, name = '', value = '']) => ({
+    name,
+    value,
+  }))
+
+  test.each(told)('--$name $value of the help is understood as the help says', ({ name, value }) => {
+    const asked = read(value ? `--${name} ${GIVEN[value]}` : `--${name}`)
+    expect(asked).toEqual({ [name]: value ? expect.anything() : true })
+    expect(refusal(value ? `--${name}` : `--${name}=x`)).toContain(name)
+  })
+
+  test('what pages say to type is understood', () => {
+    const pages = [
+      'README.md',
+      ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' }).map(name => `docs/${name}`),
+    ]
+    const lines = pages
+      .filter(path => path.endsWith('.md'))
+      .flatMap(path => [...readFileSync(root + path, 'utf8').matchAll(/npm start --((?: [^\s`#]+)+)/g)])
+      .map(([, line = '']) => line.trim())
+    expect(lines.length).toBeGreaterThan(8)
+    for (const line of lines) expect(() => read(line), line).not.toThrow()
   })
 
   test('of the page that sets up a set is one: its first blocks start two hosts in one imitated AWS', () => {

@@ -1,0 +1,28 @@
+import type { Guard } from './guards.ts'
+import { type Kind, kinds, specOf } from './kinds.ts'
+
+/* Partitions of the tables as patterns, for grants. */
+
+type Table = ReturnType<typeof specOf>['table']
+
+/** Partitions of guarded kinds in a table, as patterns. */
+export const guardedPartitions = (table: Table, of: (guard: Guard) => boolean): string[] => [
+  ...new Set(
+    (Object.keys(kinds) as Kind[])
+      .map(specOf)
+      .filter(spec => spec.table === table && spec.guard && of(spec.guard))
+      .map(({ pk }) => (typeof pk === 'string' ? pk : pk('*'))),
+  ),
+]
+
+/** Partitions of the table `cluster` that hold sums and hashes of trees. */
+export const treePartitions = 't#*'
+
+/**
+ * Partitions of the table `cluster` that hold the journal: its head, its journal entries, its tree. They contain no items of a
+ * kind, and only the port `journal` touches them.
+ */
+export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
+
+/** Partitions of the table `cluster` that hold journal entries. */
+export const entryPartitions: readonly string[] = ['j#*']
