@@ -5,7 +5,7 @@ import { defined } from '../values/defined.ts'
 import { refuseUnreadable } from './unreadable.ts'
 
 /** What is answered to an event. */
-export interface HttpAnswer {
+export interface EventAnswer {
   statusCode: number
   headers?: Record<string, string>
   body?: string
@@ -20,7 +20,7 @@ interface Seen {
 
 interface HttpServerOptions {
   /** answers an event; what it throws is 500 */
-  answer: (event: HttpEvent) => Promise<HttpAnswer>
+  answer: (event: HttpEvent) => Promise<EventAnswer>
   /** bytes of a body; more is 413 */
   largestBody: number
   /** bytes of a request's line and headers together; more is 431 */
@@ -43,7 +43,7 @@ export function httpServer(options: HttpServerOptions): Server {
       .then(one => write(response, one))
       .catch(() => response.headersSent || write(response, ownAnswer(500)))
   })
-  async function serve(request: IncomingMessage): Promise<HttpAnswer> {
+  async function serve(request: IncomingMessage): Promise<EventAnswer> {
     const body = await readBody(request, largestBody)
     return body ? answer(eventOf(request, body, options)) : ownAnswer(413)
   }
@@ -58,7 +58,7 @@ const MESSAGES = {
 } as const
 
 /** What API Gateway itself answers. */
-export const ownAnswer = (statusCode: keyof typeof MESSAGES): HttpAnswer => ({
+export const ownAnswer = (statusCode: keyof typeof MESSAGES): EventAnswer => ({
   statusCode,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({ message: MESSAGES[statusCode] }),
@@ -66,7 +66,7 @@ export const ownAnswer = (statusCode: keyof typeof MESSAGES): HttpAnswer => ({
 
 function write(
   response: ServerResponse,
-  { statusCode, headers, body = '', isBase64Encoded }: HttpAnswer,
+  { statusCode, headers, body = '', isBase64Encoded }: EventAnswer,
 ): void {
   const payload = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
   response.writeHead(

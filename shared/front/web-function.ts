@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Context } from 'aws-lambda'
-import { type HttpAnswer, type HttpEvent, httpServer, ownAnswer } from './http-server.ts'
+import { type EventAnswer, type HttpEvent, httpServer, ownAnswer } from './http-server.ts'
 
 /** Takes an event of an HTTP API; several may be under way at once. */
-type Handler = (event: HttpEvent, context: Context) => Promise<HttpAnswer>
+type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
 
 /** Longest that a request may take, seconds: as the Lambda of logins has it. */
 export const LONGEST_REQUEST = 15
@@ -67,7 +67,7 @@ const seenIn = ({
 })
 
 /** What the handler answers, or 503 when its time is up. What goes wrong leaves the line that Lambda's runtime would leave. */
-async function inTime(handler: Handler, event: HttpEvent): Promise<HttpAnswer> {
+async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> {
   const deadline = Date.now() + LONGEST_REQUEST * 1000
   const context = {
     awsRequestId: event.requestContext.requestId,

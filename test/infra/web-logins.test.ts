@@ -15,12 +15,17 @@ const settings = {
   proxy: { secretHashes: ['ab'.repeat(32)] },
   webLogins,
 }
+/** With all that may be set, and tables that a restore has made. */
 const further = {
-  ...webLogins,
-  webAclArn: 'arn:aws:wafv2:us-east-1:111122223333:global/webacl/logins/0f0f-22',
-  concurrency: 128,
-  environments: 20,
-  rateLimit: 2000,
+  ...settings,
+  restored: { dataTable: 'restored-data', clusterTable: 'restored-cluster' },
+  webLogins: {
+    ...webLogins,
+    webAclArn: 'arn:aws:wafv2:us-east-1:111122223333:global/webacl/logins/0f0f-22',
+    concurrency: 128,
+    environments: 20,
+    rateLimit: 2000,
+  },
 }
 
 let resources: Map<string, Resource>
@@ -48,12 +53,10 @@ const referencesIn = ({ Resources }: Pick<Template, 'Resources'>): string[] =>
 
 describe('without the settings nothing changes: API Gateway and a Lambda for each group', () => {
   test('no Web Function, no distribution, no bucket, no version', () => {
-    for (const from of [plain, resourcesOf()])
-      expect(
-        [...from.values()]
-          .map(one => one.Type)
-          .filter(type => /WebFunction|CloudFront|S3|Version|Alias/.test(type)),
-      ).toEqual([])
+    const added = [...plain.values()]
+      .map(one => one.Type)
+      .filter(type => /WebFunction|CloudFront|S3|Version|Alias/.test(type))
+    expect(added).toEqual([])
   })
 
   test('what a deployment has stays as it is when logins move: everything else is added', () => {
@@ -95,13 +98,13 @@ describe('the Web Function of logins', () => {
       ThrottleConfig: { RateLimit: 500 },
     })
     expect(endpoint().ScalingConfig).toBeUndefined()
-    const larger = resourcesOf({ ...settings, webLogins: further })
+    const larger = resourcesOf(further)
     expect(revision(larger).MaxConcurrencyPerEnvironment).toBe(128)
     expect(endpoint(larger)).toMatchObject({
       ScalingConfig: { MaxEnvironments: 20 },
       ThrottleConfig: { RateLimit: 2000 },
     })
-    expect(distribution(larger).WebACLId).toBe(further.webAclArn)
+    expect(distribution(larger).WebACLId).toBe(further.webLogins.webAclArn)
   })
 
   test('has a name for each region: an account has one of a name in all of them', () => {
@@ -218,15 +221,12 @@ describe('the one address of all clients', () => {
 
 describe('a deployment of it', () => {
   test('keeps the rules that the CDK knows', () => {
-    expect(() => validated({ ...settings, webLogins: further })).not.toThrow()
+    expect(() => validated(further)).not.toThrow()
   })
 
   test.each([
     ['its tables', settings],
-    [
-      'restored ones',
-      { ...settings, restored: { dataTable: 'restored-data', clusterTable: 'restored-cluster' } },
-    ],
+    ['restored ones', further],
   ])('refers to nothing that is not in the same template: %s', (_, given) => {
     const template = stacksOf(given).get('cloud-auth-test-api') ?? { Resources: {} }
     const known = Object.keys(template.Resources)

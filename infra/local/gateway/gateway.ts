@@ -1,4 +1,4 @@
-import { type HttpAnswer, type HttpEvent, httpServer, ownAnswer } from '../../../shared/front/http-server.ts'
+import { type EventAnswer, type HttpEvent, httpServer, ownAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
@@ -41,12 +41,12 @@ export async function startGateway({
   extra = {},
 }: GatewayOptions): Promise<Gateway> {
   const find = routeFinder(routes)
-  async function answer(event: HttpEvent): Promise<HttpAnswer> {
+  async function answer(event: HttpEvent): Promise<EventAnswer> {
     if (!event.rawPath.startsWith(linkPath)) await hold()
     const functionName = extra[`${event.requestContext.http.method} ${event.rawPath}`] ?? find(event)
     if (functionName === undefined) return ownAnswer(404)
     try {
-      return (await invoke(functionName, event)) as HttpAnswer
+      return (await invoke(functionName, event)) as EventAnswer
     } catch (error) {
       return ownAnswer(error instanceof InvocationFault && error.timedOut ? 503 : 500)
     }

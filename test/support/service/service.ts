@@ -19,7 +19,7 @@ import { systemClock } from '../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
 import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
-import type { HttpAnswer } from '../../../shared/front/http-server.ts'
+import type { EventAnswer } from '../../../shared/front/http-server.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
 import { linkHandler } from '../../../shared/http/link.ts'
@@ -241,7 +241,7 @@ const webLogins = (environment: Environment, clock: Clock = systemClock, send: S
   const { proxy } = readEnvironment({ ...process.env, ...NEEDED, ...behindDistribution })
   const handler = handlerOf('login', { ...environment, proxy }, clock, send)
   return webFrontOf(
-    (event, context) => asFunction('login', () => handler(event as never, context)) as Promise<HttpAnswer>,
+    (event, context) => asFunction('login', () => handler(event as never, context)) as Promise<EventAnswer>,
   )
 }
 

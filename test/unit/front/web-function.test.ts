@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Context } from 'aws-lambda'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HttpAnswer, HttpEvent } from '../../../shared/front/http-server.ts'
+import type { EventAnswer, HttpEvent } from '../../../shared/front/http-server.ts'
 import { LONGEST_REQUEST, serveWebFunction } from '../../../shared/front/web-function.ts'
 
-type Handler = (event: HttpEvent, context: Context) => Promise<HttpAnswer>
+type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
 
 const closers: (() => Promise<void>)[] = []
 /** What the program says to the console. */
@@ -120,7 +120,7 @@ describe('many requests at once', () => {
     const url = await served(async ({ rawPath }) => {
       if (!rawPath.endsWith('/late')) return { statusCode: 200, body: rawPath }
       waiting.add(rawPath)
-      return new Promise<HttpAnswer>(() => undefined)
+      return new Promise<EventAnswer>(() => undefined)
     })
     const ask = async (path: string): Promise<[number, string]> => {
       const reply = await fetch(url + path, { headers: { 'lambda-web-request-id': path } })
