@@ -16,6 +16,7 @@ export default defineConfig({
       'test/unit/adapters/aws/wire/calls.test.ts',
       'test/unit/adapters/aws/wire/tables.test.ts',
       'test/unit/link/serve/chaos.test.ts',
+      'test/integration/alone/login/web-function.test.ts',
       'test/integration/alone/replication/conflicts.test.ts',
       'test/integration/alone/replication/deaths.test.ts',
       'test/integration/alone/replication/disable.test.ts',

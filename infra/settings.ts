@@ -17,6 +17,11 @@ const days = (fallback: number) =>
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 const megabytes = v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240))
 
+/** Rates that Lambda takes for the endpoint of a Web Function, requests a second. */
+const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of =>
+  of === 1 ? [100, 1000] : [100 * of, 1000 * of],
+)
+
 const unknownFunctions = (given: object): string[] => {
   const known = functionNames()
   return Object.keys(given).filter(name => !known.includes(name))
@@ -216,6 +221,54 @@ const fields = v.strictObject({
   }),
   /** environments kept free for logins, so that nothing else can starve them */
   loginConcurrency: v.optional(wholeNumber),
+  /** environments of the login function that are started before anybody asks, and paid for all the time */
+  loginProvisionedConcurrency: v.optional(wholeNumber),
+  /** logins run in a Web Function, behind a distribution of CloudFront that leads everything else to the API */
+  webLogins: v.optional(
+    v.strictObject({
+      /** certificate of the host of `apiAddress`, which is that of the distribution */
+      certificateArn: v.pipe(
+        v.string(),
+        v.regex(
+          /^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
+          'must be the ARN of a certificate in us-east-1, where CloudFront looks for it',
+        ),
+      ),
+      /** secret of Secrets Manager, in this region, whose text is the proxy's secret: the distribution sends it to its origins */
+      originSecretArn: v.pipe(
+        v.string(),
+        v.regex(
+          /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/,
+          'must be the ARN of a secret of Secrets Manager',
+        ),
+      ),
+      /** web ACL of WAF, of the scope CLOUDFRONT */
+      webAclArn: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(
+            /^arn:aws[a-z-]*:wafv2:us-east-1:\d{12}:global\/webacl\/[\w-]+\/[\w-]+$/,
+            'must be the ARN of a web ACL of the scope CLOUDFRONT',
+          ),
+        ),
+      ),
+      /** requests that an environment serves at once, at most */
+      concurrency: v.optional(v.pipe(wholeNumber, v.maxValue(128)), 64),
+      /** environments, at most; default: what the account's quota of vCPUs has room for */
+      environments: v.optional(v.pipe(wholeNumber, v.minValue(2))),
+      /** logins a second of everybody together, as `throttle` for the API */
+      rateLimit: v.optional(
+        v.pipe(
+          v.number(),
+          v.check(
+            rate => WEB_RATES.includes(rate),
+            'must be one of 100 to 1000 by hundreds, or of 2000 to 10000 by thousands',
+          ),
+        ),
+        500,
+      ),
+    }),
+  ),
   /**
    * environments kept free for the functions of DR replication, so that strangers who fill all others cannot stop it:
    * at least as many as run beside each other when all is well
@@ -244,6 +297,21 @@ const fields = v.strictObject({
     {},
   ),
 })
+
+/** Why logins cannot run in a Web Function with these settings; undefined: they can. */
+function webFault({
+  apiAddress,
+  proxy,
+  closeDefaultEndpoint,
+  loginProvisionedConcurrency: provisioned,
+}: Partial<v.InferOutput<typeof fields>>): string | undefined {
+  if (!apiAddress || !proxy)
+    return 'needs apiAddress, the address of its distribution, and proxy: both origins take requests from there only'
+  if (closeDefaultEndpoint)
+    return 'needs the address that API Gateway gives, which closeDefaultEndpoint closes'
+  if (provisioned) return 'leaves environments of loginProvisionedConcurrency without logins'
+  return undefined
+}
 
 /** Environments of an account that functions may not reserve. */
 const UNRESERVED = 100
@@ -274,6 +342,23 @@ const schema = v.pipe(
       'needs apiAddress, the address of the proxy: others of a set are told it, and the address that API Gateway gives refuses them',
     ),
     ['proxy'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['webLogins'], ['apiAddress'], ['proxy'], ['closeDefaultEndpoint'], ['loginProvisionedConcurrency']],
+      given => !given.webLogins || webFault(given) === undefined,
+      ({ input }) => webFault(input) ?? '',
+    ),
+    ['webLogins'],
+  ),
+  v.forward(
+    v.partialCheck(
+      [['loginProvisionedConcurrency'], ['loginConcurrency'], ['accountConcurrency']],
+      ({ loginProvisionedConcurrency: provisioned = 0, loginConcurrency, accountConcurrency }) =>
+        provisioned <= (loginConcurrency ?? accountConcurrency - UNRESERVED),
+      `must not be more than loginConcurrency, and without it leave ${UNRESERVED} of accountConcurrency: Lambda refuses more`,
+    ),
+    ['loginProvisionedConcurrency'],
   ),
   v.forward(
     v.partialCheck(

@@ -39,7 +39,7 @@ const lazyBuiltins: Plugin = {
     )
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `const m = process.getBuiltinModule('node:${path}')
-        export default m; export const { Agent, request, globalAgent, STATUS_CODES, METHODS } = m`,
+        export default m; export const { Agent, createServer, request, globalAgent, STATUS_CODES, METHODS } = m`,
       loader: 'js',
     }))
   },

@@ -13,10 +13,13 @@ export const pathsOfGroup = (group: Group): string[] => routesOf(group).map(path
 /** Where requests go that no path names. */
 export const DEFAULT_ROUTE = '/$default'
 
+/** What is called of a Lambda. */
+type Called = Pick<IFunction, 'functionArn'>
+
 /** A Lambda, and the paths that lead to it. */
 interface Served {
   name: string
-  lambda: IFunction
+  lambda: Called
   paths: readonly string[]
 }
 
@@ -41,7 +44,7 @@ export class HttpApi extends Construct {
     for (const { name, lambda } of served) this.permit(name, lambda)
   }
 
-  private invocationOf({ functionArn }: IFunction): string {
+  private invocationOf({ functionArn }: Called): string {
     return Stack.of(this).formatArn({
       service: 'apigateway',
       account: 'lambda',
@@ -50,7 +53,7 @@ export class HttpApi extends Construct {
     })
   }
 
-  private permit(name: string, lambda: IFunction): void {
+  private permit(name: string, lambda: Called): void {
     new CfnPermission(this, `${name} permission`, {
       action: 'lambda:InvokeFunction',
       functionName: lambda.functionArn,
@@ -72,7 +75,7 @@ export class HttpApi extends Construct {
 const definitionOf = (
   { clusterName, apiAddress, closeDefaultEndpoint }: Settings,
   served: readonly Served[],
-  uriOf: (lambda: IFunction) => string,
+  uriOf: (lambda: Called) => string,
 ) =>
   defined({
     openapi: '3.0.1',

@@ -10,6 +10,7 @@ import {
 } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
+  type Alias,
   ApplicationLogLevel,
   Architecture,
   Code,
@@ -41,9 +42,13 @@ export interface Surroundings {
   bundles: string
 }
 
-export interface GroupFunctionProps extends Surroundings {
+/** A function among what all share. */
+export interface FunctionProps extends Surroundings {
   /** folder in functions/ */
   name: string
+}
+
+export interface GroupFunctionProps extends FunctionProps {
   timeout: Duration
   /** log group that it shares with others; absent: one of its own */
   logs?: LogGroup
@@ -144,6 +149,8 @@ function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
 /** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
 export class GroupFunction extends Construct {
   readonly lambda: LambdaFunction
+  /** what callers call: the function, or the alias whose environments are started before anybody asks */
+  readonly called: LambdaFunction | Alias
   readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, props: GroupFunctionProps) {
@@ -161,81 +168,101 @@ export class GroupFunction extends Construct {
         description: `cloud-auth: ${name}`,
         memorySize: settings.functionMemory[name] ?? workerMemory(name) ?? settings.memory,
         timeout: props.timeout,
-        role: this.role(props),
+        role: functionRole(this, props, [this.logs]),
         logGroup: this.logs,
         // an object given to the console is one event, as JSON: entries of the audit log leave by it
         loggingFormat: LoggingFormat.JSON,
         applicationLogLevelV2: ApplicationLogLevel.INFO,
-        environment: checked(name, this.environment(props)),
+        environment: functionVariables(this, props),
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
       }),
     )
+    const provisioned = name === 'login' ? settings.loginProvisionedConcurrency : undefined
+    this.called =
+      provisioned === undefined
+        ? this.lambda
+        : this.lambda.addAlias('provisioned', { provisionedConcurrentExecutions: provisioned })
   }
+}
 
-  private role({ name, settings, store, audit }: GroupFunctionProps): Role {
-    const arnOf = (folder: keyof typeof FIXED) =>
-      Stack.of(this).formatArn({
-        service: 'lambda',
-        resource: 'function',
-        resourceName: nameOf(settings, folder),
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      })
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
-    const scope = {
-      store,
-      assumableRoleArns: settings.assumableRoleArns,
-      workerArn: arnOf('on-job'),
-      pullArn: arnOf('on-pull'),
-      workflows: workflowsOf(name).map(one => workflowArn(this, settings, one)),
-      auditArn: audit.logGroupArn,
-      busArn: Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
-    }
-    for (const statement of statementsFor(usesOfFunction(name), scope)) role.addToPolicy(statement)
-    role.addToPolicy(
-      new PolicyStatement({
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [this.logs.logGroupArn],
-      }),
-    )
-    return role
-  }
-
-  // The API names the functions, so none of them can be told its address: without the setting, requests say it.
-  private environment({ name, settings, store, audit }: GroupFunctionProps): Record<string, string> {
-    const uses = usesOfFunction(name)
-    return defined({
-      API_ADDRESS: settings.apiAddress,
-      ...(settings.proxy && isCalled(name)
-        ? { PROXY_SECRETS: settings.proxy.secretHashes.join(','), PROXY_HOPS: String(settings.proxy.hops) }
-        : {}),
-      API_VERSION: settings.apiVersion,
-      ASSUMABLE_ROLES: settings.assumableRoleArns.join(','),
-      CLUSTER_NAME: settings.clusterName,
-      CLUSTER_TABLE: store.cluster.tableName,
-      DATA_TABLE: store.data.tableName,
-      NODE_OPTIONS: '--enable-source-maps',
-      LEGACY_SIGNATURES: String(settings.legacySignatures),
-      SERVICE_VERSION: version,
-      WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
-      PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
-      WORKFLOWS: uses.includes('workflow') ? workflowArn(this, settings, '') : undefined,
-      ...(name === 'on-drill' && settings.drill
-        ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
-        : {}),
-      INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
-      HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
-      STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
-      CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
-        ? store.ceremony.tableName
-        : undefined,
-      AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
-      KEY_ARN: uses.includes('key-factory') ? store.key.keyArn : undefined,
-      ...(uses.includes('licence') && settings.license && settings.licensePublicKey
-        ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }
-        : {}),
-      AUDIT_GROUP: uses.includes('audit-log') ? audit.logGroupName : undefined,
+/**
+ * The role of a function, which may do what its uses need and nothing else.
+ * @param logs log groups that it writes to
+ */
+export function functionRole(
+  scope: Construct,
+  { name, settings, store, audit }: FunctionProps,
+  logs: readonly LogGroup[],
+): Role {
+  const arnOf = (folder: keyof typeof FIXED) =>
+    Stack.of(scope).formatArn({
+      service: 'lambda',
+      resource: 'function',
+      resourceName: nameOf(settings, folder),
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     })
+  const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+  const reached = {
+    store,
+    assumableRoleArns: settings.assumableRoleArns,
+    workerArn: arnOf('on-job'),
+    pullArn: arnOf('on-pull'),
+    workflows: workflowsOf(name).map(one => workflowArn(scope, settings, one)),
+    auditArn: audit.logGroupArn,
+    busArn: Stack.of(scope).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
   }
+  for (const statement of statementsFor(usesOfFunction(name), reached)) role.addToPolicy(statement)
+  role.addToPolicy(
+    new PolicyStatement({
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: logs.map(one => one.logGroupArn),
+    }),
+  )
+  return role
+}
+
+/**
+ * The variables of a function. The API names the functions, so none of them can be told its address: without the setting,
+ * requests say it.
+ */
+export function functionVariables(
+  scope: Construct,
+  { name, settings, store, audit }: FunctionProps,
+): Record<string, string> {
+  const uses = usesOfFunction(name)
+  const variables: Record<string, string> = defined({
+    API_ADDRESS: settings.apiAddress,
+    ...(settings.proxy && isCalled(name)
+      ? { PROXY_SECRETS: settings.proxy.secretHashes.join(','), PROXY_HOPS: String(settings.proxy.hops) }
+      : {}),
+    API_VERSION: settings.apiVersion,
+    ASSUMABLE_ROLES: settings.assumableRoleArns.join(','),
+    CLUSTER_NAME: settings.clusterName,
+    CLUSTER_TABLE: store.cluster.tableName,
+    DATA_TABLE: store.data.tableName,
+    NODE_OPTIONS: '--enable-source-maps',
+    LEGACY_SIGNATURES: String(settings.legacySignatures),
+    SERVICE_VERSION: version,
+    WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
+    PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
+    WORKFLOWS: uses.includes('workflow') ? workflowArn(scope, settings, '') : undefined,
+    ...(name === 'on-drill' && settings.drill
+      ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
+      : {}),
+    INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
+    HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
+    STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
+    CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
+      ? store.ceremony.tableName
+      : undefined,
+    AUTHORITIES: ships(name, settings) ? AUTHORITIES_FILE : undefined,
+    KEY_ARN: uses.includes('key-factory') ? store.key.keyArn : undefined,
+    ...(uses.includes('licence') && settings.license && settings.licensePublicKey
+      ? { LICENSE: settings.license, LICENSE_PUBLIC_KEY: settings.licensePublicKey }
+      : {}),
+    AUDIT_GROUP: uses.includes('audit-log') ? audit.logGroupName : undefined,
+  })
+  return checked(name, variables)
 }

@@ -28,8 +28,9 @@ export const logAlarms: Readonly<Record<string, LogAlarm>> = {
     description: 'Holders of recovery shares have made a DR operation token',
   },
   FunctionFailed: {
+    // a Web Function has no report of a request: it says itself what went wrong, and Lambda only whether it has started
     pattern:
-      '{ $.type = "platform.report" && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout") }',
+      '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
     description: 'A function ended with an error or ran out of time: its log says why',
   },
   Keyring: {

@@ -1,8 +1,9 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
+import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
@@ -10,11 +11,12 @@ import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { LogAlarms } from '../constructs/log-alarms.ts'
 import { storageOf } from '../constructs/storage.ts'
+import { WebLogins } from '../constructs/web-logins.ts'
 import type { Settings } from '../settings.ts'
 import type { DataStack } from './data.ts'
 
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
-const TIMEOUT = { login: Duration.seconds(15), others: Duration.seconds(25) }
+const TIMEOUT = { login: Duration.seconds(LONGEST_REQUEST), others: Duration.seconds(25) }
 
 /** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
 const LINK_ROUTE = `${linkPath}{proxy+}`
@@ -56,11 +58,26 @@ export class ApiStack extends Stack {
     this.stage(api, settings).addResourceDependency(carrier.subscription)
     const address = settings.apiAddress ?? api.attrApiEndpoint
     new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
+    if (settings.webLogins) this.webLogins(settings.webLogins, api, store)
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
     this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
     this.alarms(api, root, carrier.lambda.functionName)
+  }
+
+  private webLogins(web: NonNullable<Settings['webLogins']>, api: CfnApi, owner: Stack): void {
+    const { distribution } = new WebLogins(this, 'WebLogins', {
+      ...this.surroundings,
+      web,
+      owner,
+      logs: this.logs,
+      apiHost: Fn.parseDomainName(api.attrApiEndpoint),
+    })
+    new CfnOutput(this, 'Distribution', {
+      value: distribution.distributionDomainName,
+      description: 'where the name in apiAddress has to lead',
+    })
   }
 
   /** Of what callers see, and of what functions write down. */
@@ -109,7 +126,7 @@ export class ApiStack extends Stack {
   private served() {
     const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
-      .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))
+      .map(({ node, called }, index) => ({ name: node.id, lambda: called, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)
   }
 

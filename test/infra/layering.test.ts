@@ -19,6 +19,7 @@ const floors: readonly Floor[] = [
   { folder: 'infra' },
   { folder: 'functions', typesOf: ['shared/storage', 'shared/model', 'shared/wire', 'shared/values'] },
   { folder: 'shared/http', typesOf: ['shared/wire'] },
+  { folder: 'shared/front', values: ['shared/values'] },
   {
     folder: 'shared/adapters',
     values: [

@@ -1,13 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { type EventAnswer, type HttpEvent, httpServer, ownAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
-import { defined } from '../../../shared/values/defined.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { HOME } from '../provider/home.ts'
 import { acceptList } from './list-verb.ts'
-import { refuseUnreadable } from './unreadable.ts'
 
 export interface Route {
   key: string
@@ -36,10 +32,7 @@ export interface Gateway {
 const LARGEST_BODY = 10 * 1024 * 1024
 const LONGEST_HEAD = 10_240
 
-/**
- * An HTTP API: matches routes as AWS does, decodes the path before it calls, answers its own faults in its own
- * shape. Besides, it takes the verb LIST.
- */
+/** An HTTP API: matches routes as AWS does, and answers its own faults in its own shape. Besides, it takes the verb LIST. */
 export async function startGateway({
   routes,
   port,
@@ -48,114 +41,24 @@ export async function startGateway({
   extra = {},
 }: GatewayOptions): Promise<Gateway> {
   const find = routeFinder(routes)
-  const http = createServer({ maxHeaderSize: LONGEST_HEAD }, (request, response) => {
-    serve(request, response).catch(() => own(response, 500, 'Internal Server Error'))
-  })
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readBody(request)
-    if (!body) return own(response, 413, 'Request Entity Too Large')
-    const event = eventOf(request, body)
+  async function answer(event: HttpEvent): Promise<EventAnswer> {
     if (!event.rawPath.startsWith(linkPath)) await hold()
-    const functionName = extra[`${request.method} ${event.rawPath}`] ?? find(event)
-    if (functionName === undefined) return own(response, 404, 'Not Found')
+    const functionName = extra[`${event.requestContext.http.method} ${event.rawPath}`] ?? find(event)
+    if (functionName === undefined) return ownAnswer(404)
     try {
-      const answer = (await invoke(functionName, event)) as Answer
-      const payload = Buffer.from(answer.body ?? '', answer.isBase64Encoded ? 'base64' : 'utf8')
-      response.writeHead(
-        answer.statusCode,
-        defined({
-          ...answer.headers,
-          'content-length': payload.length > 0 ? payload.length : undefined,
-        }),
-      )
-      response.end(payload)
+      return (await invoke(functionName, event)) as EventAnswer
     } catch (error) {
-      const late = error instanceof InvocationFault && error.timedOut
-      own(response, late ? 503 : 500, late ? 'Service Unavailable' : 'Internal Server Error')
+      return ownAnswer(error instanceof InvocationFault && error.timedOut ? 503 : 500)
     }
   }
-
+  const http = httpServer({
+    answer,
+    largestBody: LARGEST_BODY,
+    longestHead: LONGEST_HEAD,
+    api: { accountId: HOME.account, apiId: 'local' },
+  })
   http.on('connection', acceptList)
-  http.on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket))
   return { url: await listen(http, port), close: () => endServer(http) }
-}
-
-interface Answer {
-  statusCode: number
-  headers?: Record<string, string>
-  body?: string
-  isBase64Encoded?: boolean
-}
-
-/** What API Gateway itself answers. */
-function own(response: ServerResponse, status: number, message: string): void {
-  if (response.headersSent) return
-  const body = JSON.stringify({ message })
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  })
-  response.end(body)
-}
-
-/** Undefined when it is too large: it is read to its end all the same, for only then will the client listen. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size <= LARGEST_BODY) chunks.push(chunk)
-  }
-  return size <= LARGEST_BODY ? Buffer.concat(chunks) : undefined
-}
-
-const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/
-
-/** An event of payload version 2.0. The path is decoded, and a `?` that this uncovers cuts it off. */
-function eventOf(request: IncomingMessage, body: Buffer) {
-  const target = request.url ?? '/'
-  const mark = target.indexOf('?')
-  const path = decoded(mark < 0 ? target : target.slice(0, mark)).split('?')[0] ?? ''
-  const rawQueryString = mark < 0 ? '' : target.slice(mark + 1)
-  const headers: Record<string, string> = {}
-  for (const [name, values] of Object.entries(request.headersDistinct))
-    headers[name] = (values ?? []).join(',')
-  const text = TEXTUAL.test(headers['content-type'] ?? 'text/plain')
-  const now = new Date()
-  return defined({
-    version: '2.0',
-    routeKey: '$default',
-    rawPath: path,
-    rawQueryString,
-    headers,
-    requestContext: {
-      accountId: HOME.account,
-      apiId: 'local',
-      domainName: headers['host'] ?? 'localhost',
-      http: {
-        method: request.method ?? 'GET',
-        path,
-        protocol: `HTTP/${request.httpVersion}`,
-        sourceIp: (request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''),
-        userAgent: headers['user-agent'] ?? '',
-      },
-      requestId: randomUUID(),
-      stage: '$default',
-      time: now.toISOString(),
-      timeEpoch: now.getTime(),
-    },
-    body: body.length > 0 ? body.toString(text ? 'utf8' : 'base64') : undefined,
-    isBase64Encoded: body.length > 0 && !text,
-  })
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 /**

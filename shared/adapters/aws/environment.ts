@@ -48,6 +48,7 @@ const schema = v.object({
   AWS_ENDPOINT_URL_EVENTBRIDGE: text,
   AWS_EC2_METADATA_SERVICE_ENDPOINT: v.optional(v.string(), 'http://169.254.169.254'),
   AWS_LAMBDA_FUNCTION_NAME: text,
+  AWS_LAMBDA_HTTP_ENDPOINT: v.optional(v.pipe(v.string(), v.regex(/^(|.+:\d{1,5})$/)), ''),
   AWS_LAMBDA_LOG_FORMAT: text,
   AWS_LAMBDA_LOG_LEVEL: text,
   CLOUD_ACCESS_KEY: text,
@@ -84,6 +85,16 @@ export interface Environment extends Deployment {
   metadataEndpoint: string
   /** instance metadata is asked for credentials only outside Lambda */
   onLambda: boolean
+  /** where a Web Function listens; absent: events come instead */
+  webEndpoint: { host: string; port: number } | undefined
+}
+
+/** @param text `host:port`, an IPv6 address in brackets; empty: there is none */
+function endpointIn(text: string): Environment['webEndpoint'] {
+  const mark = text.lastIndexOf(':')
+  return mark < 0
+    ? undefined
+    : { host: text.slice(0, mark).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(mark + 1)) }
 }
 
 /** Reads the environment once; all faults are reported together. */
@@ -94,6 +105,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     throw new Error(`the environment is incomplete: ${faults.join('; ')}`)
   }
   const e = read.output
+  const webEndpoint = endpointIn(e.AWS_LAMBDA_HTTP_ENDPOINT)
   return {
     version: e.SERVICE_VERSION,
     apiVersion: e.API_VERSION,
@@ -120,15 +132,18 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     drill: { peer: e.DRILL_PEER, policy: e.DRILL_POLICY },
     auditFile: e.AUDIT_FILE,
     authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),
+    // of a Web Function there is no other format
     framedJson:
-      e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON' &&
+      (webEndpoint !== undefined || e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON') &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),
     ownRegion: e.AWS_REGION,
     eventsEndpoint: e.AWS_ENDPOINT_URL_EVENTBRIDGE,
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),
-    onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '',
+    // a Web Function has no variable with its name
+    onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '' || webEndpoint !== undefined,
+    webEndpoint,
   }
 }
 

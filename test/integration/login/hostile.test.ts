@@ -1,6 +1,8 @@
+import { METHODS } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { errorsOf, HOME, launch, pkcs7Of, signedBy, UNPROVEN } from '../../support/requests/logins.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
+import { loginsByWebFunction } from '../../support/service/login-front.ts'
 
 const SECRET = 'SECRET-VALUE'
 
@@ -112,10 +114,12 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
     'the verb %s makes no token of what POST makes one of (GHSA-rh46-vc3j-w2w3)',
     async verb => {
       const proof = { ...valid, role: 'web', nonce: 'n' }
+      // what Node's parser does not know comes to no Web Function
+      const unparsed = loginsByWebFunction() && !METHODS.includes(verb) ? [400, ''] : undefined
       const anonymous = await api(verb, `${mount}/login`, proof, { token: '' })
-      expect([anonymous.status, errorsOf(anonymous)]).toEqual([403, 'permission denied'])
+      expect([anonymous.status, errorsOf(anonymous)]).toEqual(unparsed ?? [403, 'permission denied'])
       const known = await api(verb, `${mount}/login`, proof)
-      expect([known.status, errorsOf(known)]).toEqual([405, 'unsupported operation'])
+      expect([known.status, errorsOf(known)]).toEqual(unparsed ?? [405, 'unsupported operation'])
     },
   )
 

@@ -10,6 +10,8 @@ declare module 'vitest' {
       engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
       credentials: EngineCredentials
+      /** what a process needs that serves logins, as the function of the host does */
+      login_runtime: { code: string; environment: Record<string, string> }
     }
   }
 }
@@ -32,6 +34,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
       accessKeyId: variable('AWS_ACCESS_KEY_ID'),
       secretAccessKey: variable('AWS_SECRET_ACCESS_KEY'),
     },
+    login_runtime: runtimeOf('login'),
   })
   return close
 }

@@ -13,7 +13,7 @@ import { tapKind } from './tap-kind.ts'
 const ground = inject('ground')
 const service = ground ? await startService(ground, { clock, tap: tapKind() }) : undefined
 export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster'] &
-  Partial<Pick<Service, 'send'>>
+  Partial<Pick<Service, 'send' | 'web_url'>>
 
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url)

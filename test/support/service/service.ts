@@ -19,6 +19,7 @@ import { systemClock } from '../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
 import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
+import type { EventAnswer } from '../../../shared/front/http-server.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
 import { linkHandler } from '../../../shared/http/link.ts'
@@ -34,6 +35,8 @@ import { sendTo } from '../tables/store.ts'
 import type { CallOptions, Reply } from './api.ts'
 import { frontEvent, replyOf } from './front.ts'
 import { leanSend, tappedSend } from './lean-client.ts'
+import { loginsByWebFunction } from './login-front.ts'
+import { behindDistribution, webFrontOf } from './web-front.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine
@@ -46,6 +49,8 @@ export interface Service {
   provider_url: string
   /** where the tables are reached */
   engine_url: string
+  /** where logins are served by a Web Function: it */
+  web_url?: string
   /** a tap in front of the engine, where one was asked for */
   tap_url?: string
   tap?: Pick<StorageTapPort, 'tap' | 'drop'>
@@ -145,10 +150,12 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     ...(options.licence ?? newLicence('test', systemClock.now())),
   })
   capture(`${directory}/functions.log`, options.onLine)
+  const web = loginsByWebFunction() ? await webLogins(environment, options.clock, newSend()) : undefined
   const find = routeFinder(model.routes)
   const call: Service['call'] = async (method, path, body, more = {}) => {
     const event = frontEvent(BASE_URL, method, path, body, more)
     const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
+    if (web && name === functions['login']) return web.call(method, path, body, more)
     return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
   }
   const { body } = await initialised(call)
@@ -157,6 +164,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     provider_url: provider.url,
     engine_url: engineUrl,
     ...(tap ? { tap_url: tap.url, tap } : {}),
+    ...(web ? { web_url: web.url } : {}),
     send: newSend(),
     root_token: body.root_token,
     recovery_keys: body.recovery_keys,
@@ -227,6 +235,18 @@ function functionsOf(
   }
   return { lambdas, settled }
 }
+
+/** Logins as a Web Function serves them, behind its distribution. */
+const webLogins = (environment: Environment, clock: Clock = systemClock, send: Send) => {
+  const { proxy } = readEnvironment({ ...process.env, ...NEEDED, ...behindDistribution })
+  const handler = handlerOf('login', { ...environment, proxy }, clock, send)
+  return webFrontOf(
+    (event, context) => asFunction('login', () => handler(event as never, context)) as Promise<EventAnswer>,
+  )
+}
+
+/** Variables without which no environment is read. */
+const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
 /** What a function does when it is first asked, as its `index.ts` does. */
 function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {

@@ -34,8 +34,15 @@ describe('entries of the audit log on Lambda', () => {
     },
   )
 
+  test('leave a Web Function, which has no other format than JSON and no variable that says so, in the same way', async () => {
+    const { audit, given } = withVariables({ AWS_LAMBDA_HTTP_ENDPOINT: '0.0.0.0:3000' })
+    await audit.write(entry)
+    expect(given).toEqual([[entry]])
+  })
+
   test.each([
     { AWS_LAMBDA_LOG_FORMAT: 'Text' },
+    { AWS_LAMBDA_HTTP_ENDPOINT: '0.0.0.0:3000', AWS_LAMBDA_LOG_LEVEL: 'WARN' },
     {},
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'WARN' },
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'error' },

@@ -19,7 +19,16 @@ const answered = (
   level: 'INFO',
   message: { audit: 'response', request: { path }, response },
 })
-const report = (status: string) => ({ type: 'platform.report', record: { requestId: 'r', status } })
+const report = (status: string, type = 'report') => ({
+  type: `platform.${type}`,
+  record: { requestId: 'r', status },
+})
+/** What the program of a Web Function says of a request, as its runtime frames it. */
+const complaint = (errorType: string) => ({
+  level: 'ERROR',
+  message: { errorType, errorMessage: 'm', gateway_id: 'g' },
+  requestId: 'r',
+})
 
 describe('an alarm counts', () => {
   test.each([
@@ -37,6 +46,10 @@ describe('an alarm counts', () => {
     ['a function that died', report('failure'), ['FunctionFailed']],
     ['a function that ran out of time', report('timeout'), ['FunctionFailed']],
     ['a function that ended well', report('success'), []],
+    ['a Web Function that does not start', report('failure', 'initReport'), ['FunctionFailed']],
+    ['a Web Function that has started', report('success', 'initReport'), []],
+    ['a request of a Web Function that threw', complaint('WebFunction.Error'), ['FunctionFailed']],
+    ['one that ran out of time', complaint('WebFunction.Timeout'), ['FunctionFailed']],
     ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
     ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
     ['a licence that ends', { level: 'WARN', message: alarming.licence, days: 3 }, ['Licence']],

@@ -1,0 +1,306 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { webPaths } from '../../infra/constructs/web-paths.ts'
+import { readSettings } from '../../infra/settings.ts'
+import { pathsOf } from '../../shared/api/endpoint.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import { ofType, type Resource, resourcesOf, stacksOf, type Template, validated } from './synthesised.ts'
+
+const webLogins = {
+  certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/0f0f-11',
+  originSecretArn: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:origin-AbCdEf',
+}
+const settings = {
+  stage: 'test',
+  apiAddress: 'https://auth.example.com',
+  proxy: { secretHashes: ['ab'.repeat(32)] },
+  webLogins,
+}
+/** With all that may be set, and tables that a restore has made. */
+const further = {
+  ...settings,
+  restored: { dataTable: 'restored-data', clusterTable: 'restored-cluster' },
+  webLogins: {
+    ...webLogins,
+    webAclArn: 'arn:aws:wafv2:us-east-1:111122223333:global/webacl/logins/0f0f-22',
+    concurrency: 128,
+    environments: 20,
+    rateLimit: 2000,
+  },
+}
+
+let resources: Map<string, Resource>
+let plain: Map<string, Resource>
+beforeAll(() => {
+  resources = resourcesOf(settings)
+  plain = resourcesOf({ ...settings, webLogins: undefined })
+})
+
+const only = (type: string, from = resources): Resource => {
+  const [[, one] = [], ...others] = ofType(from, type)
+  if (!one || others.length > 0) throw new Error(`${others.length + 1} of ${type}`)
+  return one
+}
+const distribution = (from = resources) =>
+  only('AWS::CloudFront::Distribution', from).Properties.DistributionConfig
+const revision = (from = resources) => only('AWS::Lambda::WebFunctionRevision', from).Properties.ServiceConfig
+const endpoint = (from = resources) => only('AWS::Lambda::WebFunctionEndpoint', from).Properties
+
+/** Names of resources that the resources of a template refer to. */
+const referencesIn = ({ Resources }: Pick<Template, 'Resources'>): string[] =>
+  [...JSON.stringify(Resources).matchAll(/\{"(?:Ref":"|Fn::GetAtt":\[")([^":]+)"/g)].map(
+    ([, name = '']) => name,
+  )
+
+describe('without the settings nothing changes: API Gateway and a Lambda for each group', () => {
+  test('no Web Function, no distribution, no bucket, no version', () => {
+    const added = [...plain.values()]
+      .map(one => one.Type)
+      .filter(type => /WebFunction|CloudFront|S3|Version|Alias/.test(type))
+    expect(added).toEqual([])
+  })
+
+  test('what a deployment has stays as it is when logins move: everything else is added', () => {
+    for (const [id, resource] of plain) expect(resources.get(id), id).toEqual(resource)
+  })
+})
+
+describe('the Web Function of logins', () => {
+  test('is the program of the Lambda of logins, with the same variables and the same grants', () => {
+    const lambda = ofType(resources, 'AWS::Lambda::Function').find(
+      ([, one]) => one.Properties.Description === 'cloud-auth: login',
+    )?.[1].Properties
+    const { AWS_LAMBDA_NODEJS_ENTRYPOINT: entry, ...variables } = revision().EnvironmentVariables
+    expect(entry).toBe('index.mjs')
+    expect(variables).toEqual(lambda.Environment.Variables)
+    expect(grantsOf(revision().ExecutionRoleArn)).toEqual(grantsOf(lambda.Role))
+    // the asset that is copied is the one that the Lambda has
+    expect(only('Custom::S3ObjectCopy').Properties.SourceObjectKey).toBe(lambda.Code.S3Key)
+  })
+
+  /** What a role may do, but for its own logs. */
+  function grantsOf(arn: { 'Fn::GetAtt': [string, string] }): unknown[] {
+    return ofType(resources, 'AWS::IAM::Policy')
+      .filter(([, one]) =>
+        one.Properties.Roles.some((role: { Ref: string }) => role.Ref === arn['Fn::GetAtt'][0]),
+      )
+      .flatMap(([, one]) => one.Properties.PolicyDocument.Statement as { Action: unknown }[])
+      .filter(one => !JSON.stringify(one.Action).includes('logs:'))
+  }
+
+  test('serves Node 24, so many requests at once as the setting says, each a little longer than the program lets it', () => {
+    expect(only('AWS::Lambda::WebFunctionRevision').Properties.BuildConfig.RuntimeConfig).toEqual({
+      Runtime: 'nodejs24.x',
+    })
+    expect(revision()).toMatchObject({ MaxConcurrencyPerEnvironment: 64, TimeoutSeconds: 20 })
+    expect(endpoint()).toMatchObject({
+      EndpointType: 'HomeRegion',
+      AuthType: 'ApplicationManaged',
+      ThrottleConfig: { RateLimit: 500 },
+    })
+    expect(endpoint().ScalingConfig).toBeUndefined()
+    const larger = resourcesOf(further)
+    expect(revision(larger).MaxConcurrencyPerEnvironment).toBe(128)
+    expect(endpoint(larger)).toMatchObject({
+      ScalingConfig: { MaxEnvironments: 20 },
+      ThrottleConfig: { RateLimit: 2000 },
+    })
+    expect(distribution(larger).WebACLId).toBe(further.webLogins.webAclArn)
+  })
+
+  test('has a name for each region: an account has one of a name in all of them', () => {
+    expect(only('AWS::Lambda::WebFunction').Properties.FunctionName).toEqual({
+      'Fn::Join': ['', ['cloud-auth-test-login-', { Ref: 'AWS::Region' }]],
+    })
+  })
+
+  test('logs where the carrier of the audit log reads, by way of a group that has a retention too', () => {
+    const { LogGroup, ApplicationLogLevel } = revision().TelemetryConfig.LoggingConfig
+    const carried = ofType(resources, 'AWS::Logs::SubscriptionFilter').map(
+      ([, one]) => one.Properties.LogGroupName,
+    )
+    expect(carried).toEqual([LogGroup])
+    expect(ApplicationLogLevel).toBe('INFO')
+    const local = ofType(resources, 'AWS::Logs::LogGroup').find(([id]) => id.includes('LocalLogs'))
+    expect(local?.[1].Properties).toEqual({
+      LogGroupName: { 'Fn::Join': ['', [LogGroup, '.local']] },
+      RetentionInDays: 30,
+    })
+  })
+
+  test('has its code in a bucket with versions that Lambda can read, and nobody else', () => {
+    const bucket = only('AWS::S3::Bucket').Properties
+    expect(bucket).toMatchObject({
+      VersioningConfiguration: { Status: 'Enabled' },
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+    })
+    expect(JSON.stringify(bucket.BucketEncryption)).toContain('AES256')
+    expect(JSON.stringify(only('AWS::S3::BucketPolicy').Properties)).toContain('lambda.amazonaws.com')
+  })
+})
+
+describe('the one address of all clients', () => {
+  test('is that of the distribution, by the name in apiAddress, by HTTPS only', () => {
+    expect(distribution()).toMatchObject({
+      Aliases: ['auth.example.com'],
+      ViewerCertificate: {
+        AcmCertificateArn: webLogins.certificateArn,
+        MinimumProtocolVersion: 'TLSv1.2_2021',
+      },
+    })
+    const { Outputs } = stacksOf(settings).get('cloud-auth-test-api') ?? {}
+    expect(Outputs).toHaveProperty('Distribution')
+  })
+
+  test('has two origins, the API and the Web Function, and shows both the secret, whose text the template does not have', () => {
+    const [api, web, ...others] = distribution().Origins
+    expect(others).toEqual([])
+    expect(JSON.stringify(api.DomainName)).toContain('"Api","ApiEndpoint"')
+    expect(web.DomainName).toEqual({
+      'Fn::GetAtt': [expect.stringContaining('WebLoginsFunctionEndpoint'), 'DomainName'],
+    })
+    for (const { OriginCustomHeaders, CustomOriginConfig } of [api, web]) {
+      expect(OriginCustomHeaders).toEqual([
+        {
+          HeaderName: 'X-Origin-Secret',
+          HeaderValue: `{{resolve:secretsmanager:${webLogins.originSecretArn}:SecretString:::}}`,
+        },
+      ])
+      expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: 'https-only', OriginReadTimeout: 30 })
+    }
+  })
+
+  test('passes on all seven verbs and everything but the name it was called by, keeps nothing, no refusal either', () => {
+    const { CacheBehaviors, DefaultCacheBehavior, CustomErrorResponses } = distribution()
+    for (const one of [...CacheBehaviors, DefaultCacheBehavior]) {
+      expect(one).toMatchObject({
+        // the managed policies CachingDisabled and AllViewerExceptHostHeader
+        CachePolicyId: '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
+        OriginRequestPolicyId: 'b689b0a8-53d0-40ab-baf2-68738e2966ac',
+        ViewerProtocolPolicy: 'https-only',
+      })
+      // CloudFront knows these sets alone: LIST is in none of them
+      expect(one.AllowedMethods.toSorted()).toEqual(
+        ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].toSorted(),
+      )
+    }
+    expect(CustomErrorResponses.map((one: { ErrorCode: number }) => one.ErrorCode)).toEqual([
+      400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504,
+    ])
+    for (const { ErrorCachingMinTTL } of CustomErrorResponses) expect(ErrorCachingMinTTL).toBe(0)
+  })
+
+  /** Where a path leads: patterns in their order, stars for anything. */
+  const toWeb = (path: string): boolean =>
+    distribution()
+      .CacheBehaviors.map((one: { PathPattern: string; TargetOriginId: string }) => [
+        new RegExp(`^${one.PathPattern.replaceAll('*', '.*')}$`),
+        one.TargetOriginId === distribution().Origins[1].Id,
+      ])
+      .find(([pattern]: [RegExp, boolean]) => pattern.test(path))?.[1] ?? false
+
+  const rows = groups.flatMap(group =>
+    group.endpoints.flatMap(row => pathsOf(row).map(path => ({ group: group.name, path: `/v1${path}` }))),
+  )
+
+  test('leads logins to the Web Function, and every other path to the API, whatever things are called', () => {
+    expect(webPaths.map(([pattern]) => pattern)).toEqual(
+      distribution().CacheBehaviors.map((one: { PathPattern: string }) => one.PathPattern),
+    )
+    for (const { group, path } of rows)
+      for (const name of ['x', 'login', 'auth'])
+        expect(toWeb(path.replaceAll(/:\w+/g, name)), `${path} of ${name}`).toBe(group === 'login')
+    expect(toWeb('/v1/auth/cloud/login')).toBe(true)
+    expect(toWeb('/cloudauth.link.v1.LinkService/Cells')).toBe(false)
+  })
+})
+
+describe('a deployment of it', () => {
+  test('keeps the rules that the CDK knows', () => {
+    expect(() => validated(further)).not.toThrow()
+  })
+
+  test.each([
+    ['its tables', settings],
+    ['restored ones', further],
+  ])('refers to nothing that is not in the same template: %s', (_, given) => {
+    const template = stacksOf(given).get('cloud-auth-test-api') ?? { Resources: {} }
+    const known = Object.keys(template.Resources)
+    const parameters = referencesIn(template).filter(
+      name => !name.startsWith('AWS::') && !known.includes(name),
+    )
+    expect(parameters).toEqual([])
+    expect(referencesIn(template).length).toBeGreaterThan(100)
+  })
+})
+
+describe('environments of logins that are started before anybody asks', () => {
+  const provisioned = (from: Map<string, Resource>) => only('AWS::Lambda::Alias', from)
+
+  test('are those of an alias, which the API calls and may call', () => {
+    const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
+    expect(provisioned(from).Properties).toMatchObject({
+      Name: 'provisioned',
+      ProvisionedConcurrencyConfig: { ProvisionedConcurrentExecutions: 7 },
+    })
+    const [[alias = '']] = ofType(from, 'AWS::Lambda::Alias') as [[string, Resource]]
+    const integrations = only('AWS::ApiGatewayV2::Api', from).Properties.Body.components[
+      'x-amazon-apigateway-integrations'
+    ]
+    expect(JSON.stringify(integrations.login.uri)).toContain(`{"Ref":"${alias}"}`)
+    const permissions = ofType(from, 'AWS::Lambda::Permission').map(([, one]) => one.Properties.FunctionName)
+    expect(permissions).toContainEqual({ Ref: alias })
+  })
+
+  test('are of the login function alone: no other has a version', () => {
+    const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
+    const versions = ofType(from, 'AWS::Lambda::Version').map(([, one]) => one.Properties.FunctionName.Ref)
+    expect(versions).toEqual([expect.stringMatching(/^loginFunction/)])
+  })
+})
+
+describe('what settings of it contradict each other', () => {
+  const refused = (given: Record<string, unknown>, why: RegExp) =>
+    expect(() => readSettings({ stage: 'test', ...given })).toThrow(why)
+  const { apiAddress, proxy } = settings
+
+  test.each([
+    ['no proxy', { apiAddress, webLogins }, /webLogins: needs apiAddress/],
+    ['no address', { webLogins }, /webLogins: needs apiAddress/],
+    [
+      'an API without the address that is an origin',
+      { apiAddress, proxy, webLogins, closeDefaultEndpoint: true },
+      /webLogins: needs the address that API Gateway gives/,
+    ],
+    [
+      'environments that nobody uses',
+      { apiAddress, proxy, webLogins, loginProvisionedConcurrency: 5 },
+      /webLogins: leaves environments of loginProvisionedConcurrency without logins/,
+    ],
+    [
+      'more environments than are reserved',
+      { loginConcurrency: 5, loginProvisionedConcurrency: 6 },
+      /not be more/,
+    ],
+    ['more environments than the account has', { loginProvisionedConcurrency: 901 }, /leave 100/],
+  ])('%s', (_, given, why) => refused(given, why))
+
+  test.each([
+    [
+      { certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/0f0f' },
+      /certificateArn: .*us-east-1/,
+    ],
+    [{ originSecretArn: 'arn:aws:ssm:eu-west-1:111122223333:parameter/x' }, /originSecretArn/],
+    [{ webAclArn: 'arn:aws:wafv2:eu-west-1:111122223333:regional/webacl/a/b' }, /webAclArn/],
+    [{ concurrency: 129 }, /concurrency/],
+    [{ concurrency: 0 }, /concurrency/],
+    [{ environments: 1 }, /environments/],
+    [{ rateLimit: 150 }, /rateLimit: must be one of 100/],
+    [{ rateLimit: 0 }, /rateLimit/],
+    [{ secret: 'x' }, /secret/],
+  ])('%j', (changed, why) => refused({ apiAddress, proxy, webLogins: { ...webLogins, ...changed } }, why))
+})

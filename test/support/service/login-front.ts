@@ -1,0 +1,9 @@
+let byWebFunction = Boolean(process.env['WEB_LOGINS'])
+
+/** From now on logins of this file go through an HTTP server, as those of a Web Function. */
+export const serveLoginsByWebFunction = (): void => {
+  byWebFunction = true
+}
+
+/** How logins of this file come to their handler. */
+export const loginsByWebFunction = (): boolean => byWebFunction

@@ -1,0 +1,58 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Context } from 'aws-lambda'
+import type { EventAnswer, HttpEvent } from '../../../shared/front/http-server.ts'
+import { serveWebFunction } from '../../../shared/front/web-function.ts'
+import { type CallOptions, call, type Reply } from './api.ts'
+
+const SECRET = 'what the distribution shows its origins'
+
+/** Variables of a function that takes requests from the distribution only. */
+export const behindDistribution = {
+  PROXY_SECRETS: createHash('sha256').update(SECRET).digest('hex'),
+  PROXY_HOPS: '1',
+}
+
+/** An edge of CloudFront, as the Web Function sees it. */
+const EDGE = '192.0.2.44'
+
+/** The name that Lambda gives an endpoint, by which CloudFront calls it. */
+const ENDPOINT = 'bcdfghjklmnpqrst.b7t.lambda-web.us-east-1.on.aws'
+
+/** Headers that Lambda does not let a caller set. */
+const LAMBDAS_OWN = /^(lambda-web-|x-real-ip$|x-http-method|x-method-override$)/
+
+/** What the distribution, and the endpoint of Lambda behind it, make of the headers of a request. */
+export function headersBehind(
+  headers: Readonly<Record<string, string>>,
+  from: string,
+): Record<string, string> {
+  const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const kept = Object.fromEntries(lower.filter(([name]) => !LAMBDAS_OWN.test(name)))
+  return {
+    ...kept,
+    host: ENDPOINT,
+    'x-origin-secret': SECRET,
+    'x-forwarded-for': [kept['x-forwarded-for'], from, EDGE].filter(Boolean).join(', '),
+    'lambda-web-request-id': randomUUID(),
+  }
+}
+
+/** A Web Function and its distribution. */
+export interface WebFront {
+  /** of the Web Function, as only its distribution should call it */
+  url: string
+  /** calls it through the distribution */
+  call(method: string, path: string, body: unknown, options: CallOptions): Promise<Reply>
+}
+
+/** Serves a handler as a Web Function. */
+export async function webFrontOf(
+  handler: (event: HttpEvent, context: Context) => Promise<EventAnswer>,
+): Promise<WebFront> {
+  const { url } = await serveWebFunction(handler, { host: '127.0.0.1', port: 0 })
+  return {
+    url,
+    call: (method, path, body, { from = '127.0.0.1', headers = {}, ...more }) =>
+      call(`${url}/v1`, method, path, body, { ...more, headers: headersBehind(headers, from) }),
+  }
+}
