@@ -15,7 +15,7 @@ import {
 import { checkBounds } from './forms.ts'
 import type { RefusalCode } from './source.ts'
 
-/** Who calls, and what it knows. */
+/** The caller, and what it knows. */
 export interface LinkCaller {
   /** UUID of the DR set */
   set: string

@@ -170,7 +170,7 @@ export const notAnAddress = () =>
     'give that cluster an https address of scheme, host and port, and none of its own machine or network',
   )
 
-/** The token names no key to seal it to: an earlier version made it, or nobody of this product. */
+/** The token names no key to seal it to: an earlier version made it, or another product. */
 export const notSealed = () =>
   refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)
 
@@ -199,7 +199,7 @@ export const clusterAdmitted = (cluster: string, name: string) =>
 export const ownSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
 
-/** Whoever was handed over to admits the caller once it is a primary. */
+/** The successor admits the caller once it is a primary. */
 export const handsOver = () =>
   refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
 

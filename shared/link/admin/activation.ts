@@ -24,7 +24,7 @@ export interface TokenRequest {
   address: string
   /** milliseconds that it may be used */
   ttl: number
-  /** as the secondary handed it out; absent: whoever has the token may read and use it */
+  /** as the secondary handed it out; absent: any cluster may read the token and use it */
   publicKey?: string
   /** of this cluster's own */
   epoch?: string | undefined

@@ -38,7 +38,7 @@ export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCalle
     const { code, text, addresses } = outcome.refusal
     return { result: code === 'permission_denied' ? 'denied' : 'refused', text, addresses }
   }
-  return { result: 'silent', text: 'the answer is signed by nobody who is known here', addresses: [] }
+  return { result: 'silent', text: 'the answer is signed by an unknown key', addresses: [] }
 }
 
 const isMember = ({ cluster: id, key, chain }: FenceReply, caller: FenceCaller): boolean =>

@@ -5,7 +5,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 /**
  * Addresses of other clusters of the set: of those that follow or followed this one, and of those that were met or
  * heard of.
- * @param except whose own addresses are not wanted: UUID of a cluster; absent: nobody's
+ * @param except UUID of a cluster whose own addresses are left out; absent: of none
  */
 export async function addressesOfOthers(
   { store, deployment }: Pick<LinkPorts, 'store' | 'deployment'>,

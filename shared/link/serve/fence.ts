@@ -103,7 +103,7 @@ async function factsOf(
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     revoked: [
       ...revoked.filter(({ data }) => counts(data)),
-      // whoever of the set revoked it: an admission since would have taken that back
+      // revoked by any cluster of the set: an admission since would have removed that
       ...holders.filter(({ data }) => data.revoked),
     ].map(({ sk }) => sk),
   }
@@ -118,7 +118,7 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
   })
 }
 
-/** Notes who the claimant is, and when it called: what is not later has been seen before. */
+/** Notes the claimant and the time of its call: a call that is not later is a replay. */
 async function remember(
   asked: TakeOver,
   call: AdmittedCall,

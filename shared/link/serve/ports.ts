@@ -25,13 +25,13 @@ export interface AdmittedCall {
   pair: LinkPair
   envelope: Envelope
   body: Uint8Array
-  /** whom the envelope names; a newcomer's token may name nobody */
+  /** the secondary that the envelope names; undefined for an unknown name */
   secondary: Item<'secondary'> | undefined
   /** address at which this call arrived; empty: unknown */
   reachedAt: string
 }
 
-/** An admitted call with what it asks; of a secondary also who it is, and the head of the journal that it is answered from. */
+/** An admitted call with its question; for a secondary also its item, and the head of the journal that answers. */
 export type AskedCall<M extends Method> = AdmittedCall & {
   question: Question<M>
 } & (M extends MethodBy<'secondary'> ? { secondary: Item<'secondary'>; head: Head } : unknown)

@@ -3,7 +3,7 @@ import { type DrillAnswer, type DrillRun, DrillStopped } from './run.ts'
 import { drillToken } from './token.ts'
 
 const DR = 'sys/replication/dr'
-/** Milliseconds between two looks at who serves, and between two requests that have to wait. */
+/** Milliseconds between two looks at which cluster serves, and between two requests that have to wait. */
 const LOOK_MS = 250
 const PAUSE_MS = 1000
 /** Milliseconds for which a promotion is repeated that goes on by itself. */

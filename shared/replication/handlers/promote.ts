@@ -44,7 +44,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const waiting = await waitingExecution('promotion', ports)
   const force = given.force ?? waiting?.data.options['force'] === true
   const request = await requestOf(call, address)
-  // how far the journal of the primary goes is known as long as somebody has asked it to hand over
+  // the end of the primary's journal is known once it was asked to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
     force,

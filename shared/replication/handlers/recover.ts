@@ -23,6 +23,6 @@ export function recoverLink({ ports, now, ...call }: Call): Outcome {
 
 const AGAIN = 'the link to the primary begins anew; GET sys/replication/dr/status shows its progress'
 const ALONE =
-  'this cluster follows nobody, so there is no link to begin anew; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
+  'this cluster follows nobody, so it has nothing to fetch again; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =
   'this cluster is a primary: it follows nobody, and its journal is maintained every minute; nothing has been done'

@@ -39,7 +39,7 @@ const KEEPS =
 
 /** Of an earlier version the revoked cluster, or a backup of it, has the key that shares are cut from. */
 const SHARES =
-  'the revoked cluster may know the recovery key, which an earlier version stored: whoever has it makes recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
+  'the revoked cluster may know the recovery key, which an earlier version stored, and can make recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
 /** @returns whether there was a cluster to revoke */
 async function revokeOnce(call: Call<typeof revokeFields>): Promise<boolean> {

@@ -40,11 +40,11 @@ async function sharesKnown({ ports }: Call): Promise<string[]> {
 }
 
 const SHARES =
-  'an earlier version stored the recovery key, and whoever was a member of the set may know it: such a one makes recovery shares, until POST sys/rotate/recovery/init and /update have made others'
+  'an earlier version stored the recovery key, so former members of the set may know it, and can make recovery shares, until POST sys/rotate/recovery/init and /update have made others'
 
 /**
- * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells who has heard
- * of it, and who else was given them.
+ * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells which
+ * secondaries have acknowledged that, and which clusters were given them.
  * @param more warnings of what calls this
  */
 export async function rotation(call: Call, retire: boolean, more: readonly string[] = []): Promise<Outcome> {

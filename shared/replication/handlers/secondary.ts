@@ -49,7 +49,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
 }
 
 const BECOMING =
-  'the primary has admitted this cluster, which becomes its secondary: what it holds is removed, and it serves nobody until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
+  'the primary has admitted this cluster, which becomes its secondary: its items are deleted, and it serves no clients until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
 
 /**
  * What was given to follow a primary, for an operation that is about to begin.

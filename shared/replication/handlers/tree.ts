@@ -30,7 +30,7 @@ const FRESH_MS = 60_000
 const LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
-/** Of whichever role, by whoever asks. @throws ApiError where there is no tree that is whole */
+/** For any role and caller. @throws ApiError if there is no complete tree */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, built } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)

@@ -2,12 +2,12 @@ import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
 
 /*
- * Why steps of operations give up, one row for each: what is wrong, and what to do next. Whoever asked for the operation
- * is told the text, and status shows it.
+ * Why steps of operations give up, one row for each: what is wrong, and what to do next. The caller gets the
+ * text, and status shows it.
  * @see docs/spec/replication.md#refusals
  */
 
-/** Trying again would come to the same: the operation is given up. The text is for whoever asked for it. */
+/** Trying again would fail again, so the operation is given up. The text is for its caller. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly code: OperationFault['code']

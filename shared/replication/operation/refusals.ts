@@ -10,7 +10,7 @@ import type { OperationFault } from '../../model/operation.ts'
 export const recordChanging = (details: ErrorDetails): ApiError =>
   refused(
     'busy',
-    'this cluster is becoming a DR secondary and serves nobody',
+    'this cluster is becoming a DR secondary and serves no clients',
     'repeat this when GET sys/health answers 472',
     { retryAfter: 5, ...details },
   )

@@ -10,8 +10,8 @@ import { key, partitions } from '../../storage/kinds.ts'
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'deployment' | 'log'>
 
 /**
- * Whether every cluster that may follow this one has told by a heartbeat that it reads what this version stores. A
- * token that nobody has used yet admits none that does not.
+ * Whether every cluster that may follow this one has told by a heartbeat that it reads what this version stores. An
+ * unused token admits no cluster that does not.
  */
 export const allReadThis = (all: readonly Secondary[], record: Pick<ClusterRecord, 'epoch'>): boolean =>
   all

@@ -2,7 +2,7 @@ import type { Ports } from '../../ports.ts'
 
 /**
  * Whether journal entries that were written tell more than the time. Only a single one is looked at: a journal that is at rest
- * gets one every ten seconds, and where more are written at once somebody has written something.
+ * gets one every ten seconds, and several at once contain a commit.
  * @param names sort keys of the journal entries, as a stream tells them
  */
 export async function tellsNews(

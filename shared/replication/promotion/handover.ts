@@ -8,7 +8,7 @@ import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 /** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const PAUSE_MS = 500
-/** Milliseconds for one who goes on with it when that time has passed. */
+/** Milliseconds for a run that goes on with the step after that time. */
 const LAST_TRY_MS = 1000
 
 /** The result of one call to the primary. `another`: the answer is signed by other keys */

@@ -24,8 +24,8 @@ const CATCHES_UP_MS = 4000
 const LOOK_MS = 200
 
 /**
- * What is known once whoever follows the primary has looked: where nobody told it that there is something to fetch, it
- * may rest for longer than a secondary may be behind.
+ * Gathers the facts again once the puller has looked: without a notice it may rest for longer than a secondary may be
+ * behind.
  */
 async function caughtUpFacts(
   run: OperationRun,
@@ -34,7 +34,7 @@ async function caughtUpFacts(
   const { ports, deadline } = run
   const { clock, journal, log } = ports
   await wakePuller(ports, cluster).catch((error: unknown) =>
-    log.warn('nobody was woken to fetch what the primary has', { error: String(error) }),
+    log.warn('the puller was not woken to fetch what the primary has', { error: String(error) }),
   )
   const facts = await promotionFacts(run, record.data)
   const { primary } = facts

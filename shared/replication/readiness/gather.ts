@@ -38,7 +38,7 @@ export async function ownPart(call: Call) {
   const { store, deployment } = call.ports
   const [recovery] = await store.read([key('recovery-key')])
   const { shares = 0, threshold = 0 } = recovery?.data ?? {}
-  // who was a member while the key was stored can make shares
+  // clusters that were members while the key was stored can make shares
   const rekey_needed = recovery !== undefined && wasKept(recovery.data)
   return {
     versions: { version: deployment.version, api_version: deployment.apiVersion, format: FORMAT },

@@ -69,7 +69,7 @@ const mayNot = (rights: Parameters<typeof permits>[0]): string =>
     ? ''
     : `its policies do not allow update on ${PROMOTE}`
 
-/** Whether a role makes batch tokens of one of some policies, which nobody's end ends. */
+/** Whether a role makes orphan batch tokens with one of these policies. */
 const makesOperators = ({ data }: Item<'token-role'>, able: readonly string[]): boolean =>
   (data.token.type === 'batch' || data.otherwise === 'batch') &&
   data.orphan &&

@@ -48,7 +48,8 @@ const rows: readonly SwitchRow[] = [
   },
   {
     name: 'tree',
-    finds: ({ built }) => (built ? undefined : 'the tree is being built: nobody can follow until it is'),
+    finds: ({ built }) =>
+      built ? undefined : 'the tree is being built, and no cluster can follow until then',
   },
   {
     name: 'keyring',
@@ -90,7 +91,7 @@ export const switchSteps = ({ head }: Pick<SwitchFacts, 'head'>): { step: string
   { step: 'close', does: 'every open position is closed: the exact end is known, and is answered' },
   {
     step: 'step down',
-    does: 'it becomes a secondary that follows nobody, and gives the rest of its journal to those who followed it',
+    does: 'it becomes a secondary that follows nobody, and sends the rest of its journal to its followers',
   },
   {
     step: 'follow',

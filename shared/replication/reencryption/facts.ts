@@ -53,7 +53,7 @@ export async function termFacts(
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
   if (record.data.mode === 'bootstrapping' || isCopyOfPrimary(record.data, deployment)) return undefined
-  // both are written together: who reads between two versions looks again in a minute
+  // both are written together: a run that has read two versions reads again in a minute
   if ((record.data.edition ?? 0) !== (keyring.data.edition ?? 0)) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([

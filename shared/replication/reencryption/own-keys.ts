@@ -36,7 +36,7 @@ const pathsOf = (kind: Item['kind']): string[] =>
 
 /**
  * Encrypts this cluster's own keys anew, whatever its role is, and notes in its record by which term: one transaction. A
- * key for tokens or for a next link that does not open any more is deleted, for whoever needs it makes another.
+ * key for tokens or for a next link that cannot be decrypted any more is deleted; it is made again when it is needed.
  * @returns whether it has come about: what was changed meanwhile is tried again within a minute
  */
 export async function encryptOwnKeys(

@@ -62,7 +62,7 @@ const standsFor = async (run: JobRun, stand: TermStand) => {
   return same ? cluster : undefined
 }
 
-/** Notes the progress, if nobody else has gone on meanwhile. */
+/** Notes the progress, if no other run has gone on meanwhile. */
 async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined, next: Reencryption) {
   const { store } = run.ports
   const place = key('reencryption')

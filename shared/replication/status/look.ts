@@ -102,7 +102,7 @@ async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promis
 
 /**
  * The operation that holds the record, or the one that was given up last. Which one it is is guessed by the record that
- * the environment has read last; who guessed wrong reads once more.
+ * the environment has read last; after a wrong guess it reads once more.
  */
 async function operationFacts(
   { fetched, ports }: Looking,

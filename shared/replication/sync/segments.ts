@@ -15,7 +15,7 @@ const LARGEST = 2 ** 21
 
 const keyOf = (index: number) => key('segment', String(index))
 
-/** A segment as it was read: whoever writes with it expects this revision. */
+/** A segment as it was read: writes with it expect this revision. */
 export interface HeldSegment {
   readonly index: number
   /** absent: none has ever stood there */

@@ -21,7 +21,7 @@ export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, 
   link?.name === id || mode === 'disabled'
 
 /**
- * Finds the other primary: is admitted there by its token, or looks for it at addresses. Whoever is not found, nothing
+ * Finds the other primary: is admitted there by its token, or looks for it at addresses. If it is not found, nothing
  * of this cluster has been touched.
  * @throws OperationFailed
  */

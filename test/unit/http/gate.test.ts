@@ -88,7 +88,7 @@ describe('before anybody is asked who they are', () => {
   test('a cluster that becomes one says when to come back', () => {
     const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
-      'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+      'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
     )
     expect(error).toMatchObject({ code: 'busy', retryAfter: 5 })
   })

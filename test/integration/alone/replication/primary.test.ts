@@ -110,7 +110,10 @@ describe('a cluster that becomes a primary', () => {
     })
     expect(sealed.body.data.token).toMatch(/^[\w+/=-]+$/)
     const taken = await post('/primary/secondary-token', { id: 'west' })
-    expect([taken.status, taken.body.errors[0]]).toEqual([400, expect.stringContaining('west exists already')])
+    expect([taken.status, taken.body.errors[0]]).toEqual([
+      400,
+      expect.stringContaining('west exists already'),
+    ])
     const known = await status()
     expect(known).toMatchObject({ known_secondaries: ['west', 'south'], cluster_id: activation?.set })
     // what it keeps is said once; of a name that is not known there is nothing to say

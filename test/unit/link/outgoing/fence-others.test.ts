@@ -135,7 +135,7 @@ describe('a primary', () => {
     await meets({ addresses: [EAST] })
     await fencing()
     expect(await outcomes()).toMatchObject({
-      asked: { [EAST]: { result: 'silent', text: 'the answer is signed by nobody who is known here' } },
+      asked: { [EAST]: { result: 'silent', text: 'the answer is signed by an unknown key' } },
     })
     expect((await self())?.statements ?? []).toEqual([])
   })

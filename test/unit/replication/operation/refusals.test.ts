@@ -45,7 +45,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   recordChanging: [
     role.recordChanging({}),
     'busy',
-    'this cluster is becoming a DR secondary and serves nobody; repeat this when GET sys/health answers 472',
+    'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
   ],
   checksBegin: [
     role.checksBegin(),

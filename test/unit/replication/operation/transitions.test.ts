@@ -62,7 +62,7 @@ function said(call: RoleCall, record: ClusterRecord | undefined, change?: Reques
 
 const OK = 'ok'
 const NOBODY = '503 this cluster is not initialised'
-const BECOMES = '503 this cluster is becoming a DR secondary and serves nobody'
+const BECOMES = '503 this cluster is becoming a DR secondary and serves no clients'
 const CHANGES = '503 another role change of this cluster is under way'
 const CLOSED = '400 path disabled'
 const NO_PRIMARY = '400 not a DR primary'
