@@ -84,4 +84,10 @@ async function main(): Promise<void> {
   process.exit(broken.length === 0 ? 0 : 1)
 }
 
-await main()
+try {
+  await main()
+} catch (error) {
+  const text = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`${text}; npm run soak -- --help tells the options\n`)
+  process.exit(1)
+}
