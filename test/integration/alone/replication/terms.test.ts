@@ -257,7 +257,7 @@ describe('a secondary that cannot get a term', () => {
     const forced = await doing.promote('west', { force: true })
     expect([forced.status, String(forced.body.warnings)]).toEqual([
       200,
-      expect.stringContaining(`overridden by force: the term ${withheld}`),
+      expect.stringContaining(`overridden by force: this cluster does not have the term ${withheld}`),
     ])
   })
 })
