@@ -19,6 +19,7 @@ import { limitedBench } from './limited.ts'
 import type { LoadResult } from './load.ts'
 import { replicationBench } from './replication.ts'
 import { tidyCost } from './tidy.ts'
+import { wireBench } from './wire.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
 const INSTANCES = 400
@@ -32,6 +33,7 @@ const { values: asked } = parseArgs({
     ceremony: { type: 'boolean', default: false },
     against: { type: 'string' },
     limited: { type: 'boolean', default: false },
+    wire: { type: 'boolean', default: false },
   },
 })
 
@@ -214,6 +216,8 @@ async function measureLogins(floor: string): Promise<void> {
   })
   try {
     const world = await makeWorld(host, INSTANCES)
+    await wireBench(host, world, { ...tools, ordered })
+    if (asked.wire) return
     await ownCost(host, world, floor)
     sizes(host)
     await coldStart(host, world, directory, floor)
@@ -246,9 +250,9 @@ async function run(): Promise<string> {
     await replicationBench(provider, { ...tools, ownCost: (host, world) => ownCost(host, world, floor) })
     return 'bench-replication.json'
   }
-  await curvesBench(tools)
+  if (!asked.wire) await curvesBench(tools)
   await measureLogins(floor)
-  return 'bench.json'
+  return asked.wire ? 'bench-wire.json' : 'bench.json'
 }
 
 try {
