@@ -47,7 +47,11 @@ const floorCalls = ({ url, calls }: ReplayOrder): Call[] => {
 
 function wireCalls({ url, calls }: ReplayOrder): Call[] {
   const variables = { AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_DYNAMODB: url }
-  const by = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'x'.repeat(40), sessionToken: 'x'.repeat(400) }
+  const by = {
+    accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+    secretAccessKey: 'x'.repeat(40),
+    sessionToken: 'x'.repeat(400),
+  }
   const send = tableSend(tablesOverHttp({ settings: wireSettings(variables), credentials: () => by }))
   return calls.map(({ operation, body }) => {
     const input = plainInput(JSON.parse(body))
@@ -71,7 +75,10 @@ async function replay(order: ReplayOrder) {
   const [cpu, wall] = [process.cpuUsage(), performance.now()]
   await each(calls, order.counted, order.atOnce)
   const { user, system } = process.cpuUsage(cpu)
-  return { cpuUs: (user + system) / order.counted, wallUs: ((performance.now() - wall) * 1000) / order.counted }
+  return {
+    cpuUs: (user + system) / order.counted,
+    wallUs: ((performance.now() - wall) * 1000) / order.counted,
+  }
 }
 
 async function each(calls: readonly Call[], count: number, atOnce: number): Promise<void> {

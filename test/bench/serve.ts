@@ -13,8 +13,8 @@ import { makeWorld } from './world.ts'
 export interface ServeOrder {
   /** a checkout, with its slash */
   directory: string
-  /** URL of the imitated AWS */
-  provider: string
+  /** URL of the imitated AWS; absent: it is in the host's process, as for `npm start` */
+  provider?: string
   instances: number
   capacity?: HostOptions['capacity']
 }
@@ -63,6 +63,9 @@ async function cpu(): Promise<CpuParts> {
   const main = milliseconds(process.threadCpuUsage())
   return { main, threads, helpers: milliseconds(process.cpuUsage()) - main - threads, engine: childrenMs() }
 }
+
+/** Memory that the process holds, MB. */
+const heldMb = (): number => process.memoryUsage.rss() / 2 ** 20
 
 /** What calls to AWS go through: clients, connections, and what Node has for both. */
 const WIRE =
@@ -145,7 +148,7 @@ async function start({ directory, provider, instances, capacity }: ServeOrder) {
     cluster: 'bench',
     port: 0,
     memory: true,
-    provider: () => awsAt(provider),
+    ...(provider === undefined ? {} : { provider: () => awsAt(provider) }),
     capacity: { environments: availableParallelism(), ...capacity },
   })
   const { ec2, iam } = await makeWorld(host, instances)
@@ -161,6 +164,7 @@ const methods = {
     return started.served
   },
   cpu,
+  heldMb: async () => heldMb(),
   wireShare,
   journaled: async () => host && journaled(host),
   close: async () => host?.close(),

@@ -1,5 +1,5 @@
 import type { Host } from '../../infra/local/host/host.ts'
-import { median } from './curves.ts'
+import { median } from './median.ts'
 import { type Recorded, startPlayer, startRecorder } from './recorder.ts'
 import type { ReplayOrder } from './replay.ts'
 import { loginEvent, type World } from './world.ts'
@@ -53,10 +53,17 @@ export async function wireBench(host: Host, world: World, tools: Tools): Promise
 }
 
 /** The calls of logins in an environment that is warm. */
-async function recorded(host: Host, logins: string[], atOnce: number, { ordered }: Tools): Promise<Recorded[]> {
+async function recorded(
+  host: Host,
+  logins: string[],
+  atOnce: number,
+  { ordered }: Tools,
+): Promise<Recorded[]> {
   const { code, environment } = host.runtimeOf('login')
   const recorder = await startRecorder(environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '')
-  const events = Array.from({ length: 2 * LOGINS }, (_, index) => loginEvent(logins[index % logins.length] ?? ''))
+  const events = Array.from({ length: 2 * LOGINS }, (_, index) =>
+    loginEvent(logins[index % logins.length] ?? ''),
+  )
   const through = { ...environment, AWS_ENDPOINT_URL_DYNAMODB: recorder.url }
   await ordered('child.ts', [`${code}/index.mjs`], through, { events, warmUp: LOGINS, atOnce })
   await recorder.close()
