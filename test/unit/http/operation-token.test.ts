@@ -69,7 +69,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     store,
     cipher: {
       ...clearCipher,
-      expect: () => undefined,
+      beforehand: () => [], expect: () => undefined,
       decryptToken: async (text: string) =>
         ['', 'garbage'].includes(text) ? undefined : clearCipher.decryptToken(text),
     },
