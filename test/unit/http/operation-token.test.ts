@@ -69,7 +69,8 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     store,
     cipher: {
       ...clearCipher,
-      beforehand: () => [], expect: () => undefined,
+      beforehand: () => [],
+      expect: () => undefined,
       decryptToken: async (text: string) =>
         ['', 'garbage'].includes(text) ? undefined : clearCipher.decryptToken(text),
     },
