@@ -5,18 +5,20 @@ interface Tools {
   print(text: string): void
   results: Record<string, unknown>
   load: Load
+  /** URL of the imitated AWS, in a process of its own as beside `npm start` */
+  provider: string
 }
 
 const INSTANCES = 400
 const CLIENTS = 64
 const SECONDS = 10
-/** Rounds of logins between two lines of print. */
+/** Logins between two lines of print. */
 const TOLD_EVERY = 10_000
 
 /** `--memory <logins>`: what the process of a host holds while so many log in, of both types in turns. */
-export async function memoryBench(logins: number, { print, results, load }: Tools): Promise<void> {
-  const host = await servedHost({ directory: root, instances: INSTANCES })
-  print(`Memory of a host's process, the imitated AWS in it, ${CLIENTS} clients, both types in turns`)
+export async function memoryBench(logins: number, { print, results, load, provider }: Tools): Promise<void> {
+  const host = await servedHost({ directory: root, provider, instances: INSTANCES })
+  print(`Memory of a host's process, engine and imitated AWS apart, ${CLIENTS} clients, both types in turns`)
   const told: { logins: number; mb: number }[] = []
   let [done, highest, next] = [0, 0, 0]
   const tell = async () => {

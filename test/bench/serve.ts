@@ -13,8 +13,8 @@ import { makeWorld } from './world.ts'
 export interface ServeOrder {
   /** a checkout, with its slash */
   directory: string
-  /** URL of the imitated AWS; absent: it is in the host's process, as for `npm start` */
-  provider?: string
+  /** URL of the imitated AWS */
+  provider: string
   instances: number
   capacity?: HostOptions['capacity']
 }
@@ -148,7 +148,7 @@ async function start({ directory, provider, instances, capacity }: ServeOrder) {
     cluster: 'bench',
     port: 0,
     memory: true,
-    ...(provider === undefined ? {} : { provider: () => awsAt(provider) }),
+    provider: () => awsAt(provider),
     capacity: { environments: availableParallelism(), ...capacity },
   })
   const { ec2, iam } = await makeWorld(host, instances)
