@@ -77,8 +77,13 @@ export interface ClusterRead {
 
 /** The keyring at work. Its keys never leave the adapter. */
 export interface FieldCipher {
-  /** tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>): void
+  /** what a new environment needs of the tables, to be read along with the cluster record; the first caller is told alone */
+  beforehand(): Key<'keyring'>[]
+  /**
+   * Tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten.
+   * @param keyring as it was read along, if it was
+   */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>, keyring?: Item<'keyring'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */

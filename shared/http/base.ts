@@ -31,8 +31,8 @@ export function mountNamed(params: Readonly<Record<string, string>>, { mounts }:
 }
 
 /**
- * One batch read: cluster record, the revision of the mounts, the caller's token, and what this attempt will look
- * at. The mounts themselves are read when they are not remembered by that revision. A request that cannot
+ * One batch read: cluster record, the revision of the mounts, the caller's token, the keyring in a new environment, and
+ * what this attempt will look at. The mounts themselves are read when they are not remembered by that revision. A request that cannot
  * succeed costs one small item.
  */
 export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
@@ -48,7 +48,8 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]
   const own = [token?.key, token?.term].filter(one => one !== undefined)
-  const keys = [key('cluster'), key('mounts-revision'), ...table, ...own, ...more]
+  const keyring = ports.cipher.beforehand()
+  const keys = [key('cluster'), key('mounts-revision'), ...table, ...keyring, ...own, ...more]
   const items = await (intake.read ?? ports.store.read)(keys)
   const found = fetchedItems(
     keys.map((one, index) => ({ key: one, item: items[index] })),
@@ -57,7 +58,7 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
   const record = found.get(key('cluster'))
   const asked = more.map(one => ({ key: one, item: found.get(one) }))
   return {
-    ...noted(record, now, ports),
+    ...noted(record, now, ports, keyring[0] && found.get(keyring[0])),
     mounts: record ? await mountsIn(found, ports) : noMounts,
     presented,
     tokenItem: token?.key && found.get(token.key),
@@ -114,9 +115,14 @@ async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undef
 }
 
 /** The cluster record as it was read now, remembered. */
-function noted(record: Item<'cluster'> | undefined, readAt: number, ports: Ports): Pick<Base, 'cluster'> {
+function noted(
+  record: Item<'cluster'> | undefined,
+  readAt: number,
+  ports: Ports,
+  keyring?: Item<'keyring'>,
+): Pick<Base, 'cluster'> {
   if (!record) return {}
-  ports.cipher.expect(record.data)
+  ports.cipher.expect(record.data, keyring)
   const cluster = { record: record.data, readAt }
   ports.memory.cluster = cluster
   return { cluster }

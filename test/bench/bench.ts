@@ -1,37 +1,44 @@
-// `npm run bench`: logins by clients, as curves, and what a login and a tidy cost, as ratios to floors measured in the same
-// run. Never part of the tests. `npm run bench -- --against <checkout>` compares processor time with another checkout,
-// `-- --limited` has EC2 throttle. `npm run bench -- --tidy 1000` removes fewer entries than 100,000, `--tidy 0` none. `npm run bench --
-// --replication` measures replication instead, `npm run bench -- --rest` what a pair at rest asks, and what that costs,
-// `-- --ceremony` what it costs to refuse hostile OpenPGP keys.
+// `npm run bench`: logins by clients, as curves, what a login, its calls, its first answer and a tidy cost, as ratios to floors
+// measured in the same run. Never part of the tests. What is measured instead, or alone: `MODES`, below.
 import { fork, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { root } from '../../infra/checkout.ts'
 import { awsAt } from '../../infra/local/host/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
 import { ceremonyBench } from './ceremony.ts'
-import { againstBench, curvesBench, median } from './curves.ts'
+import { againstBench, journaledBench } from './compare.ts'
+import { curvesBench } from './curves.ts'
+import { growthBench } from './growth.ts'
 import { limitedBench } from './limited.ts'
 import type { LoadResult } from './load.ts'
+import { memoryBench } from './memory.ts'
+import { type Curve, pictureOf } from './picture.ts'
 import { replicationBench } from './replication.ts'
+import { sizes, startBench } from './start.ts'
 import { tidyCost } from './tidy.ts'
+import { wireBench } from './wire.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
 const INSTANCES = 400
 const SEQUENTIAL = { warmUp: 100, counted: 400 }
-const STARTS = 15
 const { values: asked } = parseArgs({
   options: {
+    /** entries that tidy removes; 0: none */
     tidy: { type: 'string', default: '100000' },
-    replication: { type: 'boolean', default: false },
-    rest: { type: 'boolean', default: false },
-    ceremony: { type: 'boolean', default: false },
     against: { type: 'string' },
-    limited: { type: 'boolean', default: false },
+    ceremony: { type: 'boolean' },
+    growth: { type: 'string' },
+    journaled: { type: 'boolean' },
+    limited: { type: 'boolean' },
+    memory: { type: 'string' },
+    replication: { type: 'boolean' },
+    rest: { type: 'boolean' },
+    start: { type: 'boolean' },
+    wire: { type: 'boolean' },
   },
 })
 
@@ -39,6 +46,14 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 const results: Record<string, unknown> = {}
+
+/** What numbers depend on; the load is that of the last minute. */
+const machine = () => ({
+  cores: availableParallelism(),
+  processor: cpus()[0]?.model ?? 'unknown',
+  node: process.version,
+  load: loadavg()[0],
+})
 
 /** The imitated AWS in a process of its own, so that its work is not counted as ours. */
 function providerProcess(): Promise<{ url: string; stop: () => void }> {
@@ -124,55 +139,6 @@ async function tidy(host: Host, entries: number): Promise<void> {
   )
 }
 
-function sizes(host: Host): void {
-  const { code } = host.runtimeOf('login')
-  const files = readdirSync(code).filter(name => name.endsWith('.mjs'))
-  const bytes = (name: string) => statSync(`${code}/${name}`).size
-  const total = files.reduce((sum, name) => sum + bytes(name), 0)
-  results['bundle'] = { entry: bytes('index.mjs'), total }
-  print(
-    `\nBundle of the login: entry ${(bytes('index.mjs') / 1000).toFixed(0)} KB, with all chunks ${(total / 1000).toFixed(0)} KB`,
-  )
-}
-
-/** Milliseconds from the start of a process to its first answer. */
-function firstAnswer(script: string, environment: Record<string, string>): number {
-  const started = performance.now()
-  const run = spawnSync(process.execPath, [script], { env: { ...environment, PATH: process.env['PATH'] } })
-  if (run.status !== 0) throw new Error(run.stderr.toString())
-  return performance.now() - started
-}
-
-const HARNESS = (module: string, event: unknown) => `
-  import { handler } from ${JSON.stringify(module)}
-  const answer = await handler(${JSON.stringify(event)}, { getRemainingTimeInMillis: () => 15000 })
-  if (answer.statusCode !== 200) { process.stderr.write(answer.body); process.exit(1) }
-  process.exit(0)`
-
-async function coldStart(host: Host, world: World, directory: string, floor: string): Promise<void> {
-  const { code, environment } = host.runtimeOf('login')
-  writeFileSync(`${directory}/empty.mjs`, 'export const handler = async () => ({ statusCode: 200 })')
-  const scripts = {
-    empty: HARNESS(`${directory}/empty.mjs`, {}),
-    sdk: HARNESS(floor, world.floor.iam),
-    login: HARNESS(`${code}/index.mjs`, loginEvent(world.iam[0] ?? '')),
-  }
-  for (const [name, text] of Object.entries(scripts)) writeFileSync(`${directory}/${name}-start.mjs`, text)
-  const { NODE_COMPILE_CACHE: _, ...cold } = environment
-  const times: Record<keyof typeof scripts, number[]> = { empty: [], sdk: [], login: [] }
-  for (let round = 0; round < STARTS; round++) {
-    for (const name of Object.keys(scripts) as (keyof typeof scripts)[])
-      times[name].push(firstAnswer(`${directory}/${name}-start.mjs`, cold))
-  }
-  const [empty, sdk, login] = [median(times.empty), median(times.sdk), median(times.login)]
-  results['cold start'] = { empty, sdk, login, ratioToSdk: login / sdk, ratioToEmpty: login / empty }
-  print(`\nProcess start to first answer, median of ${STARTS} (iam login, nothing cached)`)
-  print(
-    `  empty bundle ${empty.toFixed(0)} ms; floor (empty bundle with the SDK and the same calls) ${sdk.toFixed(0)} ms; login ${login.toFixed(0)} ms`,
-  )
-  print(`  login: ${(login / sdk).toFixed(2)} × the floor, ${(login / empty).toFixed(2)} × the empty bundle`)
-}
-
 /** The floor as a bundle, made the same way as ours. */
 async function bundleFloor(directory: string): Promise<string> {
   const outfile = `${directory}/floor.mjs`
@@ -205,7 +171,8 @@ if (asked.rest) {
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
 const provider = await providerProcess()
 
-async function measureLogins(floor: string): Promise<void> {
+/** Does something with a host in this process, and a fleet that logs in to it. */
+async function withHost(work: (host: Host, world: World) => Promise<void>): Promise<void> {
   const host = await startHost({
     cluster: 'bench',
     port: 0,
@@ -213,14 +180,17 @@ async function measureLogins(floor: string): Promise<void> {
     provider: () => awsAt(provider.url),
   })
   try {
-    const world = await makeWorld(host, INSTANCES)
-    await ownCost(host, world, floor)
-    sizes(host)
-    await coldStart(host, world, directory, floor)
-    await tidy(host, Number(asked.tidy))
+    await work(host, await makeWorld(host, INSTANCES))
   } finally {
     await host.close()
   }
+}
+
+function draw(title: string, at: readonly number[], curves: Curve): void {
+  mkdirSync(`${root}.build/bench`, { recursive: true })
+  const name = title.replace(/\W+/g, '-')
+  writeFileSync(`${root}.build/bench/${name}.svg`, pictureOf(title, at, curves))
+  print(`\nDrawn: .build/bench/${name}.svg`)
 }
 
 const tools = {
@@ -229,31 +199,50 @@ const tools = {
   load: (order: object) => ordered<LoadResult>('load.ts', [], {}, order),
   provider: provider.url,
   another: providerProcess,
+  ordered,
+  draw,
 }
+const floor = await bundleFloor(directory)
 
-/** What is asked for, and the file of its numbers. */
-async function run(): Promise<string> {
-  if (asked.against !== undefined) {
-    await againstBench(resolve(asked.against), tools)
-    return 'bench-against.json'
-  }
-  if (asked.limited) {
-    await limitedBench(tools)
-    return 'bench-limited.json'
-  }
-  const floor = await bundleFloor(directory)
-  if (asked.replication) {
-    await replicationBench(provider, { ...tools, ownCost: (host, world) => ownCost(host, world, floor) })
-    return 'bench-replication.json'
-  }
+/** What can be asked for alone; its numbers are kept in `bench-<name>.json`. */
+const MODES = {
+  /** processor time beside that of another checkout, in turns */
+  against: () => againstBench(resolve(asked.against ?? ''), tools),
+  /** logins among so many tokens and roles, such as `1000,100000` */
+  growth: () =>
+    withHost((host, world) => growthBench(host, world, (asked.growth ?? '').split(',').map(Number), tools)),
+  /** journaled logins beside plain ones, in turns */
+  journaled: () => journaledBench(tools),
+  /** logins where EC2 throttles */
+  limited: () => limitedBench(tools),
+  /** what a host holds after so many logins */
+  memory: () => memoryBench(Number(asked.memory), tools),
+  /** what replication costs, and how fast a secondary follows */
+  replication: () =>
+    replicationBench(provider, { ...tools, ownCost: (host, world) => ownCost(host, world, floor) }),
+  /** first logins of new processes */
+  start: () => withHost(async (host, world) => startBench(host, world, { directory, floor }, tools)),
+  /** calls to the tables beside the same over node:http */
+  wire: () => withHost((host, world) => wireBench(host, world, tools)),
+} satisfies Partial<Record<keyof typeof asked, () => Promise<void>>>
+
+async function everything(): Promise<void> {
   await curvesBench(tools)
-  await measureLogins(floor)
-  return 'bench.json'
+  await withHost(async (host, world) => {
+    await ownCost(host, world, floor)
+    await wireBench(host, world, tools)
+    sizes(host, tools)
+    startBench(host, world, { directory, floor }, tools)
+    await tidy(host, Number(asked.tidy))
+  })
 }
 
 try {
-  const file = await run()
-  writeFileSync(`${root}.build/${file}`, `${JSON.stringify(results, null, 2)}\n`)
+  const names = Object.keys(MODES) as (keyof typeof MODES)[]
+  const mode = names.find(name => asked[name])
+  await (mode ? MODES[mode] : everything)()
+  const file = mode ? `bench-${mode}.json` : 'bench.json'
+  writeFileSync(`${root}.build/${file}`, `${JSON.stringify({ machine: machine(), ...results }, null, 2)}\n`)
   print(`\nThe numbers are in .build/${file}`)
 } finally {
   provider.stop()

@@ -9,8 +9,6 @@ interface Tools {
   load: Load
   /** URL of the imitated AWS */
   provider: string
-  /** starts another one */
-  another(): Promise<{ url: string; stop: () => void }>
 }
 
 const CLIENTS = [1, 16, 64, 256]
@@ -76,7 +74,7 @@ async function curve(
 function picturesOf(points: Readonly<Record<string, Point[]>>): Record<string, string> {
   const drawn = (title: string, of: (point: Point) => number): string => {
     const curves: Curve = Object.fromEntries(Object.entries(points).map(([name, all]) => [name, all.map(of)]))
-    return pictureOf(title, CLIENTS, curves)
+    return pictureOf(title, CLIENTS, curves, 'clients')
   }
   const pictures: Record<string, string> = {
     'logins-a-second': drawn('logins a second', point => point.perSecond),
@@ -93,51 +91,8 @@ function picturesOf(points: Readonly<Record<string, Point[]>>): Record<string, s
       title,
       CLIENTS,
       Object.fromEntries(parts),
+      'clients',
     )
   }
   return pictures
 }
-
-const ROUNDS = 3
-const COMPARED = [1, 16, 64]
-
-/** `--against <checkout>`: processor time of a login, ours ÷ that of another checkout, in turns. */
-export async function againstBench(
-  directory: string,
-  { print, results, load, provider, another }: Tools,
-): Promise<void> {
-  // both make the same role and user at their AWS
-  const aws = await another()
-  const own = await servedHost({ directory: root, provider, instances: INSTANCES })
-  const theirRoot = `${directory.replace(/\/$/, '')}/`
-  const other = await servedHost({ directory: theirRoot, provider: aws.url, instances: INSTANCES })
-  print(
-    `Processor time of the whole host for a login, against ${directory}: medians of ${ROUNDS} rounds in turns`,
-  )
-  try {
-    for (const type of TYPES) {
-      for (const clients of COMPARED) {
-        for (const host of [own, other]) await host.measure(load, type, clients, WARM_UP)
-        const [ours, theirs]: [Measured[], Measured[]] = [[], []]
-        for (let round = 0; round < ROUNDS; round++) {
-          ours.push(await own.measure(load, type, clients, SECONDS))
-          theirs.push(await other.measure(load, type, clients, SECONDS))
-        }
-        const ratio = median(ours.map((one, round) => one.whole / (theirs[round]?.whole ?? one.whole)))
-        const [ms, otherMs] = [ours, theirs].map(all => median(all.map(one => one.whole)))
-        const [rate, otherRate] = [ours, theirs].map(all => median(all.map(one => one.perSecond)))
-        results[`against ${type} ${clients}`] = { ratio, ours, theirs }
-        print(
-          `  ${type}   ${String(clients).padStart(2)} clients   ${ratio.toFixed(2)}   (${ms?.toFixed(2)} against ${otherMs?.toFixed(2)} ms; ${rate?.toFixed(0)} against ${otherRate?.toFixed(0)}/s)`,
-        )
-      }
-    }
-  } finally {
-    await own.close()
-    await other.close()
-    aws.stop()
-  }
-}
-
-export const median = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0

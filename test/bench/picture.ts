@@ -1,14 +1,15 @@
-/** A line of a picture: values by clients. */
+/** Lines of a picture, by name: a value for each number. */
 export type Curve = Readonly<Record<string, readonly number[]>>
 
 const [WIDTH, HEIGHT, LEFT, TOP] = [640, 400, 70, 40]
 const COLOURS = ['#1f77b4', '#d62728', '#2ca02c', '#ff7f0e', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f']
 
 /**
- * Curves over numbers of clients, as SVG.
- * @param at numbers of clients; each has the same room
+ * Curves over numbers of something, as SVG.
+ * @param at the numbers; each has the same room
+ * @param of what they count
  */
-export function pictureOf(title: string, at: readonly number[], curves: Curve): string {
+export function pictureOf(title: string, at: readonly number[], curves: Curve, of = ''): string {
   const highest = Math.max(...Object.values(curves).flat(), 1e-9)
   const x = (index: number) => LEFT + (index * (WIDTH - LEFT - 190)) / Math.max(1, at.length - 1)
   const y = (value: number) => HEIGHT - 40 - (value / highest) * (HEIGHT - 40 - TOP)
@@ -30,7 +31,7 @@ export function pictureOf(title: string, at: readonly number[], curves: Curve): 
       return `${line}${text(LEFT - 8, y(value) + 4, value < 10 ? value.toFixed(1) : value.toFixed(0), 'text-anchor="end"')}`
     }),
     ...at.map((clients, index) => text(x(index), HEIGHT - 20, `${clients}`, 'text-anchor="middle"')),
-    text(LEFT, HEIGHT - 4, 'clients'),
+    text(LEFT, HEIGHT - 4, of),
     ...lines,
     '</svg>',
     '',

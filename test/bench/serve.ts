@@ -1,5 +1,5 @@
 // A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent asks by its methods.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -63,6 +63,9 @@ async function cpu(): Promise<CpuParts> {
   const main = milliseconds(process.threadCpuUsage())
   return { main, threads, helpers: milliseconds(process.cpuUsage()) - main - threads, engine: childrenMs() }
 }
+
+/** Memory that the process holds, MB. */
+const heldMb = (): number => process.memoryUsage.rss() / 2 ** 20
 
 /** What calls to AWS go through: clients, connections, and what Node has for both. */
 const WIRE =
@@ -128,9 +131,17 @@ async function journaled(host: Host): Promise<void> {
   }
 }
 
+/** Where a checkout has its host: older ones had it beside everything else of the machine. */
+function moduleOfHost(directory: string): string {
+  const places = ['infra/local/host/host.ts', 'infra/local/host.ts'].map(place => `${directory}${place}`)
+  const found = places.find(place => existsSync(place))
+  if (found === undefined) throw new Error(`there is no host in ${directory}`)
+  return found
+}
+
 async function start({ directory, provider, instances, capacity }: ServeOrder) {
   process.chdir(directory)
-  const { startHost } = (await import(`${directory}infra/local/host/host.ts`)) as {
+  const { startHost } = (await import(moduleOfHost(directory))) as {
     startHost(options: HostOptions): Promise<Host>
   }
   const host = await startHost({
@@ -153,6 +164,7 @@ const methods = {
     return started.served
   },
   cpu,
+  heldMb: async () => heldMb(),
   wireShare,
   journaled: async () => host && journaled(host),
   close: async () => host?.close(),

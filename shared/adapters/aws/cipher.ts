@@ -30,9 +30,10 @@ const LOOK_AGAIN_MS = 1000
 
 /** Encryption under the keyring of this cluster, which is read again when a text names a term that is not known yet. */
 export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
-  const { expect, current, newerThan } = keyringHolder({ store, clock, kms })
+  const { beforehand, expect, current, newerThan } = keyringHolder({ store, clock, kms })
   const nonce = () => entropy.bytes(NONCE_LENGTH)
   return {
+    beforehand,
     expect,
     encrypt: async (place, field, text) =>
       encryptField((await current()).active, place, field, text, nonce()),

@@ -4,7 +4,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
 import { hmacKeyOf, type TermKeys, termOf } from '../../storage/encryption.ts'
 import { activeTerm, idOf, type Keys, openEnvelope } from '../../storage/keyring.ts'
-import { key } from '../../storage/kinds.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { privateKey } from '../../values/raw-keys.ts'
 import type { Kms } from './kms.ts'
@@ -53,9 +53,16 @@ interface Sources {
   kms: Pick<Kms, 'unwrap'>
 }
 
-/** The keyring of this cluster as it is stored, unwrapped. @throws ApiError `not_initialised`, `busy` */
-export async function storedKeyring({ store, kms }: Pick<Sources, 'store' | 'kms'>): Promise<StoredKeyring> {
-  const [item] = await store.read([key('keyring')])
+/**
+ * The keyring of this cluster as it is stored, unwrapped.
+ * @param read the item, where it has been read already
+ * @throws ApiError `not_initialised`, `busy`
+ */
+export async function storedKeyring(
+  { store, kms }: Pick<Sources, 'store' | 'kms'>,
+  read?: Item<'keyring'>,
+): Promise<StoredKeyring> {
+  const [item] = read ? [read] : await store.read([key('keyring')])
   if (!item) throw new ApiError('not_initialised')
   const { id, keys, edition = 0 } = item.data
   return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys), edition }
@@ -63,8 +70,13 @@ export async function storedKeyring({ store, kms }: Pick<Sources, 'store' | 'kms
 
 /** The keyring that an environment works with. */
 export interface KeyringHolder {
-  /** tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>): void
+  /** what to read along with the cluster record, as nobody has asked for the keyring yet */
+  beforehand(): Key<'keyring'>[]
+  /**
+   * Tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten.
+   * @param read the keyring, where it was read along with the record
+   */
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
   /** the keyring as it is now, unless somebody has read it since `old` was */
   newerThan(old: HeldKeyring): Promise<HeldKeyring>
@@ -77,6 +89,9 @@ export interface KeyringHolder {
 export function keyringHolder(sources: Sources): KeyringHolder {
   let reading: Promise<HeldKeyring> | undefined
   let known: HeldKeyring | undefined
+  let isFirst = true
+  /** as it was read along with a record, until somebody needs it; epoch milliseconds */
+  let along: { item: Item<'keyring'>; readAt: number } | undefined
   /** what the cluster record said last, and when (epoch milliseconds) */
   let told: { keyring: string; term: number; edition: number; at: number } | undefined
 
@@ -86,8 +101,9 @@ export function keyringHolder(sources: Sources): KeyringHolder {
     (id !== told.keyring || edition < told.edition || (told.edition === 0 && active.version < told.term))
 
   async function unwrapped(): Promise<HeldKeyring> {
-    const readAt = sources.clock.now()
-    return heldKeyring(await storedKeyring(sources), readAt)
+    const { item, readAt } = along ?? { item: undefined, readAt: sources.clock.now() }
+    along = undefined
+    return heldKeyring(await storedKeyring(sources, item), readAt)
   }
 
   async function current(): Promise<HeldKeyring> {
@@ -115,9 +131,17 @@ export function keyringHolder(sources: Sources): KeyringHolder {
   }
 
   return {
-    expect: record => {
+    beforehand: () => {
+      const wanted = isFirst && !reading ? [key('keyring')] : []
+      isFirst = false
+      return wanted
+    },
+    expect: (record, read) => {
       const { keyring, term, edition = 0 } = record
-      told = { keyring, term, edition, at: sources.clock.now() }
+      const at = sources.clock.now()
+      told = { keyring, term, edition, at }
+      // one read gives no two items of one moment: this may be the keyring of just before
+      if (read && !reading) along = { item: read, readAt: at - 1 }
       if (known && isBehind(known)) forget()
     },
     current,

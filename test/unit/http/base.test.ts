@@ -38,7 +38,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   }
   const ports = {
     store: { ...store, read },
-    cipher: { ...clearCipher, expect: () => undefined },
+    cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
     clock: { now: () => clock.ms },
     memory,
   } as unknown as Ports

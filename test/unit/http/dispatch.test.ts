@@ -112,6 +112,7 @@ async function send(
         if (given.startsWith('chosen token id')) hmacs += 1
         return clearCipher.hmac(given)
       },
+      beforehand: () => [],
       expect: () => undefined,
     },
     clock: { now: () => NOW, sleep: async () => {} },

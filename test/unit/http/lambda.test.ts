@@ -34,7 +34,7 @@ function handlerOf(
   ])
   const ports = {
     store,
-    cipher: { ...clearCipher, expect: () => undefined },
+    cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
     clock: { now: () => NOW },
     entropy: { uuid: () => `r-${++ids}` },
     memory: {},

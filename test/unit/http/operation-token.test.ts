@@ -69,6 +69,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     store,
     cipher: {
       ...clearCipher,
+      beforehand: () => [],
       expect: () => undefined,
       decryptToken: async (text: string) =>
         ['', 'garbage'].includes(text) ? undefined : clearCipher.decryptToken(text),

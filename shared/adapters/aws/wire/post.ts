@@ -51,6 +51,13 @@ function post(
 /** The way out of all calls over the wire. Tests stand in it. */
 export const wire = { post }
 
+/** Headers as Node takes them without looking through them once more: names and values in turn. */
+function listOf({ host }: WireAddress, headers: Record<string, string>, body: string): string[] {
+  const list = ['host', host, 'content-length', String(Buffer.byteLength(body))]
+  for (const name in headers) if (name !== 'host') list.push(name, headers[name] ?? '')
+  return list
+}
+
 function once(
   address: WireAddress,
   headers: Record<string, string>,
@@ -65,7 +72,7 @@ function once(
       port,
       method: 'POST',
       path,
-      headers,
+      headers: listOf(address, headers, body),
       agent,
       ...(secure ? { servername: hostname } : {}),
     })

@@ -35,7 +35,16 @@ export const percentEncoded = (text: string): string => encodeURIComponent(text)
 /** A path once more percent-encoded, as all services but S3 sign it. */
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')
 
-const byName = ([a]: [string, string], [b]: [string, string]): number => (a < b ? -1 : 1)
+/** The last second that was told, and how: many signatures are of one. */
+let told = { second: Number.NaN, text: '' }
+
+/** A moment as signatures have it, to the second. @param now epoch milliseconds */
+function timeText(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (told.second !== second)
+    told = { second, text: new Date(second * 1000).toISOString().replace(/[-:]|\.\d{3}/g, '') }
+  return told.text
+}
 
 /**
  * Signs POSTs to one service in one region by Signature Version 4. The key of a day takes five HMACs to make, and is
@@ -54,17 +63,18 @@ export function signerOf(service: string, region: string): Sign {
   }
 
   return ({ host, path, headers, body }, { accessKeyId, secretAccessKey, sessionToken }, now) => {
-    const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    const time = timeText(now)
     const day = time.slice(0, 8)
     const all: Record<string, string> = { ...headers, host, 'x-amz-date': time }
     if (sessionToken !== undefined) all['x-amz-security-token'] = sessionToken
-    const signed = Object.entries(all).sort(byName)
-    const names = signed.map(([name]) => name).join(';')
-    const lines = signed.map(([name, value]) => `${name}:${value.trim()}\n`).join('')
-    const canonical = `POST\n${canonicalPath(path)}\n\n${lines}\n${names}\n${hash('sha256', body)}`
+    const signed = Object.keys(all).sort()
+    const names = signed.join(';')
+    let canonical = `POST\n${path === '/' ? path : canonicalPath(path)}\n\n`
+    for (const name of signed) canonical += `${name}:${all[name]?.trim()}\n`
+    canonical += `\n${names}\n${hash('sha256', body)}`
     const scope = `${day}/${region}/${service}/aws4_request`
     const text = `${ALGORITHM}\n${time}\n${scope}\n${hash('sha256', canonical)}`
-    const signature = hmac(keyOf(secretAccessKey, day), text).toString('hex')
+    const signature = createHmac('sha256', keyOf(secretAccessKey, day)).update(text).digest('hex')
     all['authorization'] =
       `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`
     return all

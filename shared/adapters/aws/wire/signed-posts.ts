@@ -12,7 +12,7 @@ export type SignedPost = (headers: Record<string, string>, body: string, ms: num
 /** A clock that is off by so much makes signatures that services refuse. */
 const SKEW_MS = 240_000
 
-const AGENT = { 'user-agent': 'cloud-auth' }
+const AGENT = 'cloud-auth'
 
 export interface Destination {
   service: WireService
@@ -37,12 +37,8 @@ export function signedPosts({ service, region, settings, credentials, endpoint }
   async function once(headers: Record<string, string>, body: string, ms: number): Promise<WireAnswer> {
     const by = await credentials()
     const all = sign({ host, path, headers, body }, by, Date.now() + offset)
-    return wire.post(
-      address,
-      { ...all, ...AGENT, 'content-length': String(Buffer.byteLength(body)) },
-      body,
-      ms,
-    )
+    all['user-agent'] = AGENT
+    return wire.post(address, all, body, ms)
   }
 
   return async (headers, body, ms) => {

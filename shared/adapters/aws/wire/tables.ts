@@ -102,8 +102,11 @@ function params(input: object): Params {
   return made
 }
 
-const byTable = <T, R>(tables: Record<string, T> | undefined, of: (one: T) => R): Record<string, R> =>
-  Object.fromEntries(Object.entries(tables ?? {}).map(([table, one]) => [table, of(one)]))
+function byTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
+  const made: Record<string, R> = {}
+  for (const table in tables) made[table] = of(tables[table] as T)
+  return made
+}
 
 /** How inputs become requests. */
 const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } = {

@@ -52,6 +52,7 @@ async function world() {
     clock,
     record,
     environment: () => kmsCipher({ store, clock, entropy, kms }),
+    item: () => ({ ...key('keyring'), rev: 'r', data: keyring }),
     /** another key under the same number and the same name: what a wipe and a return to the set leave */
     replaced: async () => {
       const { keyring: other } = await keyFactory.newKeyring(3000)
@@ -116,6 +117,45 @@ describe('a rotated keyring', () => {
     const next = await w.rotate()
     expect(next).toMatchObject({ id: first.keyring, term: 2, since: 2000 })
     expect(w.asked.newDataKey).toBe(2)
+  })
+})
+
+describe('a keyring that was read along with the cluster record', () => {
+  test('is asked for by the first request of an environment alone, and not read once more', async () => {
+    const cipher = w.environment()
+    expect(cipher.beforehand()).toEqual([key('keyring')])
+    expect(cipher.beforehand()).toEqual([])
+    cipher.expect(w.record(), w.item())
+    expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(1)
+    expect(w.reads.count).toBe(0)
+  })
+
+  test('is not asked for where there is one already', async () => {
+    const cipher = w.environment()
+    await cipher.hmac('x')
+    expect(cipher.beforehand()).toEqual([])
+  })
+
+  test.each([0, 60_000])('is read again where the record proves to be newer, %i ms later', async ms => {
+    const cipher = w.environment()
+    const old = w.item()
+    cipher.expect(w.record(), old)
+    await w.rotate()
+    w.clock.ms += ms
+    if (ms === 0) cipher.expect(w.record(), old)
+    else cipher.expect(w.record())
+    expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
+    expect(w.reads.count).toBe(1)
+  })
+
+  test('calls KMS only when somebody needs it, and is read anew after KMS has failed', async () => {
+    const cipher = w.environment()
+    cipher.expect(w.record(), w.item())
+    expect(w.asked.unwrap).toBe(0)
+    w.asked.slowly = Promise.reject(new Error('KMS is away'))
+    await expect(cipher.hmac('x')).rejects.toThrow('KMS is away')
+    w.asked.slowly = Promise.resolve()
+    expect(await cipher.hmac('x')).toBe(await w.environment().hmac('x'))
   })
 })
 

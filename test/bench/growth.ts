@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import type { Host } from '../../infra/local/host/host.ts'
+import { type Token, tokenText } from '../../shared/model/token.ts'
+import { type Change, put } from '../../shared/storage/changes.ts'
+import { key } from '../../shared/storage/kinds.ts'
+import { issueService } from '../../shared/tokens/mint.ts'
+import { rootToken } from '../../shared/tokens/root-token.ts'
+import { call } from '../support/service/api.ts'
+import { tableStore } from '../support/tables/store.ts'
+import type { Load } from './served.ts'
+import type { World } from './world.ts'
+
+interface Tools {
+  print(text: string): void
+  results: Record<string, unknown>
+  load: Load
+  /** draws what came of it, by name */
+  draw(title: string, at: readonly number[], curves: Record<string, number[]>): void
+}
+
+const SECONDS = 5
+const WARM_UP = 2
+const CLIENTS = 16
+/** Items in a commit, and commits at a time, while tables are filled. */
+const COMMIT = { items: 50, atOnce: 8 }
+
+/** `--growth 1000,100000`: how long logins take among so many tokens, and as many roles. */
+export async function growthBench(
+  host: Host,
+  world: World,
+  sizes: readonly number[],
+  { print, results, load, draw }: Tools,
+): Promise<void> {
+  print(`Logins among tokens and roles, ${CLIENTS} clients: half of them and 99 of 100 within`)
+  const curves: Record<string, number[]> = {}
+  const seeded = await seeding(host)
+  let held = 0
+  for (const size of sizes) {
+    await seeded(size - held)
+    held = size
+    for (const type of ['ec2', 'iam'] as const) {
+      const order = { url: `${host.base_url}/auth/cloud/login`, bodies: world[type], concurrency: CLIENTS }
+      await load({ ...order, seconds: WARM_UP })
+      const run = await load({ ...order, seconds: SECONDS })
+      results[`growth ${type} ${size}`] = run
+      for (const part of ['p50', 'p99'] as const)
+        curves[`${type} ${part}`] = [...(curves[`${type} ${part}`] ?? []), run[part]]
+      print(
+        `  ${String(size).padStart(7)} of each   ${type}   ${run.p50.toFixed(0)} and ${run.p99.toFixed(0)} ms   (${run.perSecond.toFixed(0)}/s, refused ${run.refused})`,
+      )
+    }
+  }
+  draw('latency of logins among so many tokens and roles, ms', sizes, curves)
+}
+
+/** @returns stores so many more tokens, and as many more roles */
+async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
+  const { environment } = host.runtimeOf('login')
+  const { store, commit } = tableStore({
+    engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
+    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
+    credentials: {
+      accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
+      secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
+    },
+  })
+  const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
+  const accessor = String(mount.body.data.accessor)
+  const [fleet] = await store.read([key('role', accessor, 'fleet')])
+  if (!fleet) throw new Error('the fleet has no role')
+  const { data: role } = fleet
+  const token: Token = { ...rootToken(Date.now()), policies: ['dev'], ttl: 2_764_800, creationTtl: 2_764_800 }
+  let made = 0
+  const another = (): Change[] => {
+    made += 1
+    const text = tokenText(randomBytes)
+    return [...issueService(token, text).changes, put(key('role', accessor, `role-${made}`), role)]
+  }
+  return async count => {
+    for (let left = count; left > 0; left -= (COMMIT.items / 2) * COMMIT.atOnce)
+      await Promise.all(
+        Array.from({ length: COMMIT.atOnce }, () =>
+          commit(...Array.from({ length: COMMIT.items / 2 }, another).flat()),
+        ),
+      )
+  }
+}
