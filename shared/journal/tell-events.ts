@@ -1,3 +1,4 @@
+import { alarming } from '../api/alarming.ts'
 import type { Ports } from '../ports.ts'
 import { removeIfUnchanged } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
@@ -7,16 +8,18 @@ import { printTime } from '../values/time.ts'
 const DETAIL_TYPE = 'DR role changed'
 
 /**
- * Tells the event bus of changes of role that it has not been told of. What is told and not noted as such, because the
+ * Tells the event bus, and operators, of changes of role that it has not been told of. What is told and not noted as such, because the
  * process dies in between, is told again.
  */
 export async function tellRoleEvents({
   store,
   events,
   clock,
-}: Pick<Ports, 'store' | 'events' | 'clock'>): Promise<void> {
+  log,
+}: Pick<Ports, 'store' | 'events' | 'clock' | 'log'>): Promise<void> {
   const waiting = await store.list(partitions('role-event'))
   if (waiting.length === 0) return
+  for (const { data } of waiting) log.warn(alarming.role, { ...data.detail })
   await events.put(
     waiting.map(({ data: { at, detail } }) => ({
       type: DETAIL_TYPE,

@@ -1,7 +1,7 @@
 import { invalid } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import type { Environment } from './environment.ts'
-import { isLostSession, isUnknownKey, providerFault } from './faults.ts'
+import { countFault, isLostSession, isUnknownKey, providerFault } from './faults.ts'
 import { promiseCache } from './promise-cache.ts'
 import { type CallSettings, credentialsOf, type Pair, type Service, settingsOf } from './provider-settings.ts'
 import { accountOf, sessionOf } from './sessions.ts'
@@ -58,7 +58,9 @@ export function provider(dependencies: ProviderDependencies): Provider {
         return attempt('credentials')
       })
     return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
-      throw providerFault(service, error)
+      const fault = providerFault(service, error)
+      countFault(fault, meter)
+      throw fault
     })
   }
 

@@ -125,7 +125,7 @@ function refuseFor(fault: LinkRefused | undefined): void {
 /** What goes wrong here may pass; texts of other errors than our own stay here. */
 function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
-    log.info('link', { method, code: error.code, refused: error.message })
+    log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
     return error
   }
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })

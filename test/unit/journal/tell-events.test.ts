@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { alarming } from '../../../shared/api/alarming.ts'
 import { roleEvent } from '../../../shared/journal/role-event.ts'
 import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -12,6 +13,7 @@ const waiting = [{ ...place, rev: 'r', data }]
 
 function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
   const commits: (readonly Change[])[] = []
+  const warned: object[] = []
   const store = {
     list: async () => waiting,
     read: async () => [{ data: to }],
@@ -22,13 +24,19 @@ function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
   }
   return {
     commits,
-    ports: { store: store as never, events: { put }, clock: { now: () => 2, sleep: async () => undefined } },
+    warned,
+    ports: {
+      store: store as never,
+      events: { put },
+      clock: { now: () => 2, sleep: async () => undefined },
+      log: { warn: (message: string, fields: object) => void warned.push({ message, ...fields }) } as never,
+    },
   }
 }
 
 test('a change of role is told with names and positions, and then forgotten', async () => {
   const told: BusEvent[] = []
-  const { commits, ports } = portsWith(async events => void told.push(...events))
+  const { commits, warned, ports } = portsWith(async events => void told.push(...events))
   await tellRoleEvents(ports)
   expect(told).toEqual([
     {
@@ -47,6 +55,9 @@ test('a change of role is told with names and positions, and then forgotten', as
     },
   ])
   expect(commits).toEqual([[expect.objectContaining({ expected: { rev: 'r' } })]])
+  expect(warned).toEqual([
+    expect.objectContaining({ message: alarming.role, from: 'secondary', to: 'primary' }),
+  ])
 })
 
 test('what the bus does not take is kept, to be told again', async () => {
