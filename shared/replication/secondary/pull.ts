@@ -34,13 +34,15 @@ interface PullTimes {
    * until then.
    */
   readonly standsBy?: boolean
+  /** what is done once, behind the first heartbeat of the run: the primary is asked by one alone */
+  readonly beside?: (() => Promise<void>) | undefined
 }
 
 /** Follows the primary until there is no time left. One run at a time does it; two do no harm. */
 export async function pull(
   ports: FollowerPorts,
   connect: Connect,
-  { deadline, standsBy = false }: PullTimes,
+  { deadline, standsBy = false, beside }: PullTimes,
 ): Promise<void> {
   const free = await untilFree(ports, standsBy ? deadline - STANDBY_MS : 0)
   if (!free) return
@@ -61,6 +63,7 @@ export async function pull(
     attention: attentionTo(notice),
   }
   let lease = before
+  let waits = beside
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
@@ -69,6 +72,8 @@ export async function pull(
       const renewed = await renew(pulling, lease)
       if (!renewed) return
       lease = renewed.item
+      await waits?.()
+      waits = undefined
     }
     const progress = await followOnCarefully(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break
