@@ -133,7 +133,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
-  const [before] = await ports.store.read([place])
+  const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
     const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
     // asking takes seconds, and nothing is committed by a record that is old
@@ -142,7 +142,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
-    await rememberMet(ports, now, [...heard.addresses, ...heard.met])
+    await rememberMet(ports, now, known, [...heard.addresses, ...heard.met])
     // whoever takes over needs its term, whether anything was encrypted by it yet or not
     await holdFor(follower, nothingNeeded)
   } catch (error) {
@@ -181,14 +181,17 @@ async function rememberAddresses(
   })
 }
 
-/** Where others of the set are: who becomes primary looks for all of them. */
+/**
+ * Where others of the set are: who becomes primary looks for all of them.
+ * @param before what was known of it a moment ago; where that has changed since, the next heartbeat tells again
+ */
 async function rememberMet(
   { store }: FollowerPorts,
   cluster: ClusterRead,
+  before: Item<'member'> | undefined,
   reported: readonly string[],
 ): Promise<void> {
   const place = key('member', cluster.record.id)
-  const [before] = await store.read([place])
   const next = addVouchers(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)

@@ -329,7 +329,9 @@ describe('what a cluster answers depends on what it is', () => {
   test('what is no call is refused as such', async () => {
     const answer = await w.serve('Echo', create(CallSchema), '')
     expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
-    expect(w.log).toEqual([['link', expect.objectContaining({ code: 'invalid_argument' })]])
+    expect(w.log).toEqual([
+      ['link', expect.objectContaining({ code: 'invalid_argument' }), { LinkRefusals: 1 }],
+    ])
   })
 
   test('what goes wrong inside is logged here, and stays here', async () => {
