@@ -26,7 +26,7 @@ const refusals = (service: string) =>
     unit: 'Count',
     dimensions: [],
     from: 'any function, with the line of the request that asked',
-    tells: `calls that ${service} refused because there are too many of them; those that were repeated with success count too, where the service is asked on our own behalf for instances, or for the caller’s identity`,
+    tells: `calls that ${service} refused because there are too many of them, those too that were repeated with success`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 const failures = (service: string) =>

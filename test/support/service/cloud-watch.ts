@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { resourcesIn } from '../../../infra/local/template/assembly.ts'
+import { readAssembly, resourcesIn } from '../../../infra/local/template/assembly.ts'
 import { synthesise } from '../../../infra/local/template/synth.ts'
 import { type AlarmName, alarmNames } from '../../../infra/watching/alarms.ts'
 import { TEST_PLACE } from '../iam/place.ts'
@@ -134,7 +134,9 @@ export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
 
 /** CloudWatch of a deployment, with the alarms and filters of the synthesised templates. Times are epoch milliseconds. */
 export async function cloudWatch() {
-  const { ofType } = resourcesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
+  const directory = await synthesise({ legacySignatures: false })
+  const { ofType } = resourcesIn(directory, TEST_PLACE)
+  const functions = new Map(readAssembly(directory, TEST_PLACE).functions.map(one => [one.folder, one.name]))
   const alarms = new Map(ofType('AWS::CloudWatch::Alarm').map(({ properties }) => alarmOf(properties)))
   const filters = ofType('AWS::Logs::MetricFilter').map(({ properties }) => v.parse(filter, properties))
   const points: { at: number; series: string; value: number }[] = []
@@ -165,10 +167,15 @@ export async function cloudWatch() {
           points.push({ at, series: nameOf(MetricNamespace, MetricName, []), value: 1 })
       }
     },
-    /** AWS counts something that an alarm looks at; `index`: of which function, where there are several */
-    aws: (name: AlarmName, at: number, { value = 1, index = 0 } = {}): void => {
-      const series = find(name).series[index]
-      if (series === undefined) throw new Error(`${name} has no metric ${index}`)
+    /** Lambda counts something of a function */
+    lambda: (folder: string, metric: string, at: number): void => {
+      const Value = functions.get(folder)
+      if (Value === undefined) throw new Error(`there is no function ${folder}`)
+      points.push({ at, series: nameOf('AWS/Lambda', metric, [{ Name: 'FunctionName', Value }]), value: 1 })
+    },
+    /** AWS counts something that an alarm looks at */
+    aws: (name: AlarmName, at: number, value = 1): void => {
+      const [series = ''] = find(name).series
       points.push({ at, series, value })
     },
     /** series of our own metrics that there are by now */

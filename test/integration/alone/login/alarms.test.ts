@@ -14,6 +14,7 @@ import {
   freshAccount,
   freshMount,
   localCertificate,
+  settled,
 } from '../../../support/service/cluster.ts'
 
 // What the lines of real logins measure, as functions print them.
@@ -43,7 +44,8 @@ beforeAll(async () => {
     ['other', '999999999999'],
   ])
     await done('POST', `${mount}/role/${name}`, { auth_type: 'ec2', bound_account_id })
-  instance = await launch({ account })
+  const profile = await aws.putInstanceProfile({ account, name: 'app', roles: ['app'] })
+  instance = await launch({ account, instanceProfileArn: profile.arn })
   lines()
 })
 
@@ -165,9 +167,46 @@ test('an AWS that throttles logins raises an alarm, and one that takes them agai
   expect(on()).toBe(false)
 })
 
-test('a call that EC2 throttles is counted where it is repeated with success, too', async () => {
-  await done('POST', `${mount}/config/client`, { max_retries: 2 })
-  await aws.fault({ service: 'ec2', account, kind: 'throttle', times: 1 })
-  const line = await lineOf(() => ec2())
-  expect(line).toMatchObject({ outcome: 'granted', Ec2Throttles: 1, calls: { 'ec2 throttled': 1 } })
+describe('calls that AWS refuses are counted where they are repeated with success, too:', () => {
+  beforeAll(async () => {
+    await done('POST', `${mount}/config/client`, { max_retries: 2 })
+    lines()
+  })
+
+  test('EC2', async () => {
+    await aws.fault({ service: 'ec2', account, kind: 'throttle', times: 1 })
+    const line = await lineOf(() => ec2())
+    expect(line).toMatchObject({ outcome: 'granted', Ec2Throttles: 1, calls: { 'ec2 throttled': 1 } })
+  })
+
+  test('IAM, which the library asks again by itself', async () => {
+    await done('POST', `${mount}/role/profile`, {
+      auth_type: 'ec2',
+      bound_iam_role_arn: `arn:aws:iam::${account}:role/app`,
+    })
+    await aws.fault({ service: 'iam', account, kind: 'throttle', times: 2 })
+    const line = await lineOf(() => ec2({ role: 'profile' }))
+    expect(line).toMatchObject({ outcome: 'granted', IamThrottles: 2 })
+  })
+
+  test('STS', async () => {
+    await aws.fault({ service: 'sts', action: 'GetCallerIdentity', account, kind: 'error', times: 1 })
+    expect(await lineOf(withSession)).toMatchObject({ outcome: 'granted', StsFailures: 1 })
+  })
+})
+
+test('what tidy removes is measured, with a line for each run that had something to do', async () => {
+  const list = 'identity-accesslist'
+  await done('POST', `${mount}/config/tidy/${list}`, { safety_buffer: 1, disable_periodic_tidy: true })
+  await settled()
+  expect((await ec2()).status).toBe(200)
+  clock.advance(100 * 24 * 3600)
+  const tidied = async () => {
+    lines()
+    expect((await api('POST', `${mount}/tidy/${list}`, { safety_buffer: 1 })).status).toBe(202)
+    await settled()
+    return lines().filter(one => one['message'] === 'tidied')
+  }
+  expect(await tidied()).toMatchObject([{ list, TidyRemoved: 1 }])
+  expect(await tidied()).toEqual([])
 })

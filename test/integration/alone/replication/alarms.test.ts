@@ -10,6 +10,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { embeddedMetrics } from '../../../../shared/watching/emf.ts'
 import { metricNamespace, metrics } from '../../../../shared/watching/metrics.ts'
 import { roundHandler } from '../../../../shared/workers/handlers.ts'
+import { workers } from '../../../../shared/workers/workers.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { asFunction } from '../../../support/iam/judge.ts'
 import { type CloudWatch, cloudWatch } from '../../../support/service/cloud-watch.ts'
@@ -109,9 +110,31 @@ interface Scene {
 }
 
 /** AWS counts it, and nothing of ours is asked. */
-const byAws = (name: AlarmName, of: { value?: number; index?: number } = {}): Scene => ({
+const byAws = (name: AlarmName, value = 1): Scene => ({
   at: 'east',
-  cause: () => watching.east.aws(name, set.clock.now(), of),
+  cause: () => watching.east.aws(name, set.clock.now(), value),
+})
+
+/** Lambda counts something of each of some functions: one is enough. */
+const byLambda = (name: AlarmName, metric: string, folders: readonly string[]): Scene => ({
+  at: 'east',
+  cause: async () => {
+    for (const folder of folders) {
+      watching.east.lambda(folder, metric, set.clock.now())
+      expect(isOn('east', name), folder).toBe(true)
+      await quietly()
+    }
+    watching.east.lambda(folders[0] ?? '', metric, set.clock.now())
+  },
+})
+
+/** A request that calls a function which has no route: what Lambda counts, whatever comes of it. */
+const byInvocation = (folder: string, method: string, path: string): Scene => ({
+  at: 'east',
+  cause: async () => {
+    expect((await set.at('east').request(method, path, {})).status).toBeLessThan(500)
+    watching.east.lambda(folder, 'Invocations', set.clock.now())
+  },
 })
 
 async function makeOperationToken(): Promise<void> {
@@ -151,8 +174,12 @@ const scenes: Record<AlarmName, Scene> = {
     cause: () => reported('east', () => set.at('east').job({ job: 'no such job' })),
     cure: () => reported('east', round),
   },
-  Throttled: byAws('Throttled', { index: 2 }),
-  WorkersThrottled: byAws('WorkersThrottled', { index: 3 }),
+  Throttled: byLambda('Throttled', 'Throttles', ['login', 'link', 'on-audit-entries']),
+  WorkersThrottled: byLambda(
+    'WorkersThrottled',
+    'Throttles',
+    Object.keys(workers).filter(name => name !== 'on-audit-entries'),
+  ),
   ProviderThrottled: {
     at: 'east',
     // the lines of real logins: test/integration/alone/login/alarms.test.ts
@@ -282,11 +309,11 @@ const scenes: Record<AlarmName, Scene> = {
     },
   },
   WorkflowFailed: byAws('WorkflowFailed'),
-  Initialised: byAws('Initialised'),
-  RootGeneration: byAws('RootGeneration'),
+  Initialised: byInvocation('init', 'PUT', '/sys/init'),
+  RootGeneration: byInvocation('generate-root', 'GET', '/sys/generate-root/attempt'),
   OperationToken: { at: 'west', cause: makeOperationToken },
-  Undelivered: byAws('Undelivered', { value: 3 }),
-  Lost: byAws('Lost'),
+  Undelivered: byAws('Undelivered', 3),
+  Lost: byLambda('Lost', 'DeadLetterErrors', ['on-audit-entries']),
 }
 
 test('a pair that is well has no alarm on', async () => {
