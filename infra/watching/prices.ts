@@ -2,7 +2,7 @@ import { type Metric, metrics } from '../../shared/watching/metrics.ts'
 import { alarmNames, rowOfAlarm } from './alarms.ts'
 
 /** List prices of CloudWatch in us-east-1, USD a month, as they were published in November 2025; no free tier. */
-export const WATCHING_PRICES = {
+const PRICES = {
   /** a series of a metric of our own, in whose every hour there was something */
   series: 0.3,
   /** a metric of an alarm, at periods of a minute and more */
@@ -23,7 +23,7 @@ const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 
 /** @param alarmMetrics that all alarms of a deployment have together, as its templates say */
 export function watchingCost(alarmMetrics: number): WatchingCost {
-  const { series, alarm, dashboard } = WATCHING_PRICES
+  const { series, alarm, dashboard } = PRICES
   const rows = Object.values<Metric>(metrics)
   const usual = rows.reduce((sum, row) => sum + row.series[0], 0)
   const most = rows.reduce((sum, row) => sum + row.series[1], 0)

@@ -8,6 +8,7 @@ import { watchingCost } from '../../infra/watching/prices.ts'
 import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
 import { promotionChecks } from '../../shared/replication/promotion/decide.ts'
 import { metrics } from '../../shared/watching/metrics.ts'
+import { faultRows, rowsOf } from '../support/programs/fault-table.ts'
 import { drStatus } from '../support/set/dr-status.ts'
 import { fieldsIn } from '../support/set/status-fields.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
@@ -17,22 +18,6 @@ import { ofType, resourcesOf } from './synthesised.ts'
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const monitoring = read('docs/monitoring.md')
 const troubleshooting = read('docs/troubleshooting.md')
-
-/** Cells of the rows of a table, by its first line. */
-function rowsOf(page: string, head: string): string[][] {
-  const [, table = ''] = page.split(`${head}\n`)
-  const [rows = ''] = table.split('\n\n')
-  return rows
-    .split('\n')
-    .slice(1)
-    .filter(Boolean)
-    .map(line =>
-      line
-        .split(/(?<!\\)\|/)
-        .slice(1, -1)
-        .map(cell => cell.trim()),
-    )
-}
 
 describe('docs/monitoring.md', () => {
   test.each(Object.entries(monitoringTables()))('has the table %s as the code has it', (_, table) => {
@@ -55,16 +40,7 @@ describe('docs/monitoring.md', () => {
   })
 })
 
-/** A fault that tests inject, and what tells it. */
-interface Told {
-  alarm: string
-  field: string
-  text: string
-}
-
-const faults = rowsOf(troubleshooting, '| fault | alarm | field of status | text | entry |').map(
-  ([fault = '', alarm = '', field = '', text = '', entry = '']) => ({ fault, alarm, field, text, entry }),
-)
+const faults = faultRows()
 
 const sources = ['shared', 'infra/watching']
   .flatMap(folder =>
@@ -73,8 +49,6 @@ const sources = ['shared', 'infra/watching']
       .map(name => read(`${folder}/${name}`)),
   )
   .join('\n')
-
-const inside = (cell: string): string => /^`([^`]*)`/.exec(cell)?.[1] ?? ''
 
 describe('docs/troubleshooting.md', () => {
   test('has an entry for every alarm, with problem, cause and solution, in their order', () => {
@@ -100,17 +74,13 @@ describe('docs/troubleshooting.md', () => {
   })
 
   test.each(faults.map(one => [one.fault, one] as const))('%s is told by what there is', (_, one) => {
-    const { alarm, field, text, entry } = one satisfies Told & { entry: string }
-    expect(
-      [alarm, field, text].filter(cell => cell !== ''),
-      'something tells it',
-    ).not.toEqual([])
-    if (alarm !== '') expect(alarmNames).toContain(inside(alarm))
-    for (const name of inside(field).split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
-    const refusedBy = /refused_by`: `([\w-]+)`/.exec(field)?.[1]
+    const { alarm, field, value, text, entry } = one
+    expect([alarm, field, text].filter(Boolean), 'something tells it').not.toEqual([])
+    if (alarm !== '') expect(alarmNames).toContain(alarm)
+    for (const name of field.split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
     const rows = promotionChecks(nothing).map(row => row.name)
-    if (refusedBy !== undefined) expect(rows).toContain(refusedBy)
-    if (text !== '') expect(sources).toContain(inside(text))
+    if (field === 'readiness.refused_by') expect(rows).toContain(value)
+    if (text !== '') expect(sources).toContain(text)
     expect(entry).toMatch(/^\[[^\]]+\]\(#[a-z-]+\)$/)
   })
 })

@@ -21,7 +21,7 @@ import { maintainReencryption } from '../../../shared/replication/reencryption/m
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
-import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
+import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -170,6 +170,8 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       run('on-pull', () => pulling(event, context(ms / 1000 + REST_S))),
     /** what the host has on-pull do before it serves again */
     returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
+    /** what the hourly round does */
+    hour: () => run('on-tidy-schedule', () => roundHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})

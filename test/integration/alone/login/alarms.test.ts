@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { queries, type SavedQuery } from '../../../../infra/watching/queries.ts'
 import { metricNamespace, metrics } from '../../../../shared/watching/metrics.ts'
-import { type Launched, launch, loginAs, loginWith } from '../../../support/requests/logins.ts'
+import { faultRow } from '../../../support/programs/fault-table.ts'
+import {
+  errorsOf,
+  type Launched,
+  launch,
+  loginAs,
+  loginWith,
+  type SignOptions,
+} from '../../../support/requests/logins.ts'
+import type { Reply } from '../../../support/service/api.ts'
 import { auditOf } from '../../../support/service/audit.ts'
 import { clock } from '../../../support/service/clock.ts'
 import { type CloudWatch, cloudWatch } from '../../../support/service/cloud-watch.ts'
@@ -74,7 +83,7 @@ async function lineOf(login: () => Promise<unknown>): Promise<Record<string, unk
 describe('the line of a login measures it, by type, outcome and reason', () => {
   test.each([
     ['granted', () => ec2(), 'ec2', 'granted', 'none'],
-    ['granted to a principal', withSession, 'iam', 'granted', 'none'],
+    ['granted to a principal', () => withSession(), 'iam', 'granted', 'none'],
     ['refused by its role', () => ec2({ role: 'other' }), 'ec2', 'refused', 'role'],
     ['without a valid proof', () => ec2({ pkcs7: 'AAAA' }), 'ec2', 'refused', 'proof'],
     ['without any', () => api('POST', `${mount}/login`, {}, { token: '' }), 'none', 'refused', 'proof'],
@@ -105,14 +114,46 @@ describe('the line of a login measures it, by type, outcome and reason', () => {
   })
 })
 
-async function withSession() {
+async function withSession(signing: SignOptions = {}) {
   const session = await aws.session({ account, role: 'app', session: 'worker' })
-  return loginWith(mount, session, { role: 'app' })
+  return loginWith(mount, session, { role: 'app' }, signing)
 }
 
 async function struck() {
   await aws.fault({ service: 'ec2', account, kind: 'error', times: 1 })
   return ec2()
+}
+
+describe('a fault is told by the text that docs/troubleshooting.md names:', () => {
+  const refused = { kind: 'error', status: 403, code: 'UnauthorizedOperation', times: 1 } as const
+  const onEc2 = (fault: object) => async () => {
+    await aws.fault({ service: 'ec2', account, kind: 'throttle', times: 1, ...fault })
+    return ec2()
+  }
+  test.each<[string, () => Promise<Reply>]>([
+    ['clock of a workload off', () => withSession({ at: Date.now() - 3_600_000 })],
+    ['EC2 throttles', onEc2({})],
+    ['STS throttles', throttled],
+    ['EC2 or IAM breaks off', onEc2({ kind: 'error' })],
+    ['the role of the function may not ask', onEc2(refused)],
+    ['no role for an account', elsewhere],
+  ])('%s', async (fault, inject) => {
+    const { text } = faultRow(fault)
+    expect(text).not.toBe('')
+    expect(errorsOf(await inject())).toContain(text)
+  })
+})
+
+async function throttled() {
+  await aws.fault({ service: 'sts', action: 'GetCallerIdentity', account, kind: 'throttle', times: 1 })
+  return withSession()
+}
+
+/** A login of an instance in an account that nobody has configured. */
+async function elsewhere() {
+  const other = freshAccount()
+  await done('POST', `${mount}/role/far`, { auth_type: 'ec2', bound_account_id: other })
+  return loginAs(mount, await launch({ account: other }), { role: 'far' })
 }
 
 /** Names that a query reads, without those that it gives. */
@@ -191,7 +232,7 @@ describe('calls that AWS refuses are counted where they are repeated with succes
 
   test('STS', async () => {
     await aws.fault({ service: 'sts', action: 'GetCallerIdentity', account, kind: 'error', times: 1 })
-    expect(await lineOf(withSession)).toMatchObject({ outcome: 'granted', StsFailures: 1 })
+    expect(await lineOf(() => withSession())).toMatchObject({ outcome: 'granted', StsFailures: 1 })
   })
 })
 

@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { Context } from 'aws-lambda'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
 import { type AlarmName, alarmNames } from '../../../../infra/watching/alarms.ts'
@@ -8,84 +7,37 @@ import { watchCertificates } from '../../../../shared/auth-method/config/watch-c
 import { watchLicence } from '../../../../shared/cluster/watch-licence.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { embeddedMetrics } from '../../../../shared/watching/emf.ts'
-import { metricNamespace, metrics } from '../../../../shared/watching/metrics.ts'
-import { roundHandler } from '../../../../shared/workers/handlers.ts'
+import { metrics } from '../../../../shared/watching/metrics.ts'
 import { workers } from '../../../../shared/workers/workers.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
-import { asFunction } from '../../../support/iam/judge.ts'
-import { type CloudWatch, cloudWatch } from '../../../support/service/cloud-watch.ts'
 import { having } from '../../../support/set/member-ports.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { TEST_NAMESPACE, watchedSet } from '../../../support/set/watched.ts'
 
 // Every alarm goes on by what a pair writes into its logs, or by what AWS counts of it, and goes off again.
 
 const MINUTE = 60_000
 const DR = '/sys/replication/dr'
-const NAMESPACE = metricNamespace('local')
-const SCHEDULED = { source: 'aws.events' }
 const DAY = 86_400_000
 
 let set: ClusterSet
-let watching: Record<'east' | 'west', CloudWatch>
-const seen = { east: { told: 0, audited: 0 }, west: { told: 0, audited: 0 } }
-
-type Name = keyof typeof seen
+let watched: Awaited<ReturnType<typeof watchedSet>>
 
 beforeAll(async () => {
   set = await clusterSet(['east', 'west'])
-  watching = { east: await cloudWatch(), west: await cloudWatch() }
+  watched = await watchedSet(set)
   await set.enable('east')
   await set.join('west', 'east')
   await set.converge()
 })
 
-/** Lines as functions print them, and entries of the audit log, since the last time. */
-function readLogs(name: Name): void {
-  const { told, audited } = set.at(name)
-  const from = seen[name]
-  for (const { level, message, fields, measures, at } of told.slice(from.told)) {
-    const line = { level: level.toUpperCase(), message, ...(fields as object) }
-    watching[name].event(JSON.stringify({ ...line, ...embeddedMetrics(measures, NAMESPACE, at) }), at)
-  }
-  const now = set.clock.now()
-  for (const message of audited.slice(from.audited))
-    watching[name].event(JSON.stringify({ level: 'INFO', message }), now)
-  seen[name] = { told: told.length, audited: audited.length }
-}
-
-const isOn = (name: Name, alarm: AlarmName): boolean => {
-  readLogs(name)
-  return watching[name].isOn(alarm, set.clock.now())
-}
-
-/** What schedules do in some minutes, on both clusters. */
-async function minutes(count: number): Promise<void> {
-  for (let minute = 0; minute < count; minute++) {
-    set.pass(MINUTE)
-    // heartbeats come every ten seconds, so one was just now when the minute is over
-    for (const name of ['east', 'west']) await set.at(name).pull(700, SCHEDULED)
-    for (const name of ['east', 'west'])
-      await set
-        .at(name)
-        .minute({ hashes: true })
-        .catch(() => undefined)
-  }
-}
+const isOn = (name: string, alarm: AlarmName): boolean => watched.isOn(name, alarm)
+const minutes = (count: number): Promise<void> => watched.minutes(count)
 
 /** Nothing more happens, for longer than any alarm that counts minutes looks back. */
 const quietly = async (): Promise<void> => {
   set.pass(46 * MINUTE)
-}
-
-/** What is asked of a function that fails by itself, as Lambda tells of it. */
-async function reported(name: Name, work: () => Promise<unknown>): Promise<void> {
-  const status = await work().then(
-    () => 'success',
-    () => 'error',
-  )
-  const event = { type: 'platform.report', record: { requestId: 'r', status } }
-  watching[name].event(JSON.stringify(event), set.clock.now())
 }
 
 /** A certificate that ends in 2195. */
@@ -95,16 +47,10 @@ function certificate(): string {
   return `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
 }
 
-/** The hourly round of the primary. */
-const round = () => {
-  const context = { getRemainingTimeInMillis: () => 60_000 } as Context
-  return asFunction('on-tidy-schedule', () =>
-    roundHandler(set.at('east').as('on-tidy-schedule'))({}, context),
-  )
-}
+const round = (): Promise<void> => set.at('east').hour()
 
 interface Scene {
-  at: Name
+  at: string
   cause: () => Promise<unknown> | unknown
   cure?: () => Promise<unknown> | unknown
 }
@@ -112,7 +58,7 @@ interface Scene {
 /** AWS counts it, and nothing of ours is asked. */
 const byAws = (name: AlarmName, value = 1): Scene => ({
   at: 'east',
-  cause: () => watching.east.aws(name, set.clock.now(), value),
+  cause: () => watched.at('east').aws(name, set.clock.now(), value),
 })
 
 /** Lambda counts something of each of some functions: one is enough. */
@@ -120,11 +66,11 @@ const byLambda = (name: AlarmName, metric: string, folders: readonly string[]): 
   at: 'east',
   cause: async () => {
     for (const folder of folders) {
-      watching.east.lambda(folder, metric, set.clock.now())
+      watched.at('east').lambda(folder, metric, set.clock.now())
       expect(isOn('east', name), folder).toBe(true)
       await quietly()
     }
-    watching.east.lambda(folders[0] ?? '', metric, set.clock.now())
+    watched.at('east').lambda(folders[0] ?? '', metric, set.clock.now())
   },
 })
 
@@ -133,7 +79,7 @@ const byInvocation = (folder: string, method: string, path: string): Scene => ({
   at: 'east',
   cause: async () => {
     expect((await set.at('east').request(method, path, {})).status).toBeLessThan(500)
-    watching.east.lambda(folder, 'Invocations', set.clock.now())
+    watched.at('east').lambda(folder, 'Invocations', set.clock.now())
   },
 })
 
@@ -162,7 +108,7 @@ const scenes: Record<AlarmName, Scene> = {
       for (let period = 0; period < 2; period++) {
         for (let count = 0; count < 11; count++) {
           const { status } = await set.at('east').request('GET', '/sys/auth')
-          if (status >= 500) watching.east.aws('ServerErrors', set.clock.now())
+          if (status >= 500) watched.at('east').aws('ServerErrors', set.clock.now())
         }
         if (period === 0) set.pass(5 * MINUTE)
       }
@@ -171,8 +117,8 @@ const scenes: Record<AlarmName, Scene> = {
   },
   FunctionFailed: {
     at: 'east',
-    cause: () => reported('east', () => set.at('east').job({ job: 'no such job' })),
-    cure: () => reported('east', round),
+    cause: () => watched.reported('east', () => set.at('east').job({ job: 'no such job' })),
+    cure: () => watched.reported('east', round),
   },
   Throttled: byLambda('Throttled', 'Throttles', ['login', 'link', 'on-audit-entries']),
   WorkersThrottled: byLambda(
@@ -186,8 +132,8 @@ const scenes: Record<AlarmName, Scene> = {
     cause: () => {
       for (const ago of [5 * MINUTE, 0]) {
         const at = set.clock.now() - ago
-        const line = embeddedMetrics({ Ec2Throttles: 4, StsThrottles: 7 }, NAMESPACE, at)
-        watching.east.event(JSON.stringify({ level: 'INFO', message: 'request', ...line }), at)
+        const line = embeddedMetrics({ Ec2Throttles: 4, StsThrottles: 7 }, TEST_NAMESPACE, at)
+        watched.at('east').event(JSON.stringify({ level: 'INFO', message: 'request', ...line }), at)
       }
     },
   },
@@ -319,10 +265,7 @@ const scenes: Record<AlarmName, Scene> = {
 test('a pair that is well has no alarm on', async () => {
   await quietly()
   await minutes(12)
-  for (const name of ['east', 'west'] as const) {
-    readLogs(name)
-    expect(watching[name].on(set.clock.now())).toEqual([])
-  }
+  expect([watched.on('east'), watched.on('west')]).toEqual([[], []])
 })
 
 describe('goes on, and goes off again:', () => {
@@ -342,10 +285,10 @@ describe('goes on, and goes off again:', () => {
 })
 
 test('what was measured on the way is what a pair measures beside logins', () => {
-  const measured = [...watching.east.series(), ...watching.west.series()]
+  const measured = [...watched.at('east').series(), ...watched.at('west').series()]
     .map(series => JSON.parse(series) as string[])
     .flatMap(([namespace, name = '', ...dimensions]) =>
-      namespace === NAMESPACE && name in metrics ? [[name, ...dimensions].join()] : [],
+      namespace === TEST_NAMESPACE && name in metrics ? [[name, ...dimensions].join()] : [],
     )
   expect([...new Set(measured)].sort()).toEqual([
     'CertificateDays',
