@@ -207,6 +207,10 @@ const fields = v.strictObject({
   ),
   /** what alarms notify: ARNs of SNS topics, say; none: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
+  /** Lambda traces requests: what X-Ray takes for it is paid for by the trace */
+  tracing: v.optional(v.boolean(), false),
+  /** a dashboard of the metrics, and of AWS's own beside them */
+  dashboard: v.optional(v.boolean(), false),
   /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
   /** the same for other clusters of a DR set, whose way to this one has a throttle of its own */

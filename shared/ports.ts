@@ -8,6 +8,7 @@ import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
 import type { Entity } from './values/arn.ts'
 import type { Encrypted, Secret } from './values/secret.ts'
+import type { Measures } from './watching/metrics.ts'
 import type { CarryTo } from './wire/carry.ts'
 import type { Background, EventBus, Waker, Workflows } from './work-ports.ts'
 
@@ -278,10 +279,20 @@ export interface Audit {
   write(entry: Readonly<Record<string, unknown>>): Promise<void>
 }
 
+/**
+ * Writes a line. With numbers it makes metrics too; the values of their dimensions are among its fields.
+ * @see docs/monitoring.md#metrics
+ */
+export type Write = (
+  message: string,
+  fields: Readonly<Record<string, unknown>>,
+  measures?: Readonly<Measures>,
+) => void
+
 export interface Log {
-  info(message: string, fields: Readonly<Record<string, unknown>>): void
-  warn(message: string, fields: Readonly<Record<string, unknown>>): void
-  error(message: string, fields: Readonly<Record<string, unknown>>): void
+  info: Write
+  warn: Write
+  error: Write
 }
 
 /** What stands between callers and the front end: a distribution of CloudFront, say. */

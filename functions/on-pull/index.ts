@@ -3,6 +3,7 @@ import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { pullHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
-const ports = awsPorts('on-pull', workers['on-pull'].uses)
+const newPorts = () => awsPorts('on-pull', workers['on-pull'].uses)
+const ports = newPorts()
 
-export const handler = pullHandler(ports, linkCarrier(ports))
+export const handler = pullHandler(ports, linkCarrier(ports), newPorts())

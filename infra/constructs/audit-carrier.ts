@@ -5,7 +5,7 @@ import { CfnSubscriptionFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { workers } from '../../shared/workers/workers.ts'
-import { alarm } from './alarm.ts'
+import { addAlarm } from '../watching/alarm.ts'
 import { GroupFunction, type Surroundings } from './group-function.ts'
 
 const NAME = 'on-audit-entries'
@@ -34,19 +34,9 @@ export class AuditCarrier extends Construct {
     this.lambda = lambda
     const undelivered = this.queueOf(lambda)
     this.subscription = this.subscribe(lambda, source)
-    const { alarmActionArns } = surroundings.settings
-    alarm(this, 'Undelivered', alarmActionArns, {
-      alarmDescription: 'Audit entries wait in the queue, because they could not be carried to the audit log',
-      namespace: 'AWS/SQS',
-      metricName: 'ApproximateNumberOfMessagesVisible',
-      dimensions: [{ name: 'QueueName', value: undelivered.queueName }],
-    })
-    alarm(this, 'Lost', alarmActionArns, {
-      alarmDescription: 'Audit entries could be carried neither to the audit log nor to the queue',
-      namespace: 'AWS/Lambda',
-      metricName: 'DeadLetterErrors',
-      dimensions: [{ name: 'FunctionName', value: lambda.functionName }],
-    })
+    const { settings } = surroundings
+    addAlarm(this, 'Undelivered', settings, [undelivered.queueName])
+    addAlarm(this, 'Lost', settings, [lambda.functionName])
   }
 
   private queueOf(lambda: IFunction): Queue {

@@ -18,11 +18,13 @@ import {
   LoggingFormat,
   type RecursiveLoop,
   Runtime,
+  Tracing,
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
+import { metricNamespace } from '../../shared/watching/metrics.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
@@ -177,6 +179,8 @@ export class GroupFunction extends Construct {
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
+        // Lambda's own: nothing of it is in the code
+        tracing: settings.tracing ? Tracing.ACTIVE : undefined,
       }),
     )
     const provisioned = name === 'login' ? settings.loginProvisionedConcurrency : undefined
@@ -242,6 +246,7 @@ export function functionVariables(
     CLUSTER_NAME: settings.clusterName,
     CLUSTER_TABLE: store.cluster.tableName,
     DATA_TABLE: store.data.tableName,
+    METRIC_NAMESPACE: metricNamespace(settings.stage),
     NODE_OPTIONS: '--enable-source-maps',
     LEGACY_SIGNATURES: String(settings.legacySignatures),
     SERVICE_VERSION: version,

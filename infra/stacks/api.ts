@@ -5,14 +5,15 @@ import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
 import { linkPath } from '../../shared/link/routes.ts'
-import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
-import { LogAlarms } from '../constructs/log-alarms.ts'
 import { storageOf } from '../constructs/storage.ts'
 import { WebLogins } from '../constructs/web-logins.ts'
 import type { Settings } from '../settings.ts'
+import { addAlarm, LineAlarms } from '../watching/alarm.ts'
+import { Dashboard } from '../watching/dashboard.ts'
+import { SavedQueries } from '../watching/saved-queries.ts'
 import type { DataStack } from './data.ts'
 
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
@@ -21,9 +22,6 @@ const TIMEOUT = { login: Duration.seconds(LONGEST_REQUEST), others: Duration.sec
 /** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
 const LINK_ROUTE = `${linkPath}{proxy+}`
 const HEALTH_ROUTE = '/v1/sys/health'
-
-/** Answers of 5xx within five minutes that nobody is called for. */
-const MOST_ERRORS = 10
 
 interface ApiProps {
   settings: Settings
@@ -59,11 +57,13 @@ export class ApiStack extends Stack {
     const address = settings.apiAddress ?? api.attrApiEndpoint
     new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
     if (settings.webLogins) this.webLogins(settings.webLogins, api, store)
-    this.invoked('InitFunction', 'init', 'invoke once to initialise')
+    const init = this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
     this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
-    this.alarms(api, root, carrier.lambda.functionName)
+    this.alarms(api, { init, root, carrier: carrier.lambda.functionName })
+    new SavedQueries(this, 'Queries', { settings, functions: this.logs, audit })
+    if (settings.dashboard) new Dashboard(this, 'Dashboard', { settings, api: api.ref })
   }
 
   private webLogins(web: NonNullable<Settings['webLogins']>, api: CfnApi, owner: Stack): void {
@@ -81,30 +81,14 @@ export class ApiStack extends Stack {
   }
 
   /** Of what callers see, and of what functions write down. */
-  private alarms(api: CfnApi, root: string, carrier: string): void {
+  private alarms(api: CfnApi, { init, root, carrier }: Record<'init' | 'root' | 'carrier', string>): void {
     const { settings } = this.surroundings
-    new LogAlarms(this, 'LogAlarms', { settings, logs: this.logs })
-    // who may invoke it has been authorised by IAM: strangers cannot
-    alarm(this, 'RootGeneration', settings.alarmActionArns, {
-      alarmDescription: 'Somebody makes, or tries to make, a root token from recovery shares',
-      namespace: 'AWS/Lambda',
-      metricName: 'Invocations',
-      dimensions: [{ name: 'FunctionName', value: root }],
-    })
-    alarm(this, 'ServerErrors', settings.alarmActionArns, {
-      alarmDescription: 'The API answers with 5xx: the log lines of those requests name the causes',
-      namespace: 'AWS/ApiGateway',
-      metricName: '5xx',
-      dimensions: [{ name: 'ApiId', value: api.ref }],
-      above: MOST_ERRORS,
-      of: [2, 3],
-    })
-    alarmOfFunctions(this, 'Throttled', settings.alarmActionArns, {
-      alarmDescription:
-        'Lambda refuses to run logins, the link, or the carrier of the audit log: no environment is free for them',
-      metricName: 'Throttles',
-      functions: [...['login', 'link'].map(name => this.named(name)), carrier],
-    })
+    new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
+    // who may invoke these has been authorised by IAM: strangers cannot
+    addAlarm(this, 'Initialised', settings, [init])
+    addAlarm(this, 'RootGeneration', settings, [root])
+    addAlarm(this, 'ServerErrors', settings, [api.ref])
+    addAlarm(this, 'Throttled', settings, [this.named('login'), this.named('link'), carrier])
   }
 
   private named = (name: string): string =>

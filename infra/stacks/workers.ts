@@ -7,7 +7,6 @@ import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { DRILL_WORKFLOW, type Workflow, workflows } from '../../shared/workers/workflows.ts'
-import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { attemptDefinition } from '../constructs/attempt-definition.ts'
 import { drillDefinition } from '../constructs/drill-definition.ts'
 import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
@@ -15,6 +14,7 @@ import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
 import { type Arns, definitionOf } from '../constructs/workflow-definition.ts'
 import type { Settings } from '../settings.ts'
+import { addAlarm } from '../watching/alarm.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
@@ -81,18 +81,9 @@ export class WorkersStack extends Stack {
       },
       targets: [new LambdaTarget(journal, { retryAttempts: 2 })],
     })
-    alarm(this, 'WorkflowFailed', settings.alarmActionArns, {
-      alarmDescription:
-        'A workflow failed, was stopped, or took too long: the log of on-journal says which, its operation why',
-      namespace: 'AWS/Events',
-      metricName: 'Invocations',
-      dimensions: [{ name: 'RuleName', value: ruleName }],
-    })
-    alarmOfFunctions(this, 'WorkersThrottled', settings.alarmActionArns, {
-      alarmDescription: 'Lambda refuses to run a worker: no environment is free for it',
-      metricName: 'Throttles',
-      functions: [...lambdas.values()].map(one => one.functionName),
-    })
+    addAlarm(this, 'WorkflowFailed', settings, [ruleName])
+    const names = [...lambdas.values()].map(one => one.functionName)
+    addAlarm(this, 'WorkersThrottled', settings, names)
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

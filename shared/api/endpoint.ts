@@ -1,5 +1,6 @@
 import type { Capability } from '../model/policy.ts'
 import type { Item, Key } from '../storage/kinds.ts'
+import type { LoginSeen } from '../watching/logins.ts'
 import type { AlwaysCall, Anew, Call, Early, MountCall, Operation, Outcome } from './call.ts'
 import { ApiError } from './errors.ts'
 import { type Fields, text } from './fields.ts'
@@ -151,6 +152,8 @@ export interface Endpoint {
   largestBody?: number
   /** whether a repeated key in the body is an error */
   uniqueKeys?: true
+  /** what the log line of a login tells of what was given */
+  login?: (given: Readonly<Record<string, unknown>>) => LoginSeen
   subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<Prepared>
   handle: (call: AlwaysCall) => Handled | Promise<Handled>

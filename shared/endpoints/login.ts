@@ -1,6 +1,7 @@
 import { anyone, endpoint, type Group } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { login, loginNowhere, prepareLogin } from '../auth-method/login.ts'
+import { typeLookedLike } from '../watching/logins.ts'
 
 const LARGEST_LOGIN = 64 * 1024
 
@@ -17,6 +18,7 @@ export const loginGroup: Group = {
       answers: 'auth',
       largestBody: LARGEST_LOGIN,
       uniqueKeys: true,
+      login: given => ({ type: typeLookedLike(given) }),
       prepare: prepareLogin,
       handle: login,
       nowhere: loginNowhere,

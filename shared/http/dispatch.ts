@@ -11,6 +11,7 @@ import type { Change } from '../storage/changes.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
 import { defined } from '../values/defined.ts'
+import type { LoginSeen } from '../watching/logins.ts'
 import { admit } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { Alive } from './authenticate.ts'
@@ -28,6 +29,8 @@ export interface Served {
   operation: string
   accessor: string
   error?: ApiError
+  /** of a login */
+  login?: LoginSeen
 }
 
 /**
@@ -39,6 +42,7 @@ export const serve =
   async (request: HttpRequest): Promise<Served> => {
     const id = ports.entropy.uuid()
     let operation = 'refused early'
+    let login: LoginSeen | undefined
     const served = ({ headers, ...response }: HttpResponse, accessor = '', error?: ApiError): Served =>
       defined({
         id,
@@ -46,6 +50,7 @@ export const serve =
         operation,
         accessor,
         error,
+        login,
       })
     try {
       const intake = await takeIn(group, request, id, ports)
@@ -53,7 +58,8 @@ export const serve =
       const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
       operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
       await tellRefusals(ports)
-      const state: State = { accessor: '' }
+      const state: State = { accessor: '', login: endpoint?.login?.(intake.given) }
+      login = state.login
       try {
         return served(await attempt(intake, trail, ports, state), state.accessor)
       } catch (error) {
@@ -80,6 +86,8 @@ interface State {
    */
   uninitialised?: true
   alive?: Alive
+  /** of a login: its mount is known once it has been looked for */
+  login?: LoginSeen | undefined
 }
 
 const COMMIT_TRIES = 4
@@ -135,6 +143,10 @@ async function attempt(
 const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
+/** A mount as an environment remembers it: what is refused anyway looks for none. */
+const knownMount = (params: Readonly<Record<string, string>>, { memory }: Ports) =>
+  memory.mounts && mountNamed(params, { mounts: memory.mounts.table })
+
 type Ready = AlwaysCall & { endpoint: Endpoint }
 
 interface Attempt {
@@ -158,6 +170,7 @@ async function admitted(
   if (!base.cluster) state.uninitialised = true
   checkCluster(base, 'miss' in found ? found.serves : found.endpoint.serves, ports.deployment)
   const mount = mountNamed(found.params, base)
+  if (state.login) state.login.mount = (mount ?? knownMount(found.params, ports))?.path
   const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))

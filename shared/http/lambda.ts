@@ -6,6 +6,7 @@ import { errorCodes, invalid } from '../api/errors.ts'
 import { isByRole } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { defined } from '../values/defined.ts'
+import { loginDimensions, loginMeasures, providerMeasures } from '../watching/logins.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
 import { renderError } from './render.ts'
@@ -66,22 +67,34 @@ function refused(served: Served): Served {
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }
 }
 
-/** One line per request: what it was, who called, how it ended, what it cost. Never a value of a parameter. */
-function tell(
-  { id, operation, accessor, error, response }: Served,
-  facts: Readonly<Record<string, unknown>>,
-  { log }: Ports,
-): void {
+/** What a request cost. */
+interface Cost {
+  gateway_id: string
+  milliseconds: number
+  calls: Readonly<Record<string, number>>
+}
+
+/**
+ * One line per request: what it was, who called, how it ended, what it cost. Never a value of a parameter, but for the
+ * name of a login's mount that is there. Metrics are made of the same line.
+ */
+function tell({ id, operation, accessor, error, response, login }: Served, cost: Cost, { log }: Ports): void {
+  const { why, service } = error?.reason ?? {}
+  const status = error && errorCodes[error.code].status
+  const fault = status === undefined ? undefined : { status, why, service }
   const line = defined({
     id,
     operation,
     status: response.status,
-    ...facts,
+    ...cost,
     accessor: accessor || undefined,
-    ...(error ? { code: error.code, why: error.reason?.['why'] } : {}),
+    ...(error ? { code: error.code, why } : {}),
+    ...(login ? { ...login, ...loginDimensions(fault) } : {}),
   })
-  if (error && errorCodes[error.code].status >= 500) log.error('request', { ...line, cause: describe(error) })
-  else log.info('request', line)
+  const measures = { ...providerMeasures(cost.calls), ...(login ? loginMeasures(cost.milliseconds) : {}) }
+  if (error && status !== undefined && status >= 500)
+    log.error('request', { ...line, cause: describe(error) }, measures)
+  else log.info('request', line, measures)
 }
 
 const describe = (error: Error): string[] =>

@@ -1,3 +1,4 @@
+import { alarming } from '../api/alarming.ts'
 import type { Ports } from '../ports.ts'
 import { removeIfUnchanged } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
@@ -7,16 +8,18 @@ import { printTime } from '../values/time.ts'
 const DETAIL_TYPE = 'DR role changed'
 
 /**
- * Tells the event bus of role changes that it does not know yet. If the process dies before it notes that, the bus is told
- * again.
+ * Tells the event bus, and operators, of role changes that they do not know yet. If the process dies before it notes that,
+ * they are told again.
  */
 export async function tellRoleEvents({
   store,
   events,
   clock,
-}: Pick<Ports, 'store' | 'events' | 'clock'>): Promise<void> {
+  log,
+}: Pick<Ports, 'store' | 'events' | 'clock' | 'log'>): Promise<void> {
   const waiting = await store.list(partitions('role-event'))
   if (waiting.length === 0) return
+  for (const { data } of waiting) log.warn(alarming.role, { ...data.detail })
   await events.put(
     waiting.map(({ data: { at, detail } }) => ({
       type: DETAIL_TYPE,

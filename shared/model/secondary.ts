@@ -57,6 +57,14 @@ export interface Notice {
   at: number
 }
 
+/** Whether a promotion would have gone through, as it was tried last. */
+export interface ReadinessTried {
+  /** epoch milliseconds */
+  at: number
+  /** names of the rows of the table of a promotion that would have refused it; empty: none */
+  refusedBy: readonly string[]
+}
+
 /** A key whose item is not as the journal of the primary says, again and again. */
 export interface DivergingKey {
   kind: string

@@ -28,7 +28,15 @@ import type { Reencryption } from '../model/reencryption.ts'
 import type { Reindex } from '../model/reindex.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
-import type { Diverging, Notice, Puller, Recovery, Report, SyncSegment } from '../model/secondary.ts'
+import type {
+  Diverging,
+  Notice,
+  Puller,
+  ReadinessTried,
+  Recovery,
+  Report,
+  SyncSegment,
+} from '../model/secondary.ts'
 import type { Term } from '../model/term.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
@@ -90,6 +98,7 @@ export interface Stored {
   diverging: Diverging
   recovery: Recovery
   notice: Notice
+  readiness: ReadinessTried
   reindex: Reindex
   reencryption: Reencryption
   'tree-check': TreeCheck
@@ -310,6 +319,7 @@ export const kinds = {
   report: { ...OWN, pk: 'report', packed: true, large: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
+  readiness: { ...OWN, pk: 'puller', sk: 'readiness', guard: 'apply' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },

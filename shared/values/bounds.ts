@@ -44,6 +44,9 @@ export const bounds = {
   /** an execution waits so long for an attempt, or for what becomes of one */
   ATTEMPT_WAIT_SECONDS: 3600,
 
+  /** a secondary tries so often whether it could take over */
+  READINESS_MS: 600 * SECOND_MS,
+
   /** a worker that runs all the time ends so long after it began: the schedule has started the next one */
   RUN_MS: 60 * SECOND_MS,
 } as const

@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
+import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { watchLicence } from '../cluster/watch-licence.ts'
 import { jobRun } from '../jobs/job.ts'
@@ -12,6 +13,7 @@ import { maintainOperation } from '../replication/operation/maintain.ts'
 import { forgetRecoveryKey } from '../replication/primary/forget-recovery-key.ts'
 import { closeHoles, maintainJournal, pacedRefresh } from '../replication/primary/maintain.ts'
 import { tellsNews } from '../replication/primary/news.ts'
+import { watchReadiness } from '../replication/readiness/watch-readiness.ts'
 import { maintainReencryption } from '../replication/reencryption/maintain.ts'
 import { connectBy } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
@@ -89,8 +91,11 @@ function entriesIn(event: unknown): unknown[] | undefined {
 /** The hourly round. */
 export const roundHandler =
   (ports: Ports) =>
-  (_event: unknown, context: Context): Promise<void> => {
+  async (_event: unknown, context: Context): Promise<void> => {
     watchLicence(ports)
+    await watchCertificates(ports).catch((error: unknown) =>
+      ports.log.warn('certificates were not looked at', { error: String(error) }),
+    )
     return everyHour(jobRun(ports, endOf(ports, context)))
   }
 
@@ -100,16 +105,21 @@ const RUN_REST_MS = 8000
 /**
  * What a cluster has to say to others without being asked: a secondary follows its primary, if it has one; a primary has
  * others end their epochs, or asks them before it serves again when its host has been away.
+ * @param trying the same ports with a keyring of their own: a trial has KMS unwrap it anew, and where KMS does not, who
+ * follows goes on with the one that it has
  */
 export const pullHandler =
-  (ports: Ports, carryTo: CarryTo) =>
+  (ports: Ports, carryTo: CarryTo, trying: Ports) =>
   async (event: unknown, context: Context): Promise<void> => {
     if (isReturn(event)) return askBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, endOf(ports, context) - RUN_REST_MS)
     await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),
     )
-    return pull(ports, connectBy(carryTo, ports), { deadline, standsBy: isSchedule(event) })
+    const connect = connectBy(carryTo, ports)
+    const isScheduled = isSchedule(event)
+    const beside = isScheduled ? () => watchReadiness(trying, connect) : undefined
+    return pull(ports, connect, { deadline, standsBy: isScheduled, beside })
   }
 
 const isSchedule = (event: unknown): boolean => isFrom(event, 'aws.events')

@@ -1,19 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { logAlarms } from '../../infra/constructs/log-alarms.ts'
 import { readSettings } from '../../infra/settings.ts'
+import { alarmNames, rowOfAlarm } from '../../infra/watching/alarms.ts'
+import { watchingCost } from '../../infra/watching/prices.ts'
+import { bounds } from '../../shared/values/bounds.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
 const topic = 'arn:aws:sns:us-east-1:111122223333:operators'
 const resources = resourcesOf({ stage: 'test', alarmActionArns: [topic] })
 const alarms = ofType(resources, 'AWS::CloudWatch::Alarm')
-const alarmOf = (id: string, metric?: string) =>
-  alarms.find(
-    ([name, one]) =>
-      name.startsWith(id) && (metric ?? one.Properties.MetricName) === one.Properties.MetricName,
-  )?.[1].Properties
+const alarmOf = (id: string) => alarms.find(([name]) => name.startsWith(id))?.[1].Properties
 /** Folder of each function, by its logical id. */
 const folders = new Map(
   ofType(resources, 'AWS::Lambda::Function').map(([id, one]) => [
@@ -22,26 +20,42 @@ const folders = new Map(
   ]),
 )
 
+const byName = new Map(alarms.map(([, { Properties }]) => [Properties.AlarmName, Properties]))
+
 describe('every alarm', () => {
+  test('of the table is in the templates, once, under the name that the dashboard knows', () => {
+    expect([...byName.keys()].sort()).toEqual(alarmNames.map(name => `cloud-auth-test-${name}`).sort())
+    expect(alarms).toHaveLength(alarmNames.length)
+  })
+
   test('tells whom the setting names, goes off by itself, and is silent while there is nothing to count', () => {
     for (const [id, { Properties }] of alarms) {
       expect(Properties.AlarmActions, id).toEqual([topic])
       expect(Properties.TreatMissingData, id).toBe('notBreaching')
-      expect(Properties.AlarmDescription, id).toBeTruthy()
     }
     expect(alarmOf('Refused'), 'a queue that nobody empties would keep it on for two weeks').toBeUndefined()
   })
 
-  test('is described in docs/deploy.md, with what it costs', () => {
-    const page = readFileSync(`${root}docs/deploy.md`, 'utf8')
-    const names = new Set(
-      alarms.map(([id]) => /^(?:AuditCarrier)?([A-Za-z]+?)(?=[0-9A-F]{8}$|$)/.exec(id)?.[1] ?? id),
-    )
-    for (const name of names) expect(page, name).toContain(`| \`${name}\` |`)
+  test.each(alarmNames)('%s says what has happened, and where the page says what to do', name => {
+    const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
+    expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/troubleshooting\.md#[a-z]+$/)
+    expect(AlarmDescription).toContain(rowOfAlarm(name).says)
+    const headings = readFileSync(`${root}docs/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
+    expect(headings).toContain(`### ${name}`)
+  })
+
+  test('is paid for as docs/monitoring.md says', () => {
     const metrics = alarms.flatMap(([, { Properties }]) =>
       Properties.Metrics ? Properties.Metrics.filter((one: { MetricStat?: object }) => one.MetricStat) : [1],
     ).length
-    expect(page).toContain(`${metrics} metrics, ${(metrics * 0.1).toFixed(2)} USD a month`)
+    const { metrics: own, alarms: ofAlarms, dashboard } = watchingCost(metrics)
+    const [usual, most] = own
+    expect(usual).toBeLessThanOrEqual(5)
+    const page = readFileSync(`${root}docs/monitoring.md`, 'utf8')
+    expect(page).toContain(`${metrics} metrics, ${ofAlarms.toFixed(2)} USD`)
+    expect(page).toContain(`${usual.toFixed(2)} USD a month`)
+    expect(page).toContain(`${most.toFixed(2)} USD`)
+    expect(page).toContain(`${dashboard.toFixed(2)} USD`)
   })
 })
 
@@ -60,8 +74,12 @@ describe('what callers see, and what functions do', () => {
   test('what functions write down: one filter for each pattern, on the group that all of them print to', () => {
     const filters = ofType(resources, 'AWS::Logs::MetricFilter').map(([, one]) => one.Properties)
     const [[, subscription] = []] = ofType(resources, 'AWS::Logs::SubscriptionFilter')
-    expect(filters).toHaveLength(Object.keys(logAlarms).length)
-    for (const [MetricName, { pattern }] of Object.entries(logAlarms)) {
+    const patterns = alarmNames.flatMap(name => {
+      const { counts } = rowOfAlarm(name)
+      return 'pattern' in counts ? [{ name, pattern: counts.pattern }] : []
+    })
+    expect(filters).toHaveLength(patterns.length)
+    for (const { name: MetricName, pattern } of patterns) {
       expect(filters).toContainEqual({
         LogGroupName: subscription?.Properties.LogGroupName,
         FilterPattern: pattern,
@@ -71,20 +89,42 @@ describe('what callers see, and what functions do', () => {
     }
   })
 
+  test('what lines measure: functions write under the name that alarms look for', () => {
+    const namespaces = ofType(resources, 'AWS::Lambda::Function').map(
+      ([, one]) => one.Properties.Environment.Variables.METRIC_NAMESPACE,
+    )
+    expect(new Set(namespaces)).toEqual(new Set(['cloud-auth/test']))
+    expect(alarmOf('Licence')).toMatchObject({
+      Namespace: 'cloud-auth/test',
+      MetricName: 'LicenceDays',
+      Statistic: 'Minimum',
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 30,
+    })
+    const { Metrics } = alarmOf('ProviderThrottled')
+    const names = Metrics.flatMap((one: { MetricStat?: { Metric: { MetricName: string } } }) =>
+      one.MetricStat ? [one.MetricStat.Metric.MetricName] : [],
+    )
+    expect(names).toEqual(['Ec2Throttles', 'IamThrottles', 'StsThrottles'])
+  })
+
   test('a line that is written once a minute, or an hour, keeps its alarm on', () => {
     for (const [name, seconds] of [
       ['Peer', 60],
+      ['NotReady', 900],
       ['Licence', 3600],
+      ['Certificate', 3600],
     ] as const) {
       const { Period, EvaluationPeriods, DatapointsToAlarm } = alarmOf(name)
       expect(Period).toBe(seconds)
       expect(EvaluationPeriods - DatapointsToAlarm, 'a line may be late').toBeGreaterThan(0)
     }
+    expect(900_000, 'a trial lies in each period').toBeGreaterThan(bounds.READINESS_MS + 60_000)
   })
 
   test('throttles of all workers, of logins, and of the link', () => {
     const throttled = alarms.flatMap(([id, { Properties }]) =>
-      id.includes('Throttled')
+      id.includes('Throttled') && !id.startsWith('Provider')
         ? Properties.Metrics.flatMap(
             ({ MetricStat }: { MetricStat?: { Metric: { Dimensions: [{ Value: { Ref: string } }] } } }) =>
               MetricStat ? [folders.get(MetricStat.Metric.Dimensions[0].Value.Ref)] : [],

@@ -28,6 +28,7 @@ const floors: readonly Floor[] = [
       'shared/storage',
       'shared/model',
       'shared/wire',
+      'shared/watching',
       'shared/values',
     ],
   },
@@ -52,6 +53,7 @@ const floors: readonly Floor[] = [
   { folder: 'shared/storage', values: ['shared/values'] },
   { folder: 'shared/model' },
   { folder: 'shared/wire', values: [] },
+  { folder: 'shared/watching', values: [] },
   { folder: 'shared/values' },
 ]
 

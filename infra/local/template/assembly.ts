@@ -74,11 +74,13 @@ interface Found {
 const IGNORED = [
   'AWS::ApiGatewayV2::Stage',
   'AWS::CloudWatch::Alarm',
+  'AWS::CloudWatch::Dashboard',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
   'AWS::Logs::MetricFilter',
+  'AWS::Logs::QueryDefinition',
   'AWS::Logs::SubscriptionFilter',
   'AWS::SQS::Queue',
 ]

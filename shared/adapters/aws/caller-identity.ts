@@ -4,6 +4,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
+import { faultCount } from '../../watching/logins.ts'
 import { agents, limitConnecting, overLivingConnection } from './connections.ts'
 
 interface Dependencies {
@@ -69,9 +70,11 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
     for (let tries = 0; ; tries++) {
       meter.count('sts')
       const answer = await overLivingConnection(() => once(given, deadline)).catch((error: Error) => error)
+      const fault = faultOf(answer)
+      if (fault) meter.count(faultCount('sts', fault))
       const last = tries >= retries
       const wait = waitFor(answer, tries)
-      if (!(answer instanceof Error) && (last || !isPassing(answer))) return answer
+      if (!(answer instanceof Error) && (last || !fault)) return answer
       if (last || clock.now() + wait >= deadline) {
         if (!(answer instanceof Error)) return answer
         throw answer instanceof OutOfTime
@@ -94,11 +97,14 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
 
 class OutOfTime extends Error {}
 
-/** STS throttles by error code, with a status of its own choice. */
-const isPassing = ({ status, body }: StsAnswer): boolean =>
-  status === 429 ||
-  (status >= 500 && status !== 501) ||
-  (status >= 400 && isThrottling(/<Code>([A-Za-z]+)<\/Code>/.exec(body)?.[1]))
+/** What is wrong with an answer that may be another one next time. STS throttles by error code, with a status of its own choice. */
+function faultOf(answer: Error | StsAnswer): 'throttled' | 'failed' | undefined {
+  if (answer instanceof Error) return 'failed'
+  const { status, body } = answer
+  const code = status >= 400 ? /<Code>([A-Za-z]+)<\/Code>/.exec(body)?.[1] : undefined
+  if (status === 429 || isThrottling(code)) return 'throttled'
+  return status >= 500 && status !== 501 ? 'failed' : undefined
+}
 
 function waitFor(answer: Error | { retryAfter?: string }, tries: number): number {
   const asked = answer instanceof Error ? Number.NaN : Number(answer.retryAfter) * 1000

@@ -29,6 +29,8 @@ const schema = v.object({
   WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
+  /** of the metrics that lines of the log make; empty: they make none */
+  METRIC_NAMESPACE: text,
   /** relative to the code */
   AUTHORITIES: text,
   LAMBDA_TASK_ROOT: text,
@@ -65,6 +67,8 @@ export interface Environment extends Deployment {
   /** what the ARNs of all state machines begin with; their names follow */
   workflows: string
   auditGroup: string
+  /** of the metrics that lines of the log make; empty: they make none */
+  metricNamespace: string
   /** rehearsals of a switch: where the other cluster is reached, and the policy that allows them; empty: there are none */
   drill: { peer: string; policy: string }
   /** a file for the audit log instead of the console; empty: none */
@@ -129,6 +133,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     pullFunction: e.PULL_FUNCTION,
     workflows: e.WORKFLOWS,
     auditGroup: e.AUDIT_GROUP,
+    metricNamespace: e.METRIC_NAMESPACE,
     drill: { peer: e.DRILL_PEER, policy: e.DRILL_POLICY },
     auditFile: e.AUDIT_FILE,
     authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),

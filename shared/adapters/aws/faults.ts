@@ -1,5 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
+import type { Meter } from '../../ports.ts'
 import { isThrottling } from '../../values/throttling.ts'
+import { faultCount } from '../../watching/logins.ts'
 import type { Service } from './provider-settings.ts'
 
 const UNKNOWN_KEY = [
@@ -32,6 +34,13 @@ export const isLostSession = (error: unknown): boolean =>
 /** A call to another service may fail in STS, on the way to its credentials: the verdict has to name STS. */
 export function throwStsFault(error: unknown): never {
   throw providerFault('sts', error)
+}
+
+/** Counts a call that went wrong for the work that needed it. @param error as `providerFault` judges it */
+export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
+  const { service, why } = reason
+  if (typeof service === 'string')
+    meter.count(faultCount(service, why === 'throttled' ? 'throttled' : 'failed'))
 }
 
 /** What a failed call means for the request that needed it: `busy` or `provider_failed`. */

@@ -27,7 +27,7 @@ export function awsPorts(
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
-  const log = structuredLog(service)
+  const log = structuredLog(service, environment.metricNamespace, clock)
   const around = { tables: environment.tables, clock, entropy, meter, log }
   const { store, journal, journalView } = dynamoTables(around, tables, true)
   const kms = lazyKms(meter)

@@ -1,6 +1,7 @@
 import type { AwsTarget, ProviderSettings } from '../../ports.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
+import type { Repeated } from './wire/retry.ts'
 
 export type Service = 'ec2' | 'iam' | 'sts'
 
@@ -15,6 +16,8 @@ export interface CallSettings {
   endpoint?: string
   maxAttempts: number
   credentials: CredentialSource
+  /** told of each attempt that failed and is followed by another one */
+  repeated?: Repeated
 }
 
 const DEFAULT_ATTEMPTS = 3

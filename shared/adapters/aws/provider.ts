@@ -1,10 +1,12 @@
 import { invalid } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
+import { faultCount } from '../../watching/logins.ts'
 import type { Environment } from './environment.ts'
-import { isLostSession, isUnknownKey, providerFault } from './faults.ts'
+import { countFault, isLostSession, isUnknownKey, providerFault } from './faults.ts'
 import { promiseCache } from './promise-cache.ts'
 import { type CallSettings, credentialsOf, type Pair, type Service, settingsOf } from './provider-settings.ts'
 import { accountOf, sessionOf } from './sessions.ts'
+import type { Repeated } from './wire/retry.ts'
 
 export interface ProviderDependencies {
   environment: Environment
@@ -58,7 +60,9 @@ export function provider(dependencies: ProviderDependencies): Provider {
         return attempt('credentials')
       })
     return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
-      throw providerFault(service, error)
+      const fault = providerFault(service, error)
+      countFault(fault, meter)
+      throw fault
     })
   }
 
@@ -86,7 +90,10 @@ function targetSettings(
 ): CallSettings {
   const { client, region, assume } = target
   const own = credentialsOf(client, pair, dependencies.environment)
-  return settingsOf(service, client, region, assume ? sessionOf(target, assume, own, dependencies) : own)
+  const credentials = assume ? sessionOf(target, assume, own, dependencies) : own
+  const repeated: Repeated = why =>
+    dependencies.meter.count(faultCount(service, why === 'throttled' ? 'throttled' : 'failed'))
+  return { ...settingsOf(service, client, region, credentials), repeated }
 }
 
 /**

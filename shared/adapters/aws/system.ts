@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Logger } from '@aws-lambda-powertools/logger'
-import type { Clock, Entropy, Log, Meter } from '../../ports.ts'
+import type { Clock, Entropy, Log, Meter, Write } from '../../ports.ts'
+import { embeddedMetrics } from '../../watching/emf.ts'
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -31,12 +32,15 @@ export function callMeter(): Meter {
   }
 }
 
-/** Structured log lines. */
-export function structuredLog(service: string): Log {
+/**
+ * Structured log lines, each of one event.
+ * @param metrics namespace of what lines measure; empty: they measure nothing
+ */
+export function structuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
   const logger = new Logger({ serviceName: service })
-  return {
-    info: (message, fields) => logger.info(message, { ...fields }),
-    warn: (message, fields) => logger.warn(message, { ...fields }),
-    error: (message, fields) => logger.error(message, { ...fields }),
-  }
+  const write =
+    (level: 'info' | 'warn' | 'error'): Write =>
+    (message, fields, measures = {}) =>
+      logger[level](message, { ...fields, ...embeddedMetrics(measures, metrics, clock.now()) })
+  return { info: write('info'), warn: write('warn'), error: write('error') }
 }

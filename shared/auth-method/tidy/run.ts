@@ -130,6 +130,32 @@ async function* partsOf<T>(pages: AsyncIterable<readonly T[]>): AsyncIterable<re
 }
 
 async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
+  const sum = { done: 0, failed: 0 }
+  try {
+    return await removeParts(run, job, sum)
+  } finally {
+    tellTidied(run.ports, job, sum)
+  }
+}
+
+/** What a run came to; nothing, where it had nothing to do. */
+function tellTidied(
+  { log }: Pick<Ports, 'log'>,
+  { mount, list }: TidyJob,
+  { done, failed }: Readonly<RunCounts>,
+): void {
+  if (done + failed === 0) return
+  const measures = {
+    ...(done > 0 ? { TidyRemoved: done } : {}),
+    ...(failed > 0 ? { TidyFailed: failed } : {}),
+  }
+  log.info('tidied', { mount_accessor: mount, list }, measures)
+}
+
+type RunCounts = Pick<OutcomeCounts, 'done' | 'failed'>
+
+/** @param sum grows with what is done */
+async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<JobResult> {
   const { ports } = run
   if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
@@ -137,6 +163,8 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
   for await (const part of partsOf(due)) {
     const removals = part.map(entry => [removeIfUnchanged(entry)])
     const counts = countsOf(await commitEach(run, removals))
+    sum.done += counts.done
+    sum.failed += counts.failed
     if (!(await proceeds(run, job, counts))) return 'done'
     if (!hasTime(run)) return { again: { ...job } }
   }
@@ -146,11 +174,7 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
 }
 
 /** Writes down how far the run has come. @returns whether it may go on */
-async function proceeds(
-  run: JobRun,
-  job: TidyJob,
-  { done, failed }: Pick<OutcomeCounts, 'done' | 'failed'>,
-): Promise<boolean> {
+async function proceeds(run: JobRun, job: TidyJob, { done, failed }: RunCounts): Promise<boolean> {
   const cluster = await run.cluster()
   if (!cluster) return false
   return updateRun(run.ports, cluster, job, state => ({

@@ -125,7 +125,7 @@ function refuseFor(fault: LinkRefused | undefined): void {
 /** The refusal for an error inside: it may pass, and only texts of our own errors leave the cluster. */
 function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
-    log.info('link', { method, code: error.code, refused: error.message })
+    log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
     return error
   }
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })

@@ -1,3 +1,4 @@
+import { alarming } from '../../api/alarming.ts'
 import type { TreeCheck } from '../../model/tree-work.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { lastingFaultsOf } from './examine.ts'
@@ -21,7 +22,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
   const findings = findingsOf(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
   const corrupted = isCorrupt(findings)
   if (corrupted)
-    ports.log.error('the tree is not that of what stands in the tables', {
+    ports.log.error(alarming.tree, {
       operation: id,
       ...counts(faults),
       reason: 'POST sys/replication/reindex makes it anew',

@@ -1,3 +1,4 @@
+import { alarming } from '../../api/alarming.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
@@ -55,7 +56,7 @@ async function fetchDifferences(
   })
   const names = places.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`.slice(0, LONGEST_NAME))
   if (places.length > 0) {
-    ports.log.error('items are not as the primary has them', {
+    ports.log.error(alarming.items, {
       operation: id,
       count: places.length,
       items: names,

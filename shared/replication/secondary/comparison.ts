@@ -1,3 +1,4 @@
+import { alarming } from '../../api/alarming.ts'
 import { lastEnded } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
@@ -111,7 +112,7 @@ async function conclude(follower: Follower, head: Head, found: readonly Place[])
     return 'waiting'
   }
   const items = found.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
-  own.log.error('items are not as the primary has them after a sync', { count: found.length, items })
+  own.log.error(`${alarming.items} after a sync`, { count: found.length, items })
   const left = await countRound(follower, found)
   if (left === 'again') return 'waiting'
   if (left === 'stop')

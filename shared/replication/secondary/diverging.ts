@@ -1,3 +1,4 @@
+import { alarming } from '../../api/alarming.ts'
 import { noteEvent } from '../../journal/events.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
@@ -110,7 +111,7 @@ export async function countRound(
   if (fallen.length > 0) {
     const items = fallen.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
     const facts = { count: fallen.length, items }
-    own.log.error('items do not stay in line with the primary, and are given up', {
+    own.log.error(alarming.givenUp, {
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
     })

@@ -35,13 +35,15 @@ interface PullTimes {
    * until then.
    */
   readonly standsBy?: boolean
+  /** what is done once, behind the first heartbeat of the run: the primary is asked by one alone */
+  readonly beside?: (() => Promise<void>) | undefined
 }
 
 /** Follows the primary until there is no time left. One run at a time does it; two do no harm. */
 export async function pull(
   ports: FollowerPorts,
   connect: Connect,
-  { deadline, standsBy = false }: PullTimes,
+  { deadline, standsBy = false, beside }: PullTimes,
 ): Promise<void> {
   const free = await untilFree(ports, standsBy ? deadline - STANDBY_MS : 0)
   if (!free) return
@@ -62,6 +64,7 @@ export async function pull(
     attention: attentionTo(notice),
   }
   let lease = before
+  let waits = beside
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
@@ -70,6 +73,8 @@ export async function pull(
       const renewed = await renew(pulling, lease)
       if (!renewed) return
       lease = renewed.item
+      await waits?.()
+      waits = undefined
     }
     const progress = await followOnCarefully(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break
@@ -129,7 +134,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const head = await ports.journal.head()
   if (!follower.link || !cluster || (head && isReplaced(follower, head))) return
   const place = key('contact')
-  const [before] = await ports.store.read([place])
+  const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
     const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
     // asking takes seconds, and commits need a fresh cluster record
@@ -138,7 +143,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
-    await rememberMet(ports, now, [...heard.addresses, ...heard.met])
+    await rememberMet(ports, now, known, [...heard.addresses, ...heard.met])
     // a take-over needs the primary's term, even if nothing is encrypted by it yet
     await holdFor(follower, nothingNeeded)
   } catch (error) {
@@ -176,14 +181,17 @@ async function rememberAddresses(
   })
 }
 
-/** Stores addresses of the others of the set: a cluster that becomes primary calls all of them. */
+/**
+ * Stores addresses of the others of the set: a cluster that becomes primary calls all of them.
+ * @param before what was known of it a moment ago; where that has changed since, the next heartbeat tells again
+ */
 async function rememberMet(
   { store }: FollowerPorts,
   cluster: ClusterRead,
+  before: Item<'member'> | undefined,
   reported: readonly string[],
 ): Promise<void> {
   const place = key('member', cluster.record.id)
-  const [before] = await store.read([place])
   const next = addVouchers(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)

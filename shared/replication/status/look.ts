@@ -27,6 +27,7 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
     key('tree-check'),
     key('tree-reindex'),
     key('diverging'),
+    key('readiness'),
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
   ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
@@ -75,6 +76,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
       }),
       contact: contact && contactFacts(contact, looked.head, rules),
       activationError,
+      readiness: fetched.get(key('readiness'))?.data,
       operation,
     }),
   }

@@ -1,6 +1,7 @@
 import { epochNumber } from '../../journal/position.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FenceOutcome } from '../../model/link.ts'
+import type { ReadinessTried } from '../../model/secondary.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import type { ShownTerm } from './shown-terms.ts'
@@ -18,6 +19,8 @@ export interface StatusFacts {
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
   contact?: ShownContact | undefined
+  /** whether a secondary could have taken over, as it was tried last */
+  readiness?: ReadinessTried
   /** why a secondary that has nothing was given up by its activation */
   activationError?: string
   /** that holds the cluster record, or was given up last */
@@ -249,7 +252,7 @@ const peerOf = (apiAddress: string, address: string, contact: ShownContact | und
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
 const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
-  const { journal, contact, activationError, now } = facts
+  const { journal, contact, activationError, readiness, now } = facts
   const link = primaryOf(record)
   const told = contact?.addresses ?? []
   const known = link ? (told.length > 0 ? told : link.addrs) : []
@@ -273,12 +276,19 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
         ]
       : [],
     ...(activationError === undefined ? {} : { activation_error: activationError }),
+    ...(readiness ? { readiness: shownReadiness(readiness) } : {}),
     ...(journal?.diverging ? { diverging_items: journal.diverging } : {}),
     ...(journal?.sync
       ? { merkle_sync_progress: { sync_progress: journal.sync.done, sync_total_keys: journal.sync.total } }
       : {}),
   }
 }
+
+const shownReadiness = ({ at, refusedBy }: ReadinessTried) => ({
+  ready: refusedBy.length === 0,
+  refused_by: refusedBy,
+  tried: secondsOf(at),
+})
 
 /**
  * How far the primary was when it was heard last: what lies between that and the own position is missing if it never

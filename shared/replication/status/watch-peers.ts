@@ -5,6 +5,7 @@ import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
+import type { Measures } from '../../watching/metrics.ts'
 
 /** What one cluster knows of those that it is connected with. */
 export interface PeerFacts {
@@ -15,6 +16,8 @@ export interface PeerFacts {
   contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'refused'> | undefined
   /** of a secondary: up to where it has everything, where it follows; absent: it fetches everything anew, or nothing */
   applied?: number | undefined
+  /** of this cluster's own journal: the last position given away or received, and up to where nothing is missing */
+  journal?: { last: number; applied: number } | undefined
   /** of a secondary: something keeps it from applying what it has */
   fault?: string | undefined
   /** epoch milliseconds */
@@ -47,10 +50,38 @@ export function peersAmiss({ record, secondaries, contact, applied, fault, now }
     : []
 }
 
+/** What is measured of them: of a primary's secondaries, the one that is worst. Nothing before one was heard. */
+export function peerMeasures({
+  record,
+  secondaries,
+  contact,
+  journal,
+  now,
+}: Omit<PeerFacts, 'applied' | 'fault'>): Measures | undefined {
+  const isPrimary = record.mode === 'primary'
+  const heard = isPrimary
+    ? secondaries.flatMap(one => one.contact ?? [])
+    : record.link && contact
+      ? [contact]
+      : []
+  if (!journal || heard.length === 0) return undefined
+  const behind = isPrimary
+    ? secondaries.flatMap(one => (one.contact ? [journal.last - one.contact.seq] : []))
+    : [(contact?.frontier ?? 0) - journal.applied]
+  return {
+    HeartbeatAge: secondsSince(Math.min(...heard.map(({ at }) => at)), now),
+    Lag: Math.max(0, ...behind),
+    Frontier: journal.applied,
+  }
+}
+
 const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= bounds.PRIMARY_LOST_MS
 const secondsSince = (at: number, now: number): number => Math.floor((now - at) / 1000)
 
-/** Writes a line for operators while a cluster of the set is silent or behind; an alarm counts them. */
+/**
+ * Measures how far clusters of the set are, and writes a line for operators while one is silent or behind; an alarm counts
+ * those.
+ */
 export async function watchPeers({
   store,
   journal,
@@ -61,14 +92,18 @@ export async function watchPeers({
   const record = cluster?.data
   if (record?.mode !== 'primary' && record?.mode !== 'secondary') return
   const isPrimary = record.mode === 'primary'
-  const head = isPrimary ? undefined : await journal.head()
-  const amiss = peersAmiss({
+  const head = await journal.head()
+  const facts = {
     record,
     secondaries: isPrimary ? secondariesOf(await store.list(partitions('secondary')), record) : [],
     contact: contact?.data,
     applied: head?.mode === 'applying' ? head.applied : undefined,
+    journal: head,
     fault: puller?.data.fault,
     now: clock.now(),
-  })
+  }
+  const measures = peerMeasures(facts)
+  if (measures) log.info('replication', { mode: record.mode }, measures)
+  const amiss = peersAmiss(facts)
   if (amiss.length > 0) log.warn(alarming.peer, { amiss })
 }

@@ -19,7 +19,7 @@ type Launch = Partial<Parameters<typeof aws.putInstance>[0]>
 export const launch = (values: Launch = {}) =>
   aws.putInstance({ ...HOME, instanceId: freshInstanceId(), ...values })
 
-type Launched = Awaited<ReturnType<typeof launch>>
+export type Launched = Awaited<ReturnType<typeof launch>>
 
 type Named = Pick<Launched, 'account' | 'region' | 'instanceId'>
 

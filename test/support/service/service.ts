@@ -256,7 +256,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
   if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
   if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return roundHandler(ports)
-  if (folder === 'on-pull') return pullHandler(ports, carryTo)
+  if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)
   if (folder === 'link') return linkHandler(ports) as Handler
   const group = groups.find(one => one.name === folder) ?? {
     name: folder,

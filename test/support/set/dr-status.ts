@@ -97,6 +97,9 @@ export const drStatus = v.variant('mode', [
     primaries: v.array(peer),
     diverging_items: v.optional(v.array(v.string())),
     activation_error: v.optional(v.string()),
+    readiness: v.optional(
+      v.strictObject({ ready: v.boolean(), refused_by: v.array(v.string()), tried: time }),
+    ),
     merkle_sync_progress: v.optional(v.strictObject({ sync_progress: wal, sync_total_keys: wal })),
   }),
 ])

@@ -5,8 +5,9 @@ import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
-import type { Clock, Deployment, Entropy, FieldCipher, Ports } from '../../../shared/ports.ts'
+import type { Clock, Deployment, Entropy, FieldCipher, Ports, Write } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
+import type { Measures } from '../../../shared/watching/metrics.ts'
 import type { CarryTo } from '../../../shared/wire/carry.ts'
 import type { BusEvent } from '../../../shared/work-ports.ts'
 import { checkAllowed } from '../iam/judge.ts'
@@ -36,19 +37,22 @@ export interface Told {
   level: string
   message: string
   fields: unknown
+  /** numbers that it makes metrics of, and when, epoch milliseconds */
+  measures: Readonly<Measures>
+  at: number
 }
 
 /**
  * The ports of a cluster's Lambdas, and what came out of them. There is no AWS but the tables, and a KMS of its own.
  * `ports` are for tests, which may do anything; `as` gives those of a function, behind its guard and with a memory of
- * its own, as long as no new memory is asked for.
+ * its own, as long as no new memory is asked for; what is `apart` has another one.
  */
 export function portsOf(
   { name, tables, clock, transport, entropy, kms, carryTo }: PortSettings,
   { background, wake, workflow }: Started,
 ): {
   ports: Ports
-  as: (folder: string) => Ports
+  as: (folder: string, apart?: string) => Ports
   told: Told[]
   audited: Record<string, unknown>[]
   events: BusEvent[]
@@ -58,8 +62,10 @@ export function portsOf(
   const events: BusEvent[] = []
   const audited: Record<string, unknown>[] = []
   const meter = callMeter()
-  const note = (level: string) => (message: string, fields: unknown) =>
-    void told.push({ level, message, fields })
+  const note =
+    (level: string): Write =>
+    (message, fields, measures = {}) =>
+      void told.push({ level, message, fields, measures, at: clock.now() })
   const log = { info: note('info'), warn: note('warn'), error: note('error') }
   const around = { tables, clock, entropy, meter, log }
   const { store, journal, journalView } = dynamoTables(around, transport.send)
@@ -94,11 +100,12 @@ export function portsOf(
   }
   const functions = new Map<string, Ports>()
   const seen = asItIs(store)
-  const as = (folder: string): Ports => {
+  const as = (folder: string, apart = ''): Ports => {
+    const name = `${folder}${apart}`
     const known =
-      functions.get(folder) ??
-      guardedPorts(having(ports, { ...memory.of(folder), store: seen }), usesOfFunction(folder))
-    functions.set(folder, known)
+      functions.get(name) ??
+      guardedPorts(having(ports, { ...memory.of(name), store: seen }), usesOfFunction(folder))
+    functions.set(name, known)
     return known
   }
   return { ports, as, told, audited, events, newMemory: memory.forget }

@@ -21,7 +21,7 @@ import { maintainReencryption } from '../../../shared/replication/reencryption/m
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
-import { jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
+import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -144,6 +144,8 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       return onOperation(event, context(WORKER_S))
     })
   const notify = notifier(journaling, carryTo)
+  const pulling: ReturnType<typeof pullHandler> = (...given) =>
+    pullHandler(as('on-pull'), carryTo, as('on-pull', ' trying'))(...given)
   const journal = (event: object) => run('on-journal', () => journalHandler(journaling, notify)(event))
   return {
     connect,
@@ -165,9 +167,11 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     },
     /** a short run of the puller, or one as something else starts it */
     pull: (ms = PULL_MS, event: object = {}) =>
-      run('on-pull', () => pullHandler(as('on-pull'), carryTo)(event, context(ms / 1000 + REST_S))),
+      run('on-pull', () => pulling(event, context(ms / 1000 + REST_S))),
     /** what the host has on-pull do before it serves again */
-    returns: () => run('on-pull', () => pullHandler(as('on-pull'), carryTo)(HOST_RETURNS, context(WORKER_S))),
+    returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
+    /** what the hourly round does */
+    hour: () => run('on-tidy-schedule', () => roundHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) return journal({})

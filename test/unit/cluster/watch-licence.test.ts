@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { alarming } from '../../../shared/api/alarming.ts'
 import { watchLicence } from '../../../shared/cluster/watch-licence.ts'
 import type { Ports } from '../../../shared/ports.ts'
+import type { Measures } from '../../../shared/watching/metrics.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const DAY = 86_400
@@ -9,24 +9,24 @@ const NOW = 1_800_000_000
 const { privateKey, publicKey } = licenceKey()
 
 test.each([
-  ['a month and more', 31, undefined],
-  ['less than a month', 29.5, 29],
-  ['a day', 1, 1],
-  ['none, and a bit', -0.5, -1],
-])('of a licence that runs for %s a line is written each hour, or not yet', (_, days, expected) => {
+  ['a month and more', 31, ['info', 31]],
+  ['less than a month', 29.5, ['warn', 29]],
+  ['a day', 1, ['warn', 1]],
+  ['none, and a bit', -0.5, ['warn', -1]],
+])('of a licence that runs for %s the days are told each hour, and warned of or not', (_, days, expected) => {
   const lines: unknown[] = []
+  const write = (level: string) => (_message: string, fields: object, measures: Measures) =>
+    void lines.push([level, measures.LicenceDays, fields])
   const text = licenceText(privateKey, { exp: NOW + days * DAY })
   watchLicence({
     deployment: { license: { text, publicKey } },
     clock: { now: () => NOW * 1000 },
-    log: { warn: (message: string, fields: object) => void lines.push([message, fields]) },
+    log: { info: write('info'), warn: write('warn') },
   } as unknown as Ports)
-  expect(lines).toEqual(
-    expected === undefined ? [] : [[alarming.licence, expect.objectContaining({ days: expected })]],
-  )
+  expect(lines).toEqual([[...expected, expect.objectContaining({ days: expected[1] })]])
 })
 
 test('a deployment without a licence is told nothing', () => {
-  const log = { warn: () => expect.unreachable() }
+  const log = { warn: () => expect.unreachable(), info: () => expect.unreachable() }
   watchLicence({ deployment: { license: { text: '', publicKey: '' } }, log } as unknown as Ports)
 })

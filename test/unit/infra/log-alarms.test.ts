@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { logAlarms } from '../../../infra/constructs/log-alarms.ts'
+import { alarmNames, rowOfAlarm } from '../../../infra/watching/alarms.ts'
 import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
 import { alarming } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { fits } from '../../support/service/filter-pattern.ts'
 
+/** Patterns of the alarms that count events. */
+const patterns = alarmNames.flatMap(name => {
+  const { counts } = rowOfAlarm(name)
+  return 'pattern' in counts ? [{ name, pattern: counts.pattern }] : []
+})
+
 /** Names of the alarms that count an event. */
 const told = (event: object): string[] =>
-  Object.entries(logAlarms).flatMap(([name, { pattern }]) =>
-    fits(pattern, JSON.stringify(event)) ? [name] : [],
-  )
+  patterns.flatMap(({ name, pattern }) => (fits(pattern, JSON.stringify(event)) ? [name] : []))
 
 const answered = (
   response: object,
@@ -52,7 +56,11 @@ describe('an alarm counts', () => {
     ['one that ran out of time', complaint('WebFunction.Timeout'), ['FunctionFailed']],
     ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
     ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
-    ['a licence that ends', { level: 'WARN', message: alarming.licence, days: 3 }, ['Licence']],
+    ['a role that has changed', { level: 'WARN', message: alarming.role, to: 'primary' }, ['RoleChanged']],
+    ['a tree that is wrong', { level: 'ERROR', message: alarming.tree }, ['Corrupted']],
+    ['items that differ', { level: 'ERROR', message: alarming.items }, ['Corrupted']],
+    ['items that differ after a sync', { message: `${alarming.items} after a sync` }, ['Corrupted']],
+    ['items that are given up', { level: 'ERROR', message: alarming.givenUp }, ['Corrupted']],
     ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],
     ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
   ] as const)('%s', (_, event, names) => expect(told(event)).toEqual(names))
@@ -79,6 +87,6 @@ describe('an alarm counts', () => {
   })
 
   test('nothing that is no JSON', () => {
-    for (const { pattern } of Object.values(logAlarms)) expect(fits(pattern, 'START RequestId')).toBe(false)
+    for (const { pattern } of patterns) expect(fits(pattern, 'START RequestId')).toBe(false)
   })
 })

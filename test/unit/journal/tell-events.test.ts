@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { alarming } from '../../../shared/api/alarming.ts'
 import { roleEvent } from '../../../shared/journal/role-event.ts'
 import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -14,12 +15,14 @@ const waiting = [{ ...place, rev: 'r', data } as Item<'role-event'>]
 function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
   const { as, commits } = memoryStore([{ ...key('cluster'), rev: 'r', data: to }, ...waiting])
   const clock = { now: () => 2, sleep: async () => undefined }
-  return { commits, ports: { store: as('on-journal'), events: { put }, clock } }
+  const warned: object[] = []
+  const log = { warn: (message: string, fields: object) => void warned.push({ message, ...fields }) } as never
+  return { commits, warned, ports: { store: as('on-journal'), events: { put }, clock, log } }
 }
 
 test('a role change is sent with names and positions, and then deleted', async () => {
   const told: BusEvent[] = []
-  const { commits, ports } = portsWith(async events => void told.push(...events))
+  const { commits, warned, ports } = portsWith(async events => void told.push(...events))
   await tellRoleEvents(ports)
   expect(told).toEqual([
     {
@@ -38,6 +41,9 @@ test('a role change is sent with names and positions, and then deleted', async (
     },
   ])
   expect(commits).toEqual([[expect.objectContaining({ expected: { rev: 'r' } })]])
+  expect(warned).toEqual([
+    expect.objectContaining({ message: alarming.role, from: 'secondary', to: 'primary' }),
+  ])
 })
 
 test('an event that the bus does not take is kept and sent again', async () => {

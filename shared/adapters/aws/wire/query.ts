@@ -2,7 +2,7 @@ import { only, readXml, type XmlElement } from '../../../values/xml.ts'
 import { wireSettings } from '../environment.ts'
 import { ATTEMPT_MS, PAUSE_MS } from './limits.ts'
 import type { WireAnswer } from './post.ts'
-import { insisting } from './retry.ts'
+import { insisting, type Repeated } from './retry.ts'
 import { ServiceError, unreadable } from './service-error.ts'
 import { percentEncoded } from './sign.ts'
 import { type KeySource, retryAfterIn, signedPosts } from './signed-posts.ts'
@@ -18,6 +18,8 @@ export interface QuerySettings {
   endpoint?: string
   /** absent: true; whether a call is repeated that the service refuses because there are too many */
   repeatsThrottled?: boolean
+  /** told of each attempt that failed and is followed by another one */
+  repeated?: Repeated | undefined
 }
 
 /**
@@ -38,9 +40,9 @@ const LIMITS = { longest: 8 * 2 ** 20, deepest: 16 }
 
 /** @throws Error for an endpoint that cannot be */
 export function queryCalls(service: keyof typeof VERSIONS, settings: QuerySettings): QueryCalls {
-  const { region, credentials, maxAttempts, endpoint, repeatsThrottled = true } = settings
+  const { region, credentials, maxAttempts, endpoint, repeatsThrottled = true, repeated } = settings
   const post = signedPosts({ service, region, credentials, endpoint, settings: wireSettings() })
-  const insist = insisting({ most: maxAttempts, pauseMs: PAUSE_MS, repeatsThrottled })
+  const insist = insisting({ most: maxAttempts, pauseMs: PAUSE_MS, repeatsThrottled, repeated })
   return (action, params, ms) => {
     const rest = params.map(([name, value]) => `&${percentEncoded(name)}=${percentEncoded(value)}`).join('')
     const body = `Action=${action}&Version=${VERSIONS[service]}${rest}`

@@ -65,13 +65,18 @@ export interface Repeating {
   pauseMs: number
   /** absent: true; whether work is repeated that was refused because there is too much of it */
   repeatsThrottled?: boolean
+  /** told of each attempt that failed and is followed by another one */
+  repeated?: Repeated | undefined
 }
+
+/** @param why an attempt failed */
+export type Repeated = (why: 'throttled' | 'passing') => void
 
 /** Work that is repeated while it fails with what may pass. */
 export type Insist = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
 /** @returns a function whose `ms` is what all attempts together may take, pauses among them */
-export function insisting({ most, pauseMs, repeatsThrottled = true }: Repeating): Insist {
+export function insisting({ most, pauseMs, repeatsThrottled = true, repeated }: Repeating): Insist {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {
     const until = performance.now() + ms
@@ -87,6 +92,7 @@ export function insisting({ most, pauseMs, repeatsThrottled = true }: Repeating)
         if (why === 'throttled' && !repeatsThrottled) throw error
         const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_MS : pauseMs, error)
         if (performance.now() + pause >= until) throw error
+        repeated?.(why)
         spent = COST[why]
         budget -= spent
         await new Promise(resolve => setTimeout(resolve, pause))

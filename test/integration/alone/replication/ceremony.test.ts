@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { logAlarms } from '../../../../infra/constructs/log-alarms.ts'
+import { alarms } from '../../../../infra/watching/alarms.ts'
 import { unmasked } from '../../../../shared/ceremony/encode.ts'
 import { groups } from '../../../../shared/endpoints/all.ts'
 import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
@@ -160,7 +160,7 @@ describe('with the primary dead, on a secondary', () => {
 
 test('the alarm for tokens counts those that were made, and nothing that strangers do', async () => {
   const { audited } = set.at('west')
-  const { pattern } = logAlarms['OperationToken'] ?? { pattern: '' }
+  const { pattern } = alarms.OperationToken.counts
   const counted = () =>
     audited.filter(entry => fits(pattern, JSON.stringify({ level: 'INFO', message: entry }))).length
   const before = counted()

@@ -329,7 +329,9 @@ describe('what a cluster answers depends on what it is', () => {
   test('bytes that are not a call are refused as such', async () => {
     const answer = await w.serve('Echo', create(CallSchema), '')
     expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
-    expect(w.log).toEqual([['link', expect.objectContaining({ code: 'invalid_argument' })]])
+    expect(w.log).toEqual([
+      ['link', expect.objectContaining({ code: 'invalid_argument' }), { LinkRefusals: 1 }],
+    ])
   })
 
   test('internal errors are logged here, and their text does not leave the cluster', async () => {

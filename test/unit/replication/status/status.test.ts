@@ -5,6 +5,7 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { type StatusFacts, statusOf } from '../../../../shared/replication/status/status.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
+import { fieldsIn } from '../../../support/set/status-fields.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
@@ -194,6 +195,19 @@ describe('status of a secondary', () => {
         },
       ],
     })
+  })
+
+  test.each([
+    [[], true],
+    [['keyring', 'lag'], false],
+  ])('whose take-over was tried, and refused by %j, says so', (refusedBy, ready) => {
+    const readiness = { at: NOW - 5_678, refusedBy }
+    expect(shown({ record: own, journal: applying, contact, readiness })['readiness']).toEqual({
+      ready,
+      refused_by: refusedBy,
+      tried: '2026-01-02T03:04:00Z',
+    })
+    expect(shown({ record: record({}), journal, readiness })).not.toHaveProperty('readiness')
   })
 
   test.each<[name: string, facts: Omit<StatusFacts, 'now'>, state: string, connection: string, peer: string]>(
@@ -427,14 +441,6 @@ test('nothing of it is secret: keys are not shown', () => {
   expect(text).not.toContain('sealed-secret')
   expect(text).not.toContain('"key"')
 })
-
-/** Names of all fields in what a schema takes, whatever they stand in. */
-function fieldsIn(schema: unknown): string[] {
-  if (typeof schema !== 'object' || schema === null) return []
-  const { entries = {}, options = [], item, wrapped, pipe = [] } = schema as Record<string, object>
-  const inside = [...(options as object[]), item, wrapped, ...(pipe as object[]).slice(1)].flatMap(fieldsIn)
-  return [...Object.entries(entries).flatMap(([name, one]) => [name, ...fieldsIn(one)]), ...inside]
-}
 
 test('the page of the status has a row for every field that there may be, and for no other', () => {
   const page = readFileSync(new URL('../../../../docs/spec/status.md', import.meta.url), 'utf8')

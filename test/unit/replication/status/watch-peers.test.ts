@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type PeerFacts, peersAmiss } from '../../../../shared/replication/status/watch-peers.ts'
+import {
+  type PeerFacts,
+  peerMeasures,
+  peersAmiss,
+} from '../../../../shared/replication/status/watch-peers.ts'
 
 const NOW = 10_000_000
 const ago = (seconds: number): number => NOW - seconds * 1000
@@ -57,4 +61,33 @@ describe('a secondary', () => {
     ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
     ['is none any more', { ...secondary(heard(3600)), record: { mode: 'disabled' } as never }, []],
   ])('%s', (_, facts, amiss) => expect(peersAmiss(facts)).toEqual(amiss))
+})
+
+describe('what is measured', () => {
+  const journal = { last: 120, applied: 118 }
+  const west = (seconds: number, seq: number) => ({
+    id: `s${seq}`,
+    contact: { at: ago(seconds), seq } as never,
+  })
+
+  test('on a primary is its worst secondary, and its frontier', () => {
+    const facts = { ...primary(), secondaries: [west(3, 120), west(12, 90), { id: 'never' }], journal }
+    expect(peerMeasures(facts)).toEqual({ HeartbeatAge: 12, Lag: 30, Frontier: 118 })
+  })
+
+  test('on a secondary is what it had not applied at the last heartbeat', () => {
+    expect(peerMeasures(secondary(heard(4, 125), { journal }))).toEqual({
+      HeartbeatAge: 4,
+      Lag: 7,
+      Frontier: 118,
+    })
+    expect(peerMeasures(secondary(heard(4, 100), { journal }))).toMatchObject({ Lag: 0 })
+  })
+
+  test.each<[string, PeerFacts]>([
+    ['has no secondary', { ...primary(), journal }],
+    ['has one that never came', { ...primary(undefined), journal }],
+    ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' }, journal }],
+    ['has no journal', secondary(heard(1))],
+  ])('is nothing on a cluster that %s', (_, facts) => expect(peerMeasures(facts)).toBeUndefined())
 })

@@ -1,0 +1,14 @@
+// Writes the tables of docs/monitoring.md from those in code: `npm run monitoring`.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { root } from '../checkout.ts'
+import { monitoringTables } from './monitoring-tables.ts'
+
+const page = `${root}docs/monitoring.md`
+let text = readFileSync(page, 'utf8')
+for (const [head, table] of Object.entries(monitoringTables())) {
+  const from = text.indexOf(head)
+  if (from < 0) throw new Error(`the page has no table "${head}"`)
+  const end = text.indexOf('\n\n', from)
+  text = text.slice(0, from) + table + text.slice(end)
+}
+writeFileSync(page, text)

@@ -1,0 +1,163 @@
+import { alarming } from '../../shared/api/alarming.ts'
+import type { MetricName } from '../../shared/watching/metrics.ts'
+import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
+
+/** What an alarm counts. */
+export type Counted =
+  /** events of the functions' log group that fit a pattern. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html */
+  | { pattern: string }
+  /** our own metrics, together */
+  | { own: readonly MetricName[] }
+  /** a metric of AWS; whose it is, stands in the stack */
+  | { aws: string; metric: string; dimension: string; whose: string }
+
+/** An alarm. It tells whom the setting `alarmActionArns` names, and goes off by itself. */
+export interface AlarmRow {
+  counts: Counted
+  /** what it says, to whoever is woken */
+  says: string
+  /** on when more than so much is counted in a period; 0 unless told otherwise */
+  above?: number
+  /** instead: on when the lowest value of a period is less than this */
+  below?: number
+  /** seconds; 300 unless told otherwise */
+  period?: number
+  /** on when so many of the last periods were: [1, 1] unless told otherwise */
+  of?: readonly [count: number, periods: number]
+}
+
+const ERROR_PLACES = ['$.cause[0]', '$.message.errorMessage', '$.errorMessage']
+const errorText = (text: string): string =>
+  `{ ${ERROR_PLACES.map(place => `($.level = "ERROR" && ${place} = "${text}")`).join(' || ')} }`
+const messages = (...texts: readonly string[]): string =>
+  `{ ${texts.map(text => `$.message = "${text}"`).join(' || ')} }`
+
+const MINUTE = 60
+const HOUR = 3600
+
+const lambda = (metric: string, whose: string) =>
+  ({ aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
+
+/** One row for each alarm. Its anchor in docs/troubleshooting.md is its name. */
+export const alarms = {
+  ServerErrors: {
+    counts: { aws: 'AWS/ApiGateway', metric: '5xx', dimension: 'ApiId', whose: 'the API' },
+    says: 'The API answers with 5xx: the log lines of those requests name the causes',
+    above: 10,
+    of: [2, 3],
+  },
+  FunctionFailed: {
+    counts: {
+      // a Web Function has no report of a request: it says itself what went wrong, and Lambda only whether it has started
+      pattern:
+        '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
+    },
+    says: 'A function ended with an error, ran out of time, or, as a Web Function, did not start: its log says why',
+  },
+  Throttled: {
+    counts: lambda('Throttles', '`login`, `link` and `on-audit-entries`'),
+    says: 'Lambda refuses to run logins, the link, or the carrier of the audit log: no environment is free for them',
+  },
+  WorkersThrottled: {
+    counts: lambda('Throttles', 'the workers'),
+    says: 'Lambda refuses to run a worker: no environment is free for it',
+  },
+  ProviderThrottled: {
+    counts: { own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
+    says: 'EC2, IAM or STS refuse calls because there are too many of them: logins become slow, and then fail',
+    above: 10,
+    of: [2, 3],
+  },
+  Keyring: {
+    counts: { pattern: errorText(alarming.keyring) },
+    says: 'KMS does not open the keyring: look at the state and the policy of the key',
+  },
+  Head: {
+    counts: { pattern: messages(alarming.head) },
+    says: 'The head of the journal is broken, or would have been: the log line says which rules, and by which move',
+  },
+  Corrupted: {
+    counts: { pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
+    says: 'What is stored is not what was written: a check found the tree wrong, or items are not as the primary has them',
+  },
+  Peer: {
+    counts: { pattern: messages(alarming.peer) },
+    says: 'A cluster of the DR set is silent or behind: the log line says which, status what it was',
+    // told once a minute: a change of role may leave one or two
+    period: MINUTE,
+    of: [3, 10],
+  },
+  NotReady: {
+    counts: { own: ['NotReady'] },
+    says: 'This secondary could not take over: status says what would refuse the promotion',
+    // tried every ten minutes: a first sync, or one refusal, wakes nobody
+    period: 15 * MINUTE,
+    of: [2, 3],
+  },
+  RoleChanged: {
+    counts: { pattern: messages(alarming.role) },
+    says: 'The role of this cluster has changed: the log line says from what to what, and by which operation',
+  },
+  Licence: {
+    counts: { own: ['LicenceDays'] },
+    says: `The licence ends within ${NOTICE_DAYS} days, or has ended: nothing new of DR replication can begin without one`,
+    below: NOTICE_DAYS,
+    // measured once an hour
+    period: HOUR,
+    of: [1, 3],
+  },
+  Certificate: {
+    counts: { own: ['CertificateDays'] },
+    says: `A certificate that a mount trusts ends within ${NOTICE_DAYS} days, or has ended: whoever signs by it will sign by another`,
+    below: NOTICE_DAYS,
+    period: HOUR,
+    of: [1, 3],
+  },
+  WorkflowFailed: {
+    counts: {
+      aws: 'AWS/Events',
+      metric: 'Invocations',
+      dimension: 'RuleName',
+      whose: 'the rule `workflow ends`',
+    },
+    says: 'A workflow failed, was stopped, or took too long: the log of on-journal says which, its operation why',
+  },
+  Initialised: {
+    counts: lambda('Invocations', '`init`'),
+    says: 'Somebody has invoked the function that initialises the cluster',
+  },
+  RootGeneration: {
+    counts: lambda('Invocations', '`generate-root`'),
+    says: 'Somebody makes, or tries to make, a root token from recovery shares',
+  },
+  OperationToken: {
+    counts: {
+      pattern:
+        '{ $.message.audit = "response" && $.message.request.path = "sys/replication/dr/secondary/generate-operation-token/update" && $.message.response.data.complete IS TRUE }',
+    },
+    says: 'Holders of recovery shares have made a DR operation token',
+  },
+  Undelivered: {
+    counts: {
+      aws: 'AWS/SQS',
+      metric: 'ApproximateNumberOfMessagesVisible',
+      dimension: 'QueueName',
+      whose: 'the queue of what could not be carried',
+    },
+    says: 'Audit entries wait in the queue, because they could not be carried to the audit log',
+  },
+  Lost: {
+    counts: lambda('DeadLetterErrors', '`on-audit-entries`'),
+    says: 'Audit entries could be carried neither to the audit log nor to the queue',
+  },
+} as const satisfies Record<string, AlarmRow>
+
+export type AlarmName = keyof typeof alarms
+
+/** The row of an alarm, with its optional columns. */
+export const rowOfAlarm = (name: AlarmName): AlarmRow => alarms[name]
+
+export const alarmNames = Object.keys(alarms) as AlarmName[]
+
+/** Where the page says what to do about an alarm. */
+export const pageOfAlarm = (name: AlarmName): string => `docs/troubleshooting.md#${name.toLowerCase()}`

@@ -1,0 +1,98 @@
+/** A query over a log group that an operator may want more than once. */
+export interface SavedQuery {
+  /** of the functions, or the audit log */
+  group: 'functions' | 'audit'
+  /** what it answers */
+  answers: string
+  /** in the language of CloudWatch Logs Insights, a command a line. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html */
+  query: readonly string[]
+}
+
+/** Of a login that was granted, in the audit log. */
+const GRANTED = [
+  'filter audit = "response" and request.path like /\\/login$/ and ispresent(response.auth.accessor)',
+]
+
+/** One row for each query, by the name under which the console shows it. */
+export const queries = {
+  'failed requests': {
+    group: 'functions',
+    answers: 'which requests were answered with 5xx, and why',
+    query: [
+      'fields @timestamp, operation, status, code, why, cause.0, cause.1, id',
+      'filter message = "request" and status >= 500',
+      'sort @timestamp desc',
+      'limit 100',
+    ],
+  },
+  'refused logins': {
+    group: 'functions',
+    answers: 'which logins are refused, by mount and by the rule that refused them',
+    query: [
+      'filter message = "request" and outcome != "granted" and ispresent(outcome)',
+      'stats count(*) as logins by type, outcome, reason, why, mount',
+      'sort logins desc',
+    ],
+  },
+  'slow logins': {
+    group: 'functions',
+    answers: 'how long logins take, and how many calls to AWS and to the tables they make',
+    query: [
+      'filter message = "request" and ispresent(outcome)',
+      'stats count(*) as logins, pct(milliseconds, 50) as half, pct(milliseconds, 99) as slowest, sum(calls.ec2) as ec2, sum(calls.sts) as sts, sum(calls.dynamodb) as tables by bin(5m)',
+    ],
+  },
+  'calls of AWS that failed': {
+    group: 'functions',
+    answers: 'when EC2, IAM and STS refused calls, or did not answer',
+    query: [
+      'filter message = "request"',
+      'stats sum(Ec2Throttles) as ec2_throttled, sum(IamThrottles) as iam_throttled, sum(StsThrottles) as sts_throttled, sum(Ec2Failures) as ec2_failed, sum(IamFailures) as iam_failed, sum(StsFailures) as sts_failed by bin(5m)',
+    ],
+  },
+  'what went wrong': {
+    group: 'functions',
+    answers: 'all warnings and errors, by function and by what they say',
+    query: [
+      'filter level = "ERROR" or level = "WARN"',
+      'stats count(*) as lines, latest(@timestamp) as last by service, level, message',
+      'sort last desc',
+    ],
+  },
+  'how far replication is': {
+    group: 'functions',
+    answers: 'lag, age of the heartbeat and position, minute by minute',
+    query: [
+      'filter message = "replication"',
+      'stats max(Lag) as lag, max(HeartbeatAge) as heartbeat_age, max(Frontier) as frontier by bin(1m)',
+    ],
+  },
+  'roles that make tokens': {
+    group: 'audit',
+    answers: 'the roles by whose logins most tokens are made',
+    query: [
+      ...GRANTED,
+      'fields request.path as mount, coalesce(request.data.role, response.auth.metadata.role, response.auth.metadata.role_id) as role',
+      'stats count(*) as logins by mount, role',
+      'sort logins desc',
+      'limit 50',
+    ],
+  },
+  'mounts that make tokens': {
+    group: 'audit',
+    answers: 'the mounts at which most logins are granted, by the type of their tokens',
+    query: [
+      ...GRANTED,
+      'fields request.path as mount, response.auth.token_type as token',
+      'stats count(*) as logins by mount, token',
+      'sort logins desc',
+      'limit 50',
+    ],
+  },
+  'one request': {
+    group: 'audit',
+    answers:
+      'everything that the audit log has of a request; its id stands in the answer’s header X-Request-Id',
+    query: ['filter request.id = "<id>"', 'sort @timestamp asc'],
+  },
+} as const satisfies Record<string, SavedQuery>

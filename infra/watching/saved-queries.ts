@@ -1,0 +1,21 @@
+import { CfnQueryDefinition, type LogGroup } from 'aws-cdk-lib/aws-logs'
+import { Construct } from 'constructs'
+import type { Settings } from '../settings.ts'
+import { queries, type SavedQuery } from './queries.ts'
+
+interface SavedQueriesProps extends Record<SavedQuery['group'], LogGroup> {
+  settings: Settings
+}
+
+/** Queries that the console shows under the deployment's name. They cost what each run reads. */
+export class SavedQueries extends Construct {
+  constructor(scope: Construct, id: string, { settings, ...groups }: SavedQueriesProps) {
+    super(scope, id)
+    for (const [name, { group, query }] of Object.entries<SavedQuery>(queries))
+      new CfnQueryDefinition(this, name, {
+        name: `cloud-auth-${settings.stage}/${name}`,
+        queryString: query.join('\n| '),
+        logGroupNames: [groups[group].logGroupName],
+      })
+  }
+}

@@ -1,0 +1,34 @@
+import { X509Certificate } from 'node:crypto'
+import { eachOf } from '../../jobs/job.ts'
+import { isMethod } from '../../model/mount.ts'
+import type { Ports } from '../../ports.ts'
+import { key, partitions } from '../../storage/kinds.ts'
+import { DAY_MS, NOTICE_DAYS } from '../../watching/notice.ts'
+
+/** A registered certificate, and when it ends, epoch milliseconds. */
+interface Ending {
+  mount: string
+  name: string
+  endsAt: number
+}
+
+/** Writes down how many days are left until the first of the registered certificates ends. Nothing, where there is none. */
+export async function watchCertificates({
+  store,
+  clock,
+  log,
+}: Pick<Ports, 'store' | 'clock' | 'log'>): Promise<void> {
+  const [table] = await store.read([key('mounts')])
+  const found: Ending[] = []
+  await eachOf((table?.data.mounts ?? []).filter(isMethod), async ({ accessor, path: mount }) => {
+    for (const { sk: name, data } of await store.list(partitions('certificate', accessor)))
+      found.push({ mount, name, endsAt: new X509Certificate(data.pem).validToDate.getTime() })
+    return true
+  })
+  const [first] = found.toSorted((a, b) => a.endsAt - b.endsAt)
+  if (!first) return
+  const { endsAt, ...named } = first
+  const days = Math.floor((endsAt - clock.now()) / DAY_MS)
+  const write = days < NOTICE_DAYS ? log.warn : log.info
+  write('the first of the registered certificates to end', { ...named, days }, { CertificateDays: days })
+}

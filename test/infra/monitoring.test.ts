@@ -1,0 +1,151 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { monitoringTables } from '../../infra/docs/monitoring-tables.ts'
+import { alarmNames, pageOfAlarm } from '../../infra/watching/alarms.ts'
+import { pictures } from '../../infra/watching/dashboard.ts'
+import { watchingCost } from '../../infra/watching/prices.ts'
+import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
+import { promotionChecks } from '../../shared/replication/promotion/decide.ts'
+import { metrics } from '../../shared/watching/metrics.ts'
+import { faultRows, rowsOf } from '../support/programs/fault-table.ts'
+import { drStatus } from '../support/set/dr-status.ts'
+import { fieldsIn } from '../support/set/status-fields.ts'
+import { ofType, resourcesOf } from './synthesised.ts'
+
+// What docs/monitoring.md and docs/troubleshooting.md say of metrics, alarms, queries and fields is what the code has.
+
+const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
+const monitoring = read('docs/monitoring.md')
+const troubleshooting = read('docs/troubleshooting.md')
+
+describe('docs/monitoring.md', () => {
+  test.each(Object.entries(monitoringTables()))('has the table %s as the code has it', (_, table) => {
+    expect(monitoring).toContain(`${table}\n\n`)
+  })
+
+  test('says of every field of the status what it is when all is well, and when to look closer', () => {
+    const rows = rowsOf(monitoring, '| field | when all is well | look closer when |')
+    const words = rows.flatMap(([field = '']) => [...field.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    const fields = [...new Set(fieldsIn(drStatus))]
+    // names that stand in several places, of which the page of the status says what they are there
+    const elsewhere = ['cluster_address', 'text', 'since', 'id', 'operation', 'time', 'error']
+    expect(fields.filter(name => !words.includes(name) && !elsewhere.includes(name))).toEqual([])
+    expect(words.filter(name => !fields.includes(name))).toEqual([])
+    for (const row of rows) expect(row.filter(cell => cell === '')).toEqual([])
+  })
+
+  test('a usual month costs five dollars at most', () => {
+    expect(watchingCost(0).metrics[0]).toBeLessThanOrEqual(5)
+  })
+})
+
+const faults = faultRows()
+
+const sources = ['shared', 'infra/watching']
+  .flatMap(folder =>
+    readdirSync(root + folder, { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.ts'))
+      .map(name => read(`${folder}/${name}`)),
+  )
+  .join('\n')
+
+describe('docs/troubleshooting.md', () => {
+  test('has an entry for every alarm, with problem, cause and solution, in their order', () => {
+    const [, part = ''] = troubleshooting.split('\n## Alarms\n')
+    const [entries = ''] = part.split('\n## ')
+    const found = entries
+      .split('\n### ')
+      .slice(1)
+      .map(text => {
+        const name = text.slice(0, text.indexOf('\n'))
+        const says = ['Problem', 'Cause', 'solution'].every(word =>
+          new RegExp(`\\*\\*[^*]*${word}[^*]*\\*\\*`, 'i').test(text),
+        )
+        return [name, says]
+      })
+    expect(found).toEqual(alarmNames.map(name => [name, true]))
+    for (const name of alarmNames)
+      expect(pageOfAlarm(name)).toBe(`docs/troubleshooting.md#${name.toLowerCase()}`)
+  })
+
+  test('leads to the cause of more than twenty faults', () => {
+    expect(faults.length).toBeGreaterThan(20)
+  })
+
+  test.each(faults.map(one => [one.fault, one] as const))('%s is told by what there is', (_, one) => {
+    const { alarm, field, value, text, entry } = one
+    expect([alarm, field, text].filter(Boolean), 'something tells it').not.toEqual([])
+    if (alarm !== '') expect(alarmNames).toContain(alarm)
+    for (const name of field.split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
+    const rows = promotionChecks(nothing).map(row => row.name)
+    if (field === 'readiness.refused_by') expect(rows).toContain(value)
+    if (text !== '') expect(sources).toContain(text)
+    expect(entry).toMatch(/^\[[^\]]+\]\(#[a-z-]+\)$/)
+  })
+})
+
+/** Facts of a cluster about which nothing is known: the names of the rows do not depend on them. */
+const nothing: Parameters<typeof promotionChecks>[0] = {
+  head: undefined,
+  primary: { state: 'none' },
+  keyring: { opened: 0, failed: [] },
+  corrupted: false,
+  reindexing: false,
+  copied: false,
+  format: 1,
+  now: 0,
+}
+
+describe('what a deployment has', () => {
+  const settings = { stage: 'test', dashboard: true, tracing: true }
+  const resources = resourcesOf(settings)
+
+  test('every metric is drawn on the dashboard, once, and every alarm shown', () => {
+    const drawn = pictures.flatMap(({ own = [] }) => own)
+    expect(drawn.toSorted()).toEqual(Object.keys(metrics).toSorted())
+    const [[, dashboard] = [], ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard')
+    expect(others).toEqual([])
+    const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
+    // what stands for the region and so on does not matter here
+    const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
+    const [states, ...widgets] = body.widgets
+    expect(states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])).toEqual(
+      alarmNames.map(name => `cloud-auth-test-${name}`),
+    )
+    expect(widgets.map((one: { properties: { title: string } }) => one.properties.title)).toEqual(
+      pictures.map(({ title }) => title),
+    )
+    expect(JSON.stringify(widgets)).toContain(
+      `SEARCH('{\\"cloud-auth/test\\",type,outcome,reason} MetricName=\\"Logins\\"', 'Sum', 300)`,
+    )
+  })
+
+  test('every query is saved over the group that has what it reads', () => {
+    const [[, subscription] = []] = ofType(resources, 'AWS::Logs::SubscriptionFilter')
+    const functions = JSON.stringify(subscription?.Properties.LogGroupName)
+    const saved = ofType(resources, 'AWS::Logs::QueryDefinition').map(([, { Properties }]) => [
+      Properties.Name,
+      JSON.stringify(Properties.LogGroupNames[0]) === functions ? 'functions' : 'audit',
+      Properties.QueryString,
+    ])
+    expect(saved.sort()).toEqual(
+      Object.entries<SavedQuery>(queries)
+        .map(([name, { group, query }]) => [`cloud-auth-test/${name}`, group, query.join('\n| ')])
+        .sort(),
+    )
+  })
+
+  test('a dashboard, and traces, are there where settings ask for them, and traces need their grants', () => {
+    const plain = resourcesOf({ stage: 'test' })
+    const modes = (from: typeof plain) =>
+      ofType(from, 'AWS::Lambda::Function').map(([, one]) => one.Properties.TracingConfig?.Mode)
+    expect(ofType(plain, 'AWS::CloudWatch::Dashboard')).toEqual([])
+    expect(new Set(modes(plain))).toEqual(new Set([undefined]))
+    expect(new Set(modes(resources))).toEqual(new Set(['Active']))
+    const grants = (from: typeof plain) =>
+      ofType(from, 'AWS::IAM::Policy').filter(([, one]) => JSON.stringify(one).includes('xray:'))
+    expect(grants(plain)).toEqual([])
+    expect(grants(resources)).toHaveLength(modes(resources).length)
+  })
+})

@@ -1,0 +1,304 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
+import { type AlarmName, alarmNames } from '../../../../infra/watching/alarms.ts'
+import { tellBroken } from '../../../../shared/adapters/aws/storage/head.ts'
+import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
+import { watchLicence } from '../../../../shared/cluster/watch-licence.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { embeddedMetrics } from '../../../../shared/watching/emf.ts'
+import { metrics } from '../../../../shared/watching/metrics.ts'
+import { workers } from '../../../../shared/workers/workers.ts'
+import { licenceKey, licenceText } from '../../../builders/licence.ts'
+import { having } from '../../../support/set/member-ports.ts'
+import { promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { TEST_NAMESPACE, watchedSet } from '../../../support/set/watched.ts'
+
+// Every alarm goes on by what a pair writes into its logs, or by what AWS counts of it, and goes off again.
+
+const MINUTE = 60_000
+const DR = '/sys/replication/dr'
+const DAY = 86_400_000
+
+let set: ClusterSet
+let watched: Awaited<ReturnType<typeof watchedSet>>
+
+beforeAll(async () => {
+  set = await clusterSet(['east', 'west'])
+  watched = await watchedSet(set)
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.converge()
+})
+
+const isOn = (name: string, alarm: AlarmName): boolean => watched.isOn(name, alarm)
+const minutes = (count: number): Promise<void> => watched.minutes(count)
+
+/** Nothing more happens, for longer than any alarm that counts minutes looks back. */
+const quietly = async (): Promise<void> => {
+  set.pass(46 * MINUTE)
+}
+
+/** A certificate that ends in 2195. */
+function certificate(): string {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const der = selfSign(publicKey, privateKey, rsaSha256).toString('base64')
+  return `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+}
+
+const round = (): Promise<void> => set.at('east').hour()
+
+interface Scene {
+  at: string
+  cause: () => Promise<unknown> | unknown
+  cure?: () => Promise<unknown> | unknown
+}
+
+/** AWS counts it, and nothing of ours is asked. */
+const byAws = (name: AlarmName, value = 1): Scene => ({
+  at: 'east',
+  cause: () => watched.at('east').aws(name, set.clock.now(), value),
+})
+
+/** Lambda counts something of each of some functions: one is enough. */
+const byLambda = (name: AlarmName, metric: string, folders: readonly string[]): Scene => ({
+  at: 'east',
+  cause: async () => {
+    for (const folder of folders) {
+      watched.at('east').lambda(folder, metric, set.clock.now())
+      expect(isOn('east', name), folder).toBe(true)
+      await quietly()
+    }
+    watched.at('east').lambda(folders[0] ?? '', metric, set.clock.now())
+  },
+})
+
+/** A request that calls a function which has no route: what Lambda counts, whatever comes of it. */
+const byInvocation = (folder: string, method: string, path: string): Scene => ({
+  at: 'east',
+  cause: async () => {
+    expect((await set.at('east').request(method, path, {})).status).toBeLessThan(500)
+    watched.at('east').lambda(folder, 'Invocations', set.clock.now())
+  },
+})
+
+async function makeOperationToken(): Promise<void> {
+  const anonymous = { token: '' }
+  const path = `${DR}/secondary/generate-operation-token`
+  const { body } = await set.at('west').request('PUT', `${path}/attempt`, {}, anonymous)
+  for (const share of set.at('east').shares.slice(0, 3))
+    await set.at('west').request('PUT', `${path}/update`, { nonce: body.nonce, key: share }, anonymous)
+}
+
+const checkTree = async (): Promise<void> => {
+  set.pass(61_000)
+  await set.at('east').ok('POST', '/sys/replication/merkle-check', {})
+  await set.settled()
+}
+
+const scenes: Record<AlarmName, Scene> = {
+  ServerErrors: {
+    at: 'east',
+    // the gateway counts what it hands on
+    cause: async () => {
+      const { kms, newMemory } = set.at('east')
+      kms.setEnabled(false)
+      newMemory()
+      for (let period = 0; period < 2; period++) {
+        for (let count = 0; count < 11; count++) {
+          const { status } = await set.at('east').request('GET', '/sys/auth')
+          if (status >= 500) watched.at('east').aws('ServerErrors', set.clock.now())
+        }
+        if (period === 0) set.pass(5 * MINUTE)
+      }
+    },
+    cure: () => set.at('east').kms.setEnabled(true),
+  },
+  FunctionFailed: {
+    at: 'east',
+    cause: () => watched.reported('east', () => set.at('east').job({ job: 'no such job' })),
+    cure: () => watched.reported('east', round),
+  },
+  Throttled: byLambda('Throttled', 'Throttles', ['login', 'link', 'on-audit-entries']),
+  WorkersThrottled: byLambda(
+    'WorkersThrottled',
+    'Throttles',
+    Object.keys(workers).filter(name => name !== 'on-audit-entries'),
+  ),
+  ProviderThrottled: {
+    at: 'east',
+    // the lines of real logins: test/integration/alone/login/alarms.test.ts
+    cause: () => {
+      for (const ago of [5 * MINUTE, 0]) {
+        const at = set.clock.now() - ago
+        const line = embeddedMetrics({ Ec2Throttles: 4, StsThrottles: 7 }, TEST_NAMESPACE, at)
+        watched.at('east').event(JSON.stringify({ level: 'INFO', message: 'request', ...line }), at)
+      }
+    },
+  },
+  Keyring: {
+    at: 'west',
+    cause: async () => {
+      const { kms, newMemory } = set.at('west')
+      kms.setEnabled(false)
+      newMemory()
+      expect((await set.at('west').request('POST', '/sys/replication/reindex', {})).status).toBe(503)
+    },
+    cure: () => set.at('west').kms.setEnabled(true),
+  },
+  Head: {
+    at: 'west',
+    cause: async () =>
+      tellBroken(set.at('west').ports, { ...(await set.at('west').head()), applied: 999 }, ''),
+  },
+  Corrupted: {
+    at: 'east',
+    // what the engine deletes by itself, as it deletes what has expired: here a token that lives
+    cause: async () => {
+      const { body } = await set.at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
+      const place = key('token', body.auth.accessor)
+      const { journal } = set.at('east').ports
+      const [item] = await journal.raw([place])
+      if (!item) throw new Error('the token is not there')
+      await journal.transact([{ item: place, put: null, if: { rev: item.rev } }])
+      await checkTree()
+    },
+    cure: async () => {
+      await set.at('east').ok('POST', '/sys/replication/reindex', {})
+      await set.settled()
+      await checkTree()
+    },
+  },
+  Peer: {
+    at: 'west',
+    cause: async () => {
+      set.cut('east', 'west')
+      set.pass(70_000)
+      await minutes(4)
+    },
+    cure: async () => {
+      set.heal('east', 'west')
+      await minutes(11)
+    },
+  },
+  NotReady: {
+    at: 'west',
+    cause: async () => {
+      await minutes(2)
+      set.at('west').kms.setEnabled(false)
+      await minutes(32)
+      // whoever follows goes on with the keyring that it has open
+      await set.at('east').ok('POST', '/sys/policies/acl/while-away', { policy: 'path "a" {}' })
+      await minutes(2)
+      const [east, west] = await Promise.all([set.at('east').head(), set.at('west').head()])
+      expect(west.applied).toBe(east.applied)
+      const { body } = await set.at('west').ok('GET', `${DR}/status`, undefined, { token: '' })
+      expect(body.data).toMatchObject({
+        state: 'stream-wals',
+        readiness: { ready: false, refused_by: ['keyring', 'silent'] },
+      })
+    },
+    cure: async () => {
+      set.at('west').kms.setEnabled(true)
+      await minutes(46)
+      const { body } = await set.at('west').ok('GET', `${DR}/status`, undefined, { token: '' })
+      expect(body.data.readiness).toMatchObject({ ready: true, refused_by: [] })
+    },
+  },
+  RoleChanged: {
+    at: 'west',
+    cause: async () => {
+      const { giveToken, promote } = promotions(set)
+      await minutes(2)
+      await giveToken('west')
+      expect((await promote('west')).status).toBe(200)
+      await set.settled()
+      await minutes(1)
+    },
+  },
+  Licence: {
+    at: 'east',
+    cause: () => {
+      const { ports } = set.at('east')
+      const { privateKey, publicKey } = licenceKey()
+      const text = licenceText(privateKey, { exp: Math.floor((set.clock.now() + 20 * DAY) / 1000) })
+      const deployment = { ...ports.deployment, license: { text, publicKey } }
+      watchLicence(having(ports, { deployment }))
+    },
+    cure: async () => {
+      set.pass(3 * 60 * MINUTE)
+      await round()
+      const days = set.at('east').told.flatMap(({ measures }) => measures.LicenceDays ?? [])
+      expect(days.at(-1)).toBeGreaterThan(30)
+    },
+  },
+  Certificate: {
+    at: 'east',
+    cause: async () => {
+      const { ports } = set.at('east')
+      await set.at('east').ok('POST', '/auth/cloud/config/certificate/local', {
+        cloud_public_cert: certificate(),
+      })
+      const now = set.clock.now()
+      const late = having(ports, { clock: { ...ports.clock, now: () => Date.UTC(2195, 0, 1) } })
+      const from = set.at('east').told.length
+      await watchCertificates(late)
+      // the line is one of now: only the certificate is younger
+      for (const line of set.at('east').told.slice(from)) line.at = now
+    },
+    cure: async () => {
+      set.pass(3 * 60 * MINUTE)
+      await round()
+      const days = set.at('east').told.flatMap(({ measures }) => measures.CertificateDays ?? [])
+      expect(days.at(-1)).toBeGreaterThan(30)
+    },
+  },
+  WorkflowFailed: byAws('WorkflowFailed'),
+  Initialised: byInvocation('init', 'PUT', '/sys/init'),
+  RootGeneration: byInvocation('generate-root', 'GET', '/sys/generate-root/attempt'),
+  OperationToken: { at: 'west', cause: makeOperationToken },
+  Undelivered: byAws('Undelivered', 3),
+  Lost: byLambda('Lost', 'DeadLetterErrors', ['on-audit-entries']),
+}
+
+test('a pair that is well has no alarm on', async () => {
+  await quietly()
+  await minutes(12)
+  expect([watched.on('east'), watched.on('west')]).toEqual([[], []])
+})
+
+describe('goes on, and goes off again:', () => {
+  // a promotion ends what the others need
+  const inOrder = alarmNames.toSorted((a, b) => Number(a === 'RoleChanged') - Number(b === 'RoleChanged'))
+  test.each(inOrder)('%s', async name => {
+    const { at, cause, cure = () => undefined } = scenes[name]
+    await quietly()
+    expect(isOn(at, name), 'before').toBe(false)
+    await cause()
+    expect(isOn(at, name), 'it has a cause').toBe(true)
+    await cure()
+    await quietly()
+    if (['Licence', 'Certificate'].includes(name)) set.pass(3 * 60 * MINUTE)
+    expect(isOn(at, name), 'the cause is gone').toBe(false)
+  })
+})
+
+test('what was measured on the way is what a pair measures beside logins', () => {
+  const measured = [...watched.at('east').series(), ...watched.at('west').series()]
+    .map(series => JSON.parse(series) as string[])
+    .flatMap(([namespace, name = '', ...dimensions]) =>
+      namespace === TEST_NAMESPACE && name in metrics ? [[name, ...dimensions].join()] : [],
+    )
+  expect([...new Set(measured)].sort()).toEqual([
+    'CertificateDays',
+    'Ec2Throttles',
+    'Frontier',
+    'HeartbeatAge',
+    'Lag',
+    'LicenceDays',
+    'LinkRefusals',
+    'NotReady',
+    'StsThrottles',
+  ])
+})

@@ -1,0 +1,187 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { AlarmName } from '../../../../infra/watching/alarms.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { faultRow } from '../../../support/programs/fault-table.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
+import { promotions } from '../../../support/set/promotion.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+import { watchedSet } from '../../../support/set/watched.ts'
+
+// Faults of a pair, each told by the alarm, the field of status and the text that docs/troubleshooting.md names.
+
+const DR = '/sys/replication/dr'
+const MINUTE = 60_000
+const YEAR = 365 * 86_400_000
+
+let from: Warm
+let set: ClusterSet
+let watched: Awaited<ReturnType<typeof watchedSet>>
+
+beforeAll(async () => {
+  from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
+})
+
+// clusters of one snapshot share their keys
+afterEach(() => {
+  for (const { kms } of set.members) kms.setEnabled(true)
+})
+
+const at = (name: string) => set.at(name)
+const minutes = (count: number) => watched.minutes(count)
+
+/** Whatever stands at a place of a status, in whichever entry of a list. */
+function valuesAt(status: unknown, [name, ...rest]: readonly string[]): unknown[] {
+  if (Array.isArray(status))
+    return status.flatMap(one => valuesAt(one, name === undefined ? [] : [name, ...rest]))
+  if (name === undefined) return [status]
+  const value = (status as Record<string, unknown> | undefined)?.[name]
+  return value === undefined ? [] : valuesAt(value, rest)
+}
+
+interface Injected {
+  /** where it shows */
+  on: 'east' | 'west'
+  /** @returns an answer that tells of it, where one does */
+  inject: () => Promise<unknown>
+}
+
+const request = (name: string, method: string, path: string, body: object = {}) =>
+  at(name).request(method, path, body)
+
+/** Removes an item, or changes it, behind the journal's back. */
+async function byHand(name: string, place: ReturnType<typeof key>, change?: object): Promise<void> {
+  const { journal } = at(name).ports
+  const [item] = await journal.raw([place])
+  if (!item) throw new Error('there is no such item')
+  await journal.transact([
+    { item: place, put: change ? { ...item, ...change } : null, if: { rev: item.rev } },
+  ])
+}
+
+const faults: Record<string, Injected> = {
+  'KMS key of the primary disabled': {
+    on: 'east',
+    inject: async () => {
+      at('east').kms.setEnabled(false)
+      at('east').newMemory()
+      await request('east', 'GET', '/sys/auth')
+    },
+  },
+  'KMS key of the secondary disabled': {
+    on: 'west',
+    inject: async () => {
+      await minutes(2)
+      at('west').kms.setEnabled(false)
+      await minutes(32)
+    },
+  },
+  'secondary revoked': {
+    on: 'west',
+    inject: async () => {
+      await at('east').ok('POST', `${DR}/primary/revoke-secondary`, { id: 'west' })
+      await minutes(4)
+    },
+  },
+  'clock of a cluster off by more than five minutes': {
+    on: 'west',
+    inject: async () => {
+      await minutes(1)
+      at('west').setClock(10 * MINUTE)
+      await minutes(4)
+    },
+  },
+  'primary silent': {
+    on: 'west',
+    inject: async () => {
+      set.cut('east', 'west')
+      await minutes(5)
+    },
+  },
+  'secondary silent': {
+    on: 'east',
+    inject: async () => {
+      await minutes(1)
+      set.cut('east', 'west')
+      await minutes(5)
+    },
+  },
+  'tables full or throttled': {
+    on: 'east',
+    inject: async () => {
+      set.fillDisk('east', MINUTE)
+      return request('east', 'POST', '/sys/policies/acl/x', { policy: 'path "a" {}' })
+    },
+  },
+  'licence ended': {
+    on: 'east',
+    inject: async () => {
+      set.pass(11 * YEAR)
+      await at('east')
+        .hour()
+        .catch(() => undefined)
+      return request('east', 'POST', `${DR}/primary/secondary-token`, { id: 'other' })
+    },
+  },
+  'a live item removed by TTL': {
+    on: 'east',
+    inject: async () => {
+      const { body } = await at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
+      await byHand('east', key('token', body.auth.accessor))
+      set.pass(61_000)
+      await at('east').ok('POST', '/sys/replication/merkle-check', {})
+      await set.settled()
+    },
+  },
+  'two primaries': {
+    on: 'west',
+    inject: async () => {
+      set.cut('east', 'west')
+      const { giveToken, promote } = promotions(set)
+      await giveToken('west')
+      expect((await promote('west', { force: true })).status).toBe(200)
+      await set.settled()
+      await minutes(2)
+    },
+  },
+  'activation token lapsed': {
+    on: 'east',
+    inject: async () => {
+      await at('east').ok('POST', `${DR}/primary/secondary-token`, { id: 'other' })
+      set.pass(2 * 86_400_000)
+      await minutes(1)
+    },
+  },
+  'a step of a change of role fails': {
+    on: 'west',
+    inject: async () => {
+      const { giveToken, promote } = promotions(set)
+      await minutes(1)
+      await giveToken('west')
+      at('west').breakStep('verify')
+      await promote('west')
+      await set.settled()
+      // one rule of EventBridge hears of the execution that failed
+      watched.at('west').aws('WorkflowFailed', set.clock.now())
+    },
+  },
+  'clients ask the secondary': { on: 'west', inject: () => request('west', 'GET', '/sys/auth') },
+}
+
+describe('is told as the page says:', () => {
+  test.each(Object.entries(faults))('%s', async (name, { on, inject }) => {
+    const { alarm, field, value, text } = faultRow(name)
+    set = await clusterSet(['east', 'west'], { from, memory: true })
+    watched = await watchedSet(set)
+    const reply = (await inject()) as Reply | undefined
+    if (text !== '' && reply) expect(reply.text).toContain(text)
+    // the gateway counts answers: ten of these in each of two spans
+    if (alarm === 'ServerErrors') expect(reply?.status).toBeGreaterThanOrEqual(500)
+    else if (alarm !== '') expect(watched.on(on)).toContain(alarm as AlarmName)
+    if (field === '') return
+    const { body } = await at(on).ok('GET', `${DR}/status`, undefined, { token: '' })
+    const found = valuesAt(body.data, field.split('.')).map(String)
+    expect(found, field).not.toEqual([])
+    if (value !== '') expect(found).toContain(value)
+  })
+})

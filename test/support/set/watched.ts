@@ -1,0 +1,71 @@
+import type { AlarmName } from '../../../infra/watching/alarms.ts'
+import { embeddedMetrics } from '../../../shared/watching/emf.ts'
+import { metricNamespace } from '../../../shared/watching/metrics.ts'
+import { type CloudWatch, cloudWatch } from '../service/cloud-watch.ts'
+import type { ClusterSet } from './set.ts'
+
+/** Under which the templates of tests have their metrics. */
+export const TEST_NAMESPACE = metricNamespace('local')
+
+const MINUTE_MS = 60_000
+const PULL_MS = 700
+
+/** Clusters whose logs CloudWatch reads, each its own. */
+export async function watchedSet(set: ClusterSet) {
+  const watching = new Map<string, CloudWatch>()
+  const seen = new Map<string, { told: number; audited: number }>()
+  for (const { name } of set.members) watching.set(name, await cloudWatch())
+  const at = (name: string): CloudWatch => {
+    const found = watching.get(name)
+    if (!found) throw new Error(`nobody watches ${name}`)
+    return found
+  }
+  /** Lines as functions print them, and entries of the audit log, since the last time. */
+  function readLogs(name: string): void {
+    const { told, audited } = set.at(name)
+    const from = seen.get(name) ?? { told: 0, audited: 0 }
+    const now = set.clock.now()
+    for (const { level, message, fields, measures, at: then } of told.slice(from.told)) {
+      const line = { level: level.toUpperCase(), message, ...(fields as object) }
+      const text = JSON.stringify({ ...line, ...embeddedMetrics(measures, TEST_NAMESPACE, then) })
+      // of a cluster whose clock is ahead: CloudWatch has a clock of its own
+      at(name).event(text, Math.min(then, now))
+    }
+    for (const message of audited.slice(from.audited))
+      at(name).event(JSON.stringify({ level: 'INFO', message }), now)
+    seen.set(name, { told: told.length, audited: audited.length })
+  }
+  return {
+    at,
+    isOn: (name: string, alarm: AlarmName): boolean => {
+      readLogs(name)
+      return at(name).isOn(alarm, set.clock.now())
+    },
+    /** alarms that are on */
+    on: (name: string): AlarmName[] => {
+      readLogs(name)
+      return at(name).on(set.clock.now())
+    },
+    /** what schedules do in some minutes, on all clusters */
+    minutes: async (count: number): Promise<void> => {
+      for (let minute = 0; minute < count; minute++) {
+        set.pass(MINUTE_MS)
+        // heartbeats come every ten seconds, so one was just now when the minute is over
+        for (const one of set.members) await quietly(one.pull(PULL_MS, { source: 'aws.events' }))
+        for (const one of set.members) await quietly(one.minute({ hashes: true }))
+        for (const { name } of set.members) readLogs(name)
+      }
+    },
+    /** a function that fails by itself, as Lambda tells of it */
+    reported: async (name: string, work: () => Promise<unknown>): Promise<void> => {
+      const status = await work().then(
+        () => 'success',
+        () => 'error',
+      )
+      const event = { type: 'platform.report', record: { requestId: 'r', status } }
+      at(name).event(JSON.stringify(event), set.clock.now())
+    },
+  }
+}
+
+const quietly = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined)

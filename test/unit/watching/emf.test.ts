@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { structuredLog } from '../../../shared/adapters/aws/system.ts'
+import { embeddedMetrics } from '../../../shared/watching/emf.ts'
+
+const NOW = 1_800_000_000_000
+
+describe('numbers in a line', () => {
+  test('are metrics by what stands beside them, those of the same dimensions together', () => {
+    expect(embeddedMetrics({ Logins: 1, LoginLatency: 43, Ec2Throttles: 2 }, 'cloud-auth/x', NOW)).toEqual({
+      Logins: 1,
+      LoginLatency: 43,
+      Ec2Throttles: 2,
+      _aws: {
+        Timestamp: NOW,
+        CloudWatchMetrics: [
+          {
+            Namespace: 'cloud-auth/x',
+            Dimensions: [['type', 'outcome', 'reason']],
+            Metrics: [{ Name: 'Logins', Unit: 'Count' }],
+          },
+          {
+            Namespace: 'cloud-auth/x',
+            Dimensions: [[]],
+            Metrics: [
+              { Name: 'LoginLatency', Unit: 'Milliseconds' },
+              { Name: 'Ec2Throttles', Unit: 'Count' },
+            ],
+          },
+        ],
+      },
+    })
+  })
+
+  test('are nothing where there are none, or nobody makes metrics of lines', () => {
+    expect(embeddedMetrics({}, 'cloud-auth/x', NOW)).toEqual({})
+    expect(embeddedMetrics({ Lag: 1 }, '', NOW)).toEqual({})
+  })
+})
+
+test('a line of the log is one event of JSON, whose members they are', () => {
+  const lines: string[] = []
+  const write = process.stdout.write.bind(process.stdout)
+  process.stdout.write = ((text: string) => lines.push(String(text)) > 0) as typeof process.stdout.write
+  try {
+    const log = structuredLog('login', 'cloud-auth/x', { now: () => NOW })
+    log.info('request', { type: 'iam', outcome: 'granted', reason: 'none' }, { Logins: 1 })
+    log.info('request', { status: 200 })
+  } finally {
+    process.stdout.write = write
+  }
+  const [first, second] = lines
+    .join('')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(first).toMatchObject({
+    level: 'INFO',
+    message: 'request',
+    service: 'login',
+    type: 'iam',
+    outcome: 'granted',
+    reason: 'none',
+    Logins: 1,
+    _aws: { Timestamp: NOW },
+  })
+  expect(second).not.toHaveProperty('_aws')
+})
