@@ -1,5 +1,6 @@
 import { unmasked } from '../../../shared/ceremony/encode.ts'
 import { primaryOf } from '../../../shared/model/cluster.ts'
+import { key } from '../../../shared/storage/kinds.ts'
 import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
 
@@ -35,7 +36,7 @@ export async function setInOrder(game: Game): Promise<void> {
       // what a dead process has begun is gone on with in a minute or more, and may still turn a cluster away
       changing ||= operation !== undefined
       // one that follows nobody may be even by chance
-      const follows = mode === 'secondary' && primaryOf(record) !== undefined
+      const follows = mode === 'secondary' && primaryOf(record) !== undefined && !(await isTurnedAway(one))
       if (!follows || !(await set.isEven(one.name))) behind.push(one)
     }
     if (changing) {
@@ -46,6 +47,12 @@ export async function setInOrder(game: Game): Promise<void> {
     for (const one of behind) said.push(await joined(game, one, primary))
   }
   throw new Error(`the set never comes to rest: ${said.slice(-6).join('; ')}`)
+}
+
+/** Whether its primary has revoked it: it may have all by chance, and gets nothing any more. */
+async function isTurnedAway({ ports }: SetMember): Promise<boolean> {
+  const [contact] = await ports.store.read([key('contact')])
+  return contact?.data.refused?.code === 'permission_denied'
 }
 
 /** The newest epoch first. */

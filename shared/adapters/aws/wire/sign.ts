@@ -35,15 +35,16 @@ export const percentEncoded = (text: string): string => encodeURIComponent(text)
 /** A path once more percent-encoded, as all services but S3 sign it. */
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')
 
-/** The last second that was told, and how: many signatures are of one. */
-let told = { second: Number.NaN, text: '' }
-
-/** A moment as signatures have it, to the second. @param now epoch milliseconds */
-function timeText(now: number): string {
-  const second = Math.floor(now / 1000)
-  if (told.second !== second)
-    told = { second, text: new Date(second * 1000).toISOString().replace(/[-:]|\.\d{3}/g, '') }
-  return told.text
+/** Tells moments as signatures have them, to the second. @returns of epoch milliseconds the text */
+function secondTeller(): (now: number) => string {
+  // many signatures are of one second
+  let [told, text] = [Number.NaN, '']
+  return now => {
+    const second = Math.floor(now / 1000)
+    if (told !== second) text = new Date(second * 1000).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    told = second
+    return text
+  }
 }
 
 /**
@@ -53,6 +54,7 @@ function timeText(now: number): string {
  */
 export function signerOf(service: string, region: string): Sign {
   let kept: { secret: string; day: string; key: KeyObject } | undefined
+  const timeText = secondTeller()
 
   function keyOf(secret: string, day: string): KeyObject {
     if (kept?.day !== day || kept.secret !== secret) {
