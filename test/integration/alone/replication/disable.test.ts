@@ -150,6 +150,7 @@ test('a step that fails once the cluster has left is logged, and repeated until 
     },
   })
   expect(told.filter(({ level }) => level === 'error')).toContainEqual({
+    at: expect.any(Number),
     level: 'error',
     message: 'step failed',
     fields: {
@@ -159,6 +160,7 @@ test('a step that fails once the cluster has left is logged, and repeated until 
       error: 'AccessDeniedException',
       reason: ['not for you'],
     },
+    measures: {},
   })
   ports.background = background
   set.pass(60_000)

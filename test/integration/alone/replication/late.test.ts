@@ -11,7 +11,7 @@ import type { ClusterSet } from '../../../support/set/set.ts'
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 /** Calls before which they stand still. */
-const CALLS = sized({ first: 5, every: 14 }, { first: 1, every: 1 })
+const CALLS = sized({ first: 3, every: 14 }, { first: 1, every: 1 })
 
 let from: Warm
 
