@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
 import { readAuthorities } from './build/authorities.ts'
 import { functionNames } from './build/functions.ts'
+import { frontFaults, frontFields, withAddress } from './front-settings.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -127,7 +128,8 @@ const fields = v.strictObject({
    * opened it go on, and every new one fails
    */
   healthChecksKeyring: v.optional(v.boolean(), false),
-  /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
+  ...frontFields,
+  /** address of the API when it has a domain of its own; default: that of `domain`, else the one that API Gateway gives */
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
   ),
@@ -320,16 +322,26 @@ const schema = v.pipe(
   ),
 )
 
-export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & { clusterName: string }
+export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
+  clusterName: string
+  /** where other clusters of a set reach this one, if not at the address of the API */
+  linkAddress: string | undefined
+}
 
 /** @throws Error naming every fault */
-export function readSettings(given: unknown): Settings {
-  const read = v.safeParse(schema, typeof given === 'string' ? parseText(given) : given)
-  if (!read.success) {
-    const faults = read.issues.map(issue => `  ${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
-    throw new Error(`the settings are not usable:\n${faults.join('\n')}`)
+export function readSettings(text: unknown): Settings {
+  const given = withAddress(typeof text === 'string' ? parseText(text) : text)
+  const read = v.safeParse(schema, given)
+  const faults = (read.issues ?? []).map(issue => `${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
+  if (read.typed) faults.push(...frontFaults(read.output, Object.keys(given as object)))
+  if (!read.success || faults.length > 0)
+    throw new Error(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+  const { clusterName, stage, linkDomain } = read.output
+  return {
+    ...read.output,
+    clusterName: clusterName ?? `cloud-auth-${stage}`,
+    linkAddress: linkDomain && `https://${linkDomain.name}`,
   }
-  return { ...read.output, clusterName: read.output.clusterName ?? `cloud-auth-${read.output.stage}` }
 }
 
 function parseText(text: string): unknown {

@@ -1,12 +1,11 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
-import { linkPath } from '../../shared/link/routes.ts'
 import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
-import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
+import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
+import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type Served } from '../constructs/fronts/served.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { LogAlarms } from '../constructs/log-alarms.ts'
 import { storageOf } from '../constructs/storage.ts'
@@ -15,10 +14,6 @@ import type { DataStack } from './data.ts'
 
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
 const TIMEOUT = { login: Duration.seconds(15), others: Duration.seconds(25) }
-
-/** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
-const LINK_ROUTE = `${linkPath}{proxy+}`
-const HEALTH_ROUTE = '/v1/sys/health'
 
 /** Answers of 5xx within five minutes that nobody is called for. */
 const MOST_ERRORS = 10
@@ -30,7 +25,7 @@ interface ApiProps {
   bundles: string
 }
 
-/** The HTTP API, and one Lambda for each group of endpoints. */
+/** One Lambda for each group of endpoints, and what stands before them. */
 export class ApiStack extends Stack {
   readonly surroundings: Surroundings
   readonly functions: GroupFunction[]
@@ -51,20 +46,19 @@ export class ApiStack extends Stack {
       this.group('link'),
       this.group('fallback'),
     ]
-    const { api } = new HttpApi(this, 'Http', { settings, served: this.served() })
+    const fronts = frontsOf(this, settings, this.served())
     // nobody reaches the API before its audit entries are carried
-    this.stage(api, settings).addResourceDependency(carrier.subscription)
-    const address = settings.apiAddress ?? api.attrApiEndpoint
-    new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
+    for (const door of fronts.doors) door.addResourceDependency(carrier.subscription)
+    new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
     this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
-    this.alarms(api, root, carrier.lambda.functionName)
+    this.alarms(fronts, root, carrier.lambda.functionName)
   }
 
   /** Of what callers see, and of what functions write down. */
-  private alarms(api: CfnApi, root: string, carrier: string): void {
+  private alarms({ errors }: Fronts, root: string, carrier: string): void {
     const { settings } = this.surroundings
     new LogAlarms(this, 'LogAlarms', { settings, logs: this.logs })
     // who may invoke it has been authorised by IAM: strangers cannot
@@ -74,14 +68,13 @@ export class ApiStack extends Stack {
       metricName: 'Invocations',
       dimensions: [{ name: 'FunctionName', value: root }],
     })
-    alarm(this, 'ServerErrors', settings.alarmActionArns, {
-      alarmDescription: 'The API answers with 5xx: the log lines of those requests name the causes',
-      namespace: 'AWS/ApiGateway',
-      metricName: '5xx',
-      dimensions: [{ name: 'ApiId', value: api.ref }],
-      above: MOST_ERRORS,
-      of: [2, 3],
-    })
+    for (const { alarm: name, ...metric } of errors)
+      alarm(this, name, settings.alarmActionArns, {
+        alarmDescription: 'The API answers with 5xx: the log lines of those requests name the causes',
+        ...metric,
+        above: MOST_ERRORS,
+        of: [2, 3],
+      })
     alarmOfFunctions(this, 'Throttled', settings.alarmActionArns, {
       alarmDescription:
         'Lambda refuses to run logins, the link, or the carrier of the audit log: no environment is free for them',
@@ -106,53 +99,10 @@ export class ApiStack extends Stack {
   }
 
   /** Functions that the gateway calls, each with its paths. */
-  private served() {
+  private served(): Served[] {
     const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)
-  }
-
-  // Paths are left out of the access log: they may hold role tags.
-  private stage(api: CfnApi, settings: Settings): CfnStage {
-    // Below this prefix the gateway needs no room in the account's policy for log deliveries, which is small. The
-    // name is fixed, so a group that outlived its stack would be in the way of the next one.
-    const log = new LogGroup(this, 'AccessLog', {
-      logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/access`,
-      retention: settings.logRetentionDays,
-      removalPolicy: RemovalPolicy.DESTROY,
-    })
-    const fields = [
-      'requestId',
-      'identity.sourceIp',
-      'requestTime',
-      'httpMethod',
-      'routeKey',
-      'status',
-      'responseLatency',
-    ]
-    // as templates spell it: the CDK takes settings of routes as they are
-    const limit = ({ rate, burst }: Settings['throttle']) => ({
-      ThrottlingRateLimit: rate,
-      ThrottlingBurstLimit: burst,
-    })
-    return new CfnStage(this, 'Stage', {
-      apiId: api.ref,
-      stageName: '$default',
-      autoDeploy: true,
-      accessLogSettings: {
-        destinationArn: log.logGroupArn,
-        format: JSON.stringify(Object.fromEntries(fields.map(field => [field, `$context.${field}`]))),
-      },
-      defaultRouteSettings: {
-        throttlingRateLimit: settings.throttle.rate,
-        throttlingBurstLimit: settings.throttle.burst,
-      },
-      // route keys as the import makes them: what strangers send elsewhere takes nothing from these
-      routeSettings: {
-        [`ANY ${LINK_ROUTE}`]: limit(settings.linkThrottle),
-        [`ANY ${HEALTH_ROUTE}`]: limit(settings.healthThrottle),
-      },
-    })
   }
 }
