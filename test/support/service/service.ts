@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../../infra/local/engine/engine.ts'
 import { type StorageTapPort, startStorageTap } from '../../../infra/local/faults/storage-tap-port.ts'
-import { routeFinder } from '../../../infra/local/gateway/gateway.ts'
+import { finderOf } from '../../../infra/local/gateway/routes.ts'
 import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
 import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../../infra/local/lambda/licence.ts'
@@ -145,10 +145,12 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     ...(options.licence ?? newLicence('test', systemClock.now())),
   })
   capture(`${directory}/functions.log`, options.onLine)
-  const find = routeFinder(model.routes)
+  const find = finderOf(model.clients)
   const call: Service['call'] = async (method, path, body, more = {}) => {
     const event = frontEvent(BASE_URL, method, path, body, more)
-    const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
+    const name =
+      unrouted[`${method} ${event.rawPath}`] ??
+      find(event.requestContext?.http?.method ?? '', event.rawPath ?? '')
     return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
   }
   const { body } = await initialised(call)

@@ -1,5 +1,5 @@
 import type { Context } from 'aws-lambda'
-import { routeFinder } from '../../../infra/local/gateway/gateway.ts'
+import { finderOf } from '../../../infra/local/gateway/routes.ts'
 import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
 import type { Model } from '../../../infra/local/template/assembly.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
@@ -191,10 +191,13 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
 function requester({ name, model, simulation, entropy, answered }: MemberSettings, as: As) {
   const handlers = new Map(groups.map(group => [group.name, groupHandler(group, as(group.name))]))
   const folders = new Map(model.functions.map(one => [one.name, one.folder]))
-  const find = routeFinder(model.routes)
+  const find = finderOf(model.clients)
   return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
     const event = frontEvent(`${addressFor(name)}/v1`, method, path, body, options)
-    const found = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0]) ?? ''
+    const found =
+      unrouted[`${method} ${event.rawPath}`] ??
+      find(event.requestContext?.http?.method ?? '', event.rawPath ?? '') ??
+      ''
     const folder = folders.get(found) ?? found
     const handler = handlers.get(folder)
     if (!handler) throw new Error(`no function serves ${method} ${path}`)

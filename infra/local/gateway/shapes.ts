@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { defined } from '../../../shared/values/defined.ts'
+import { HOME } from '../provider/home.ts'
+import type { FrontModel } from '../template/fronts.ts'
+import { flagged, type ListLine } from './list-verb.ts'
+
+/** What a function answers. */
+export interface Answer {
+  statusCode: number
+  headers?: Record<string, string>
+  multiValueHeaders?: Record<string, string[]>
+  body?: string
+  isBase64Encoded?: boolean
+}
+
+/** A request as a front sees it. */
+interface Read {
+  method: string
+  /** what routes and rules are compared with; undefined: nothing is there */
+  path: string | undefined
+  /** the path as clients know it, decoded */
+  whole: string
+  event: unknown
+}
+
+/** How a front speaks with clients and with functions. */
+export interface Shape {
+  /** bytes */
+  limits: { head: number; body: number }
+  /** statuses of a function that takes too long, and of one that fails */
+  faults: { late: number; failed: number }
+  /** what becomes of the request line of LIST, which Node's parser does not know */
+  list: ListLine
+  read(request: IncomingMessage, body: Buffer): Read
+  /** @throws Error what cannot be passed on */
+  answered(answer: Answer): { status: number; headers: Record<string, string | string[]>; payload: Buffer }
+  /** what the front itself answers */
+  own(status: number): { type: string; body: string }
+}
+
+const MEGABYTE = 1024 * 1024
+
+export function shapeOf(front: FrontModel): Shape {
+  if (front.kind === 'httpApi') return httpApi
+  return front.kind === 'restApi' ? restApi(front.stage) : alb
+}
+
+const payloadOf = ({ body = '', isBase64Encoded = false }: Answer): Buffer =>
+  Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
+
+const json = (message: string) => ({ type: 'application/json', body: JSON.stringify({ message }) })
+const OWN: Readonly<Record<number, string>> = {
+  403: 'Forbidden',
+  413: 'Request Entity Too Large',
+  503: 'Service Unavailable',
+}
+const saidByApi = (status: number) => json(OWN[status] ?? STATUS_CODES[status] ?? '')
+
+/** Path and query, as they were sent. */
+function targetOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
+  const mark = url.indexOf('?')
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
+}
+
+/** Names in lower case, each with its values. */
+const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(headersDistinct).map(([name, values]) => [name, values ?? []]))
+
+const peerOf = ({ socket }: IncomingMessage): string => (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+
+const bodyOf = (body: Buffer, isText: boolean) =>
+  body.length > 0
+    ? { body: body.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText }
+    : { isBase64Encoded: false }
+
+const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/
+
+/**
+ * Events of payload version 2.0. The path is decoded, and a `?` that this uncovers cuts it off. The verb LIST does not pass
+ * there: here it is taken, and becomes a flag.
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ */
+const httpApi: Shape = {
+  limits: { head: 10_240, body: 10 * MEGABYTE },
+  faults: { late: 503, failed: 500 },
+  list: flagged,
+  own: saidByApi,
+  read: (request, body) => {
+    const target = targetOf(request)
+    const path = decoded(target.path).split('?')[0] ?? ''
+    const headers = Object.fromEntries(
+      Object.entries(listsOf(request)).map(([name, values]) => [name, values.join(',')]),
+    )
+    const method = request.method ?? 'GET'
+    const now = new Date()
+    const event = {
+      version: '2.0',
+      routeKey: '$default',
+      rawPath: path,
+      rawQueryString: target.query,
+      headers,
+      requestContext: {
+        accountId: HOME.account,
+        apiId: 'local',
+        domainName: headers['host'] ?? 'localhost',
+        http: {
+          method,
+          path,
+          protocol: `HTTP/${request.httpVersion}`,
+          sourceIp: peerOf(request),
+          userAgent: headers['user-agent'] ?? '',
+        },
+        requestId: randomUUID(),
+        stage: '$default',
+        time: now.toISOString(),
+        timeEpoch: now.getTime(),
+      },
+      ...bodyOf(body, TEXTUAL.test(headers['content-type'] ?? 'text/plain')),
+    }
+    return { method, path, whole: path, event }
+  },
+  answered: answer => ({
+    status: answer.statusCode,
+    headers: answer.headers ?? {},
+    payload: payloadOf(answer),
+  }),
+}
+
+/**
+ * Events of payload version 1.0, of paths below a stage and still encoded; the query comes decoded. LIST becomes a flag as
+ * above.
+ */
+const restApi = (stage: string): Shape => ({
+  limits: { head: 10_240, body: 10 * MEGABYTE },
+  faults: { late: 504, failed: 502 },
+  list: flagged,
+  own: saidByApi,
+  read: (request, body) => {
+    const target = targetOf(request)
+    const method = request.method ?? 'GET'
+    const lists = asSent(request)
+    const headers = lasts(lists)
+    const many = listedQuery([...new URLSearchParams(target.query)])
+    const isBelow = target.path === `/${stage}` || target.path.startsWith(`/${stage}/`)
+    const path = isBelow ? target.path.slice(stage.length + 1) || '/' : undefined
+    const event = {
+      resource: '/{proxy+}',
+      path,
+      httpMethod: method,
+      headers,
+      multiValueHeaders: lists,
+      queryStringParameters: many && lasts(many),
+      multiValueQueryStringParameters: many,
+      pathParameters: null,
+      stageVariables: null,
+      requestContext: {
+        accountId: HOME.account,
+        apiId: 'local',
+        domainName: request.headers.host ?? 'localhost',
+        httpMethod: method,
+        identity: { sourceIp: peerOf(request), userAgent: request.headers['user-agent'] ?? '' },
+        path: target.path,
+        protocol: `HTTP/${request.httpVersion}`,
+        requestId: randomUUID(),
+        stage,
+      },
+      // of an API that names no binary types all bodies are texts
+      body: body.length > 0 ? body.toString('utf8') : null,
+      isBase64Encoded: false,
+    }
+    return { method, path, whole: decoded(target.path), event }
+  },
+  answered: answer => ({
+    status: answer.statusCode,
+    headers: { ...answer.headers, ...answer.multiValueHeaders },
+    payload: payloadOf(answer),
+  }),
+})
+
+/** Names as they were sent, each with its values. */
+function asSent({ rawHeaders }: IncomingMessage): Record<string, string[]> {
+  const lists: Record<string, string[]> = Object.create(null)
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    lists[name] = [...(lists[name] ?? []), rawHeaders[at + 1] ?? '']
+  }
+  return { ...lists }
+}
+
+const lasts = (lists: Readonly<Record<string, string[]>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, values.at(-1) ?? '']))
+
+function listedQuery(pairs: readonly (readonly [string, string])[]): Record<string, string[]> | null {
+  if (pairs.length === 0) return null
+  const lists = Map.groupBy(pairs, ([name]) => name)
+  return Object.fromEntries([...lists].map(([name, own]) => [name, own.map(([, value]) => value)]))
+}
+
+/** Shows that a request was a LIST: only this process knows the name. */
+const LISTED = `x-${randomUUID()}`
+
+/** Types that a load balancer passes on as texts. */
+const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/
+
+/**
+ * Events of a load balancer that sends lists: path and query as they came, and a megabyte each way. LIST passes as it is.
+ * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
+ */
+const alb: Shape = {
+  limits: { head: 65_536, body: MEGABYTE },
+  faults: { late: 502, failed: 502 },
+  list: (path, query, version) => `GET ${path}${query ? `?${query}` : ''} ${version}\r\n${LISTED}: yes`,
+  own: status => ({ type: 'text/html', body: `<h1>${status} ${STATUS_CODES[status] ?? ''}</h1>` }),
+  read: (request, body) => {
+    const target = targetOf(request)
+    const { [LISTED]: listed, ...all } = listsOf(request)
+    const method = listed ? 'LIST' : (request.method ?? 'GET')
+    // what is no name is dropped, and who called is appended
+    const lists = Object.fromEntries(Object.entries(all).filter(([name]) => /^[a-z0-9-]+$/.test(name)))
+    lists['x-forwarded-for'] = [[...(lists['x-forwarded-for'] ?? []), peerOf(request)].join(', ')]
+    lists['x-amzn-trace-id'] = [`Root=1-${Math.floor(Date.now() / 1000).toString(16)}-${randomUUID()}`]
+    const isText = BALANCED_TEXT.test(lists['content-type']?.[0] ?? 'text/plain')
+    const pairs = target.query.split('&').filter(part => part !== '')
+    const event = defined({
+      requestContext: { elb: { targetGroupArn: 'arn:aws:elasticloadbalancing:local' } },
+      httpMethod: method,
+      path: target.path,
+      multiValueQueryStringParameters:
+        listedQuery(
+          pairs.map(part => {
+            const [name = '', value = ''] = part.split(/=(.*)/s)
+            return [name, value] as const
+          }),
+        ) ?? {},
+      multiValueHeaders: lists,
+      body: '',
+      ...bodyOf(body, isText),
+    })
+    return { method, path: target.path, whole: decoded(target.path), event }
+  },
+  answered: answer => {
+    if (Buffer.byteLength(JSON.stringify(answer)) > MEGABYTE) throw new Error('it is larger than a megabyte')
+    return { status: answer.statusCode, headers: answer.multiValueHeaders ?? {}, payload: payloadOf(answer) }
+  },
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
