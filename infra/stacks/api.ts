@@ -5,7 +5,7 @@ import { groups } from '../../shared/endpoints/all.ts'
 import { alarm, alarmOfFunctions } from '../constructs/alarm.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
-import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type Served } from '../constructs/fronts/served.ts'
+import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { LogAlarms } from '../constructs/log-alarms.ts'
 import { storageOf } from '../constructs/storage.ts'
@@ -99,7 +99,7 @@ export class ApiStack extends Stack {
   }
 
   /** Functions that the gateway calls, each with its paths. */
-  private served(): Served[] {
+  private served(): ServedFunction[] {
     const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, lambda }, index) => ({ name: node.id, lambda, paths: paths[index] ?? [] }))

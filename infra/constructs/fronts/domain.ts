@@ -7,7 +7,7 @@ import type { Settings } from '../../settings.ts'
 type Domain = NonNullable<Settings['domain']>
 
 /** What a name has to lead to. */
-export interface Target {
+export interface NameTarget {
   dnsName: string
   zoneId: string
 }
@@ -16,7 +16,7 @@ export interface Target {
 export function aliasOf(
   scope: Construct,
   { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
-  to: Target,
+  to: NameTarget,
 ): void {
   if (zoneId === undefined) return
   new CfnRecordSet(scope, 'Alias', {
@@ -35,7 +35,7 @@ interface ApiDomainProps {
 
 /** A name of an HTTP API, with its certificate, and with those that clients have to show one of. */
 export class ApiDomain extends Construct {
-  readonly target: Target
+  readonly target: NameTarget
 
   constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
     super(scope, id)

@@ -6,7 +6,7 @@ import { ApiDomain } from './domain.ts'
 import { HttpApi } from './http-api.ts'
 import { LoadBalancer } from './load-balancer.ts'
 import { PrivateRestApi } from './rest-api.ts'
-import { HEALTH_ROUTE, LINK_ROUTE, type Served } from './served.ts'
+import { HEALTH_ROUTE, LINK_ROUTE, type ServedFunction } from './served.ts'
 
 /** A metric of what a front answers with 5xx, and how its alarm is called. */
 interface ErrorMetric {
@@ -26,9 +26,9 @@ export interface Fronts {
 }
 
 /** What the settings want: who takes what clients send, and who takes calls of other clusters. */
-export function frontsOf(scope: Construct, settings: Settings, served: readonly Served[]): Fronts {
+export function frontsOf(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
   if (carriesLink(settings)) return clientsFront(scope, settings, served)
-  const isLink = ({ paths }: Served) => paths.includes(LINK_ROUTE)
+  const isLink = ({ paths }: ServedFunction) => paths.includes(LINK_ROUTE)
   const front = clientsFront(
     scope,
     settings,
@@ -42,7 +42,7 @@ export function frontsOf(scope: Construct, settings: Settings, served: readonly 
   }
 }
 
-function clientsFront(scope: Construct, settings: Settings, served: readonly Served[]): Fronts {
+function clientsFront(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
   const { front } = settings
   if (front.kind === 'httpApi') return publicApi(scope, settings, served)
   return front.kind === 'privateRestApi'
@@ -61,7 +61,7 @@ const errorsOf = (alarm: string, api: string): ErrorMetric => ({
   dimensions: [{ name: 'ApiId', value: api }],
 })
 
-function publicApi(scope: Construct, settings: Settings, served: readonly Served[]): Fronts {
+function publicApi(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
   const { throttle, linkThrottle, healthThrottle, domain } = settings
   const { api, stage } = new HttpApi(scope, 'Http', {
     settings,
@@ -92,7 +92,7 @@ function publicApi(scope: Construct, settings: Settings, served: readonly Served
 function privateApi(
   scope: Construct,
   settings: Settings,
-  served: readonly Served[],
+  served: readonly ServedFunction[],
   vpcEndpointIds: readonly string[],
 ): Fronts {
   const { address, stage } = new PrivateRestApi(scope, 'Rest', { settings, served, vpcEndpointIds })
@@ -110,7 +110,7 @@ function privateApi(
 function balanced(
   scope: Construct,
   { domain, apiAddress = '' }: Settings,
-  served: readonly Served[],
+  served: readonly ServedFunction[],
   place: Extract<Settings['front'], { kind: 'loadBalancer' }>,
 ): Fronts {
   if (!domain) throw new Error('a load balancer listens with a certificate')
@@ -137,7 +137,7 @@ function balanced(
 function linkFront(
   scope: Construct,
   settings: Settings,
-  served: readonly Served[],
+  served: readonly ServedFunction[],
 ): Pick<Fronts, 'errors' | 'doors'> {
   const { linkDomain: domain, linkAddress, linkThrottle: throttle } = settings
   if (!domain) return { errors: [], doors: [] }

@@ -6,7 +6,7 @@ import { Construct } from 'constructs'
 import { defined } from '../../../shared/values/defined.ts'
 import { version } from '../../build/functions.ts'
 import type { Settings } from '../../settings.ts'
-import { DEFAULT_ROUTE, invocationOf, parametersIn, permit, type Served } from './served.ts'
+import { DEFAULT_ROUTE, invocationOf, parametersIn, permit, type ServedFunction } from './served.ts'
 
 type Throttle = Settings['throttle']
 
@@ -14,7 +14,7 @@ interface HttpApiProps {
   settings: Settings
   /** title of the API */
   name: string
-  served: readonly Served[]
+  served: readonly ServedFunction[]
   /** the only address that is left, where the one that API Gateway gives is closed */
   closedFor: string | undefined
   /** last part of the access log's name */

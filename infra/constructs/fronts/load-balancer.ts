@@ -10,13 +10,13 @@ import { CfnPermission } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Settings } from '../../settings.ts'
 import { balancerRules } from './balancer-rules.ts'
-import { aliasOf, type Target } from './domain.ts'
-import { DEFAULT_ROUTE, type Served } from './served.ts'
+import { aliasOf, type NameTarget } from './domain.ts'
+import { DEFAULT_ROUTE, type ServedFunction } from './served.ts'
 
 type Place = Extract<Settings['front'], { kind: 'loadBalancer' }>
 
 interface LoadBalancerProps {
-  served: readonly Served[]
+  served: readonly ServedFunction[]
   place: Place
   domain: NonNullable<Settings['domain']>
 }
@@ -68,7 +68,7 @@ export class LoadBalancer extends Construct {
         conditions: [{ field: 'path-pattern', pathPatternConfig: { regexValues: expressions } }],
         actions: forward(to),
       })
-    const target: Target = {
+    const target: NameTarget = {
       dnsName: this.balancer.attrDnsName,
       zoneId: this.balancer.attrCanonicalHostedZoneId,
     }
@@ -96,7 +96,7 @@ export class LoadBalancer extends Construct {
   }
 
   // A permission has to be there before its function becomes a target, so it cannot name the group of targets.
-  private targetGroup({ name, lambda }: Served): CfnTargetGroup {
+  private targetGroup({ name, lambda }: ServedFunction): CfnTargetGroup {
     const permission = new CfnPermission(this, `${name} permission`, {
       action: 'lambda:InvokeFunction',
       functionName: lambda.functionArn,

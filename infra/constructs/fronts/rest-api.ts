@@ -5,11 +5,11 @@ import { Construct } from 'constructs'
 import { version } from '../../build/functions.ts'
 import type { Settings } from '../../settings.ts'
 import { restPaths, STAGE } from './rest-paths.ts'
-import { DEFAULT_ROUTE, invocationOf, parametersIn, permit, type Served } from './served.ts'
+import { DEFAULT_ROUTE, invocationOf, parametersIn, permit, type ServedFunction } from './served.ts'
 
 interface PrivateRestApiProps {
   settings: Settings
-  served: readonly Served[]
+  served: readonly ServedFunction[]
   vpcEndpointIds: readonly string[]
 }
 
@@ -82,7 +82,7 @@ const ODD_VERB = {
 }
 
 /** In OpenAPI 3.0; where no path leads, the fallback answers. */
-const definitionOf = (title: string, served: readonly Served[], uriOf: (one: Served) => string) => {
+const definitionOf = (title: string, served: readonly ServedFunction[], uriOf: (one: ServedFunction) => string) => {
   const routes = served.flatMap(one =>
     one.paths.flatMap(path => (path === DEFAULT_ROUTE ? FALLBACK : [path]).map(at => [at, one] as const)),
   )

@@ -15,7 +15,7 @@ export const LINK_ROUTE = `${linkPath}{proxy+}`
 export const HEALTH_ROUTE = '/v1/sys/health'
 
 /** A Lambda, and the paths that lead to it. */
-export interface Served {
+export interface ServedFunction {
   name: string
   lambda: IFunction
   paths: readonly string[]
@@ -31,7 +31,7 @@ export const invocationOf = (scope: Construct, { functionArn }: IFunction): stri
   })
 
 /** Lets an API, and no other, call a Lambda. */
-export const permit = (scope: Construct, { name, lambda }: Served, api: string): void => {
+export const permit = (scope: Construct, { name, lambda }: ServedFunction, api: string): void => {
   new CfnPermission(scope, `${name} permission`, {
     action: 'lambda:InvokeFunction',
     functionName: lambda.functionArn,

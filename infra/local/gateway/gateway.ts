@@ -6,7 +6,7 @@ import { endServer, listen } from '../os/loopback.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { acceptList } from './list-verb.ts'
 import { finderOf } from './routes.ts'
-import { type Answer, shapeOf } from './shapes.ts'
+import { type FunctionAnswer, shapeOf } from './shapes.ts'
 import { refuseUnreadable } from './unreadable.ts'
 
 export interface GatewayOptions {
@@ -54,7 +54,7 @@ export async function startGateway({
     const functionName = extra[`${method} ${whole}`] ?? find(method, path)
     if (functionName === undefined) return own(response, 404)
     try {
-      const { status, headers, payload } = shape.answered((await invoke(functionName, event)) as Answer)
+      const { status, headers, payload } = shape.answered((await invoke(functionName, event)) as FunctionAnswer)
       response.writeHead(status, {
         ...headers,
         ...(payload.length > 0 ? { 'content-length': payload.length } : {}),

@@ -6,7 +6,7 @@ import type { FrontModel } from '../template/fronts.ts'
 import { flagged, type ListLine } from './list-verb.ts'
 
 /** What a function answers. */
-export interface Answer {
+export interface FunctionAnswer {
   statusCode: number
   headers?: Record<string, string>
   multiValueHeaders?: Record<string, string[]>
@@ -34,7 +34,7 @@ export interface Shape {
   list: ListLine
   read(request: IncomingMessage, body: Buffer): Read
   /** @throws Error what cannot be passed on */
-  answered(answer: Answer): { status: number; headers: Record<string, string | string[]>; payload: Buffer }
+  answered(answer: FunctionAnswer): { status: number; headers: Record<string, string | string[]>; payload: Buffer }
   /** what the front itself answers */
   own(status: number): { type: string; body: string }
 }
@@ -46,7 +46,7 @@ export function shapeOf(front: FrontModel): Shape {
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
 
-const payloadOf = ({ body = '', isBase64Encoded = false }: Answer): Buffer =>
+const payloadOf = ({ body = '', isBase64Encoded = false }: FunctionAnswer): Buffer =>
   Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
 
 const json = (message: string) => ({ type: 'application/json', body: JSON.stringify({ message }) })

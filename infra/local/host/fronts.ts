@@ -21,7 +21,7 @@ export async function portsOf(
 }
 
 /** What functions are told of the addresses of their cluster. */
-export const addressesOf = ({ clients, link }: FrontPorts): Record<string, string> =>
+export const addressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
   link === undefined
     ? {}
     : { API_ADDRESS: `http://127.0.0.1:${clients}`, LINK_ADDRESS: `http://127.0.0.1:${link}` }

@@ -31,7 +31,7 @@ import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import { addressesOf, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
+import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 
 export interface HostOptions {
@@ -204,7 +204,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
       tables: tap?.url ?? engine.url,
       authorities: authoritiesFor(site),
     }),
-    ...addressesOf(ports),
+    ...addressVariables(ports),
   }
   const { lambdas, urls } = await startFunctions(site, variables)
   started(startSweeper(engine.client, model.tables))

@@ -3,7 +3,7 @@ import { linkPath } from '../../../shared/link/routes.ts'
 import { type Route, restRoutesIn, routesIn } from './api-definitions.ts'
 
 /** A rule of a load balancer: expressions for whole paths. */
-export interface Rule {
+interface Rule {
   expressions: RegExp[]
   functionName: string
 }
