@@ -18,6 +18,8 @@ const cidr = v.pipe(
   v.regex(/^\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}$/, 'must be a network such as 10.0.0.0/8'),
 )
 
+const zone = v.pipe(v.string(), v.regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone'))
+
 /** A name in DNS, and what shows that it is ours. */
 const domain = {
   name: v.pipe(
@@ -36,7 +38,7 @@ const domain = {
     ),
   ),
   /** zone of Route 53 in which the name becomes an alias; without it that is done elsewhere */
-  zoneId: v.optional(v.pipe(v.string(), v.regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone'))),
+  zoneId: v.optional(zone),
 }
 
 /** Settings of what stands before the functions. */
@@ -80,6 +82,11 @@ export const frontFields = {
   ),
   /** an HTTP API, and a name, for other clusters of a DR set alone: where the clients' front cannot carry their calls */
   linkDomain: v.optional(v.strictObject(domain)),
+  /**
+   * a name that both clusters of a DR set have, and that leads to the one that serves; `preferred`, in one of both: where it
+   * leads when both say that they serve, or neither does
+   */
+  sharedAddress: v.optional(v.strictObject({ ...domain, zoneId: zone, preferred: v.boolean() })),
 }
 
 type Given = v.InferOutput<v.StrictObjectSchema<typeof frontFields, undefined>>
@@ -160,6 +167,20 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
       given.linkDomain === undefined &&
       given.license !== undefined &&
       'is needed with a licence: other clusters of a DR set cannot come through this front',
+  ],
+  [
+    'sharedAddress',
+    ({ sharedAddress, apiAddress }) =>
+      sharedAddress !== undefined &&
+      (apiAddress === undefined || apiAddress === `https://${sharedAddress.name}`) &&
+      'needs domain or apiAddress, with another name: the cluster is checked at its own address',
+  ],
+  [
+    'sharedAddress',
+    given =>
+      given.sharedAddress !== undefined &&
+      (!isPublic(given) || given.proxy !== undefined) &&
+      'needs a front that is reached from outside, without client certificates and without a proxy: so it is checked, and led to',
   ],
   [
     'drill',

@@ -108,9 +108,11 @@ function callerOf(
   }
 }
 
-/** A load balancer has no number of its own but that of a trace. */
-const gatewayIdOf = (event: FrontEvent): string =>
-  event.requestContext?.requestId ?? headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) ?? ''
+/** A load balancer has no number of its own but that of a trace; what came through it is never taken for a direct invocation. */
+function gatewayIdOf(event: FrontEvent): string {
+  if (frontOf(event) !== 'alb') return event.requestContext?.requestId ?? ''
+  return headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+}
 
 /** The body of an event. */
 export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>

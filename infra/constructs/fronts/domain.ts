@@ -37,6 +37,7 @@ interface ApiDomainProps {
 export class ApiDomain extends Construct {
   readonly target: NameTarget
 
+  /** @param domain without `zoneId`: somebody else has it lead here */
   constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
     super(scope, id)
     const { name, certificateArn, truststore } = domain

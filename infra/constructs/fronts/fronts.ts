@@ -7,6 +7,7 @@ import { HttpApi } from './http-api.ts'
 import { LoadBalancer } from './load-balancer.ts'
 import { PrivateRestApi } from './rest-api.ts'
 import { HEALTH_ROUTE, LINK_ROUTE, type ServedFunction } from './served.ts'
+import { SharedName } from './shared-name.ts'
 
 /** A metric of what a front answers with 5xx, and how its alarm is called. */
 interface ErrorMetric {
@@ -82,6 +83,12 @@ function publicApi(scope: Construct, settings: Settings, served: readonly Served
       description: `what ${domain.name} has to lead to`,
     })
   }
+  const { sharedAddress: shared, apiAddress = '' } = settings
+  if (shared) {
+    const { name, certificateArn } = shared
+    const { target } = new ApiDomain(scope, 'SharedDomain', { domain: { name, certificateArn }, api, stage })
+    new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: target.dnsName })
+  }
   return {
     address: settings.apiAddress ?? api.attrApiEndpoint,
     errors: [errorsOf('ServerErrors', api.ref)],
@@ -109,12 +116,18 @@ function privateApi(
 
 function balanced(
   scope: Construct,
-  { domain, apiAddress = '' }: Settings,
+  { domain, apiAddress = '', sharedAddress: shared }: Settings,
   served: readonly ServedFunction[],
   place: Extract<Settings['front'], { kind: 'loadBalancer' }>,
 ): Fronts {
   if (!domain) throw new Error('a load balancer listens with a certificate')
-  const { balancer, listener } = new LoadBalancer(scope, 'Balanced', { served, place, domain })
+  const { balancer, listener } = new LoadBalancer(scope, 'Balanced', {
+    served,
+    place,
+    domain,
+    moreCertificate: shared?.certificateArn,
+  })
+  if (shared) new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: balancer.attrDnsName })
   const dimensions = [{ name: 'LoadBalancer', value: balancer.attrLoadBalancerFullName }]
   // of what functions answer, and of what the balancer says itself where they do not
   const counted = [

@@ -2,6 +2,7 @@ import { CfnOutput, Stack } from 'aws-cdk-lib'
 import { CfnSecurityGroup } from 'aws-cdk-lib/aws-ec2'
 import {
   CfnListener,
+  CfnListenerCertificate,
   CfnListenerRule,
   CfnLoadBalancer,
   CfnTargetGroup,
@@ -19,6 +20,8 @@ interface LoadBalancerProps {
   served: readonly ServedFunction[]
   place: Place
   domain: NonNullable<Settings['domain']>
+  /** certificate of another name that leads here, too */
+  moreCertificate: string | undefined
 }
 
 /** It adds the address of its caller at the end of X-Forwarded-For, and drops headers whose names mean nothing. */
@@ -37,7 +40,7 @@ export class LoadBalancer extends Construct {
   readonly balancer: CfnLoadBalancer
   readonly listener: CfnListener
 
-  constructor(scope: Construct, id: string, { served, place, domain }: LoadBalancerProps) {
+  constructor(scope: Construct, id: string, { served, place, domain, moreCertificate }: LoadBalancerProps) {
     super(scope, id)
     const { ref: group } = this.securityGroup(place)
     this.balancer = new CfnLoadBalancer(this, 'Balancer', {
@@ -58,6 +61,11 @@ export class LoadBalancer extends Construct {
       certificates: [{ certificateArn: domain.certificateArn }],
       defaultActions: forward(fallback),
     })
+    if (moreCertificate !== undefined)
+      new CfnListenerCertificate(this, 'Certificate', {
+        listenerArn: this.listener.ref,
+        certificates: [{ certificateArn: moreCertificate }],
+      })
     const routes = served.flatMap(({ name, paths }) =>
       paths.filter(path => path !== DEFAULT_ROUTE).map(path => [path, name] as const),
     )

@@ -82,7 +82,11 @@ const ODD_VERB = {
 }
 
 /** In OpenAPI 3.0; where no path leads, the fallback answers. */
-const definitionOf = (title: string, served: readonly ServedFunction[], uriOf: (one: ServedFunction) => string) => {
+const definitionOf = (
+  title: string,
+  served: readonly ServedFunction[],
+  uriOf: (one: ServedFunction) => string,
+) => {
   const routes = served.flatMap(one =>
     one.paths.flatMap(path => (path === DEFAULT_ROUTE ? FALLBACK : [path]).map(at => [at, one] as const)),
   )

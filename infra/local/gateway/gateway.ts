@@ -54,7 +54,9 @@ export async function startGateway({
     const functionName = extra[`${method} ${whole}`] ?? find(method, path)
     if (functionName === undefined) return own(response, 404)
     try {
-      const { status, headers, payload } = shape.answered((await invoke(functionName, event)) as FunctionAnswer)
+      const { status, headers, payload } = shape.answered(
+        (await invoke(functionName, event)) as FunctionAnswer,
+      )
       response.writeHead(status, {
         ...headers,
         ...(payload.length > 0 ? { 'content-length': payload.length } : {}),

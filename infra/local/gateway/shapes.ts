@@ -34,7 +34,11 @@ export interface Shape {
   list: ListLine
   read(request: IncomingMessage, body: Buffer): Read
   /** @throws Error what cannot be passed on */
-  answered(answer: FunctionAnswer): { status: number; headers: Record<string, string | string[]>; payload: Buffer }
+  answered(answer: FunctionAnswer): {
+    status: number
+    headers: Record<string, string | string[]>
+    payload: Buffer
+  }
   /** what the front itself answers */
   own(status: number): { type: string; body: string }
 }

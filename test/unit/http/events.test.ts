@@ -99,6 +99,11 @@ describe.each(fronts)('an event of %s', front => {
   })
 })
 
+test.each([[[]], [['']]])('what came through a load balancer has a number, whatever its trace says: %j', trace => {
+  const event = { ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'x-amzn-trace-id': trace } }
+  expect(requestOf(event, 0).gatewayId).toBe('a load balancer')
+})
+
 describe('who called a load balancer', () => {
   const from = (...chain: string[]) =>
     requestOf({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
@@ -123,7 +128,7 @@ describe('who called a load balancer', () => {
     [['[2001:db8::1]:4711']],
     [['fe80::1%eth0']],
     [['192.0.2.1/32']],
-  ])('is asked for in words where it appended none: %j', chain => {
+  ])('is asked for in words where it appended none, and nothing ends (CVE-2024-6468): %j', chain => {
     expect(from(...chain)).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
     expect(from(...chain).fault?.message).toMatch(/^X-Forwarded-For: its last entry must be the address/)
   })

@@ -13,6 +13,12 @@ const balancer = {
   subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
   networks: ['10.0.0.0/8'],
 }
+const sharedAddress = {
+  name: 'auth.example.net',
+  certificateArn,
+  zoneId: 'Z0123',
+  preferred: true,
+}
 const drill = { schedule: 'rate(7 days)', peer: 'https://west.example.com', policy: 'drill' }
 const key = licenceKey()
 const licensed = { license: licenceText(key.privateKey), licensePublicKey: key.publicKey }
@@ -42,6 +48,7 @@ describe('fronts', () => {
     ],
     ['private', { front: privateFront, linkDomain, ...licensed }],
     ['private, without a set', { front: privateFront }],
+    ['that shares a name', { domain, sharedAddress, ...licensed }],
     ['a load balancer', { front: balancer, domain, linkDomain, ...licensed }],
     [
       'a public load balancer, and drills',
@@ -99,6 +106,18 @@ describe('what contradicts the front is refused in words', () => {
     [{ front: privateFront, ...licensed }, 'linkDomain: is needed with a licence'],
     [{ domain: { ...domain, truststore }, ...licensed }, 'linkDomain: is needed with a licence'],
     [{ linkDomain }, 'linkDomain: is not needed'],
+    [{ sharedAddress }, 'sharedAddress: needs domain or apiAddress'],
+    [
+      { sharedAddress: { ...sharedAddress, name: domain.name }, domain },
+      'sharedAddress: needs domain or api',
+    ],
+    [{ domain, sharedAddress: { ...sharedAddress, zoneId: undefined } }, 'sharedAddress.zoneId: '],
+    [{ domain: { ...domain, truststore }, sharedAddress }, 'sharedAddress: needs a front that is reached'],
+    [{ front: balancer, domain, sharedAddress }, 'sharedAddress: needs a front that is reached'],
+    [
+      { apiAddress: 'https://x.example', proxy: { secretHashes: ['ab'.repeat(32)] }, sharedAddress },
+      'sharedAddress: needs a front that is reached from outside',
+    ],
     [{ domain: { ...domain, truststore }, linkDomain: domain }, 'linkDomain: must have another name'],
     [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a name in DNS'],
     [
