@@ -330,6 +330,8 @@ export interface Deployment {
   healthChecksKeyring: boolean
   /** address under which clients reach this cluster; empty: the one that each request was sent to */
   apiAddress: string
+  /** address under which other clusters of a set reach this one; empty or absent: `apiAddress` */
+  linkAddress?: string | undefined
   /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */
   license: { text: string; publicKey: string }
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
-import { sourceBehind } from './proxy.ts'
+import { checkedPeer, sourceBehind } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What all events of HTTP front ends have, as far as it is read here. */
@@ -82,7 +82,7 @@ export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProx
   return {
     ...seen,
     ...shared,
-    ...(proxy && !isDirect(event) ? behind(proxy, shared, peer) : { source: peer }),
+    ...callerOf(event, shared, peer, proxy),
     domain: event.requestContext?.domainName ?? '',
     gatewayId: gatewayIdOf(event),
     deadline,
@@ -93,18 +93,26 @@ export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProx
 const isDirect = (event: FrontEvent): boolean =>
   frontOf(event) === 'httpApi' && event.requestContext?.requestId === undefined
 
-function behind(proxy: FrontProxy, { headers }: Shared, peer: string): Pick<HttpRequest, 'source' | 'fault'> {
+function callerOf(
+  event: FrontEvent,
+  { headers }: Shared,
+  given: string,
+  proxy: FrontProxy | undefined,
+): Pick<HttpRequest, 'source' | 'fault'> {
   try {
-    return { source: sourceBehind(proxy, headers, peer) }
+    const peer = frontOf(event) === 'alb' ? checkedPeer(given) : given
+    return { source: proxy && !isDirect(event) ? sourceBehind(proxy, headers, peer) : peer }
   } catch (fault) {
     if (fault instanceof ApiError) return { source: '', fault }
     throw fault
   }
 }
 
-/** A load balancer has no number of its own but that of a trace. */
-const gatewayIdOf = (event: FrontEvent): string =>
-  event.requestContext?.requestId ?? headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) ?? ''
+/** A load balancer has no number of its own but that of a trace; what came through it is never taken for a direct invocation. */
+function gatewayIdOf(event: FrontEvent): string {
+  if (frontOf(event) !== 'alb') return event.requestContext?.requestId ?? ''
+  return headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+}
 
 /** The body of an event. */
 export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
