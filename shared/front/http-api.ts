@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { defined } from '../values/defined.ts'
-import type { HttpAnswer } from './http-server.ts'
+import type { SentAnswer } from './http-server.ts'
 
 /** What a function answers to an event. */
 export interface EventAnswer {
@@ -35,7 +35,7 @@ export type HttpEvent = ReturnType<typeof eventOf>
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
 export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = () => ({}) }: EventOptions) {
-  const target = targetOf(request)
+  const target = sentTarget(request)
   const path = decoded(target.path).split('?')[0] ?? ''
   const headers: Record<string, string> = {}
   for (const [name, values] of Object.entries(request.headersDistinct))
@@ -68,7 +68,7 @@ export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = 
 }
 
 /** Path and query, as they were sent. */
-export function targetOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
+export function sentTarget({ url = '/' }: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
@@ -94,7 +94,12 @@ export function decoded(path: string): string {
 }
 
 /** The answer of a function, as it is sent. */
-export const sentOf = ({ statusCode, headers = {}, body = '', isBase64Encoded }: EventAnswer): HttpAnswer => ({
+export const sentOf = ({
+  statusCode,
+  headers = {},
+  body = '',
+  isBase64Encoded,
+}: EventAnswer): SentAnswer => ({
   status: statusCode,
   headers,
   payload: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),

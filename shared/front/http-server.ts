@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { refuseUnreadable } from './unreadable.ts'
 
 /** What is sent to a client. */
-export interface HttpAnswer {
+export interface SentAnswer {
   status: number
   headers: Readonly<Record<string, string | string[]>>
   payload: Buffer
@@ -11,9 +11,9 @@ export interface HttpAnswer {
 
 interface HttpServerOptions {
   /** answers a request, whose body has been read */
-  answer: (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
+  answer: (request: IncomingMessage, body: Buffer) => Promise<SentAnswer>
   /** what is said of a body that is too large, and where `answer` throws */
-  refusal: Readonly<Record<'tooLarge' | 'failed', HttpAnswer>>
+  refusal: Readonly<Record<'tooLarge' | 'failed', SentAnswer>>
   /** bytes of a body, at most */
   largestBody: number
   /** bytes of a request's line and headers together; more is 431 */
@@ -30,14 +30,14 @@ export function httpServer({ answer, refusal, largestBody, longestHead }: HttpSe
       .then(one => write(response, one))
       .catch(() => response.headersSent || write(response, refusal.failed))
   })
-  async function serve(request: IncomingMessage): Promise<HttpAnswer> {
+  async function serve(request: IncomingMessage): Promise<SentAnswer> {
     const body = await readBody(request, largestBody)
     return body ? answer(request, body) : refusal.tooLarge
   }
   return server.on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket))
 }
 
-function write(response: ServerResponse, { status, headers, payload }: HttpAnswer): void {
+function write(response: ServerResponse, { status, headers, payload }: SentAnswer): void {
   const length = payload.length > 0 ? { 'content-length': payload.length } : {}
   response.writeHead(status, { ...headers, ...length })
   response.end(payload)

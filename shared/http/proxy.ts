@@ -30,7 +30,7 @@ export function sourceBehind(
   const address = named.at(-hops) ?? ''
   if (!isAddress(address))
     throw invalid(
-      `X-Forwarded-For: entry ${hops} from its end must be the address of the caller, as the proxy appends it; the setting proxy.hops says how many proxies do`,
+      `X-Forwarded-For: entry ${hops} from its end must be the address of the caller, as the proxy appends it: see the setting proxy.hops`,
     )
   return address
 }
@@ -41,9 +41,7 @@ export function sourceBehind(
  */
 export function checkedPeer(appended: string): string {
   if (isAddress(appended)) return appended
-  throw invalid(
-    'X-Forwarded-For: its last entry must be the address of the caller, as the load balancer appends it: without a port, and not kept as it came',
-  )
+  throw invalid('X-Forwarded-For: its last entry must be the address of the caller, without a port')
 }
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')

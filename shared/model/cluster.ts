@@ -164,7 +164,9 @@ export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefin
 
 /** What a deployment says of where its cluster is reached: by clients, and by others of its set, where that is elsewhere. */
 export interface Addresses {
+  /** of clients; empty: the one that each request was sent to */
   apiAddress: string
+  /** of other clusters of a set; empty or absent: `apiAddress` */
   linkAddress?: string | undefined
 }
 

@@ -50,6 +50,9 @@ const only = (front: Front, type: string): Resource['Properties'] => {
 const apis = (front: Front) =>
   new Map(all(front, 'AWS::ApiGatewayV2::Api').map(({ Properties: { Body } }) => [Body.info.title, Body]))
 
+/** Settings that a front has to do with. */
+const more = { dashboard: true, loginProvisionedConcurrency: 3 }
+
 const LINK = '/cloudauth.link.v1.LinkService/{proxy+}'
 
 describe.each(fronts)('a front that is %s', front => {
@@ -101,7 +104,7 @@ describe.each(fronts)('a front that is %s', front => {
   })
 
   test('a dashboard shows its alarms, and what it counts of requests', () => {
-    const from = resourcesOf({ ...settings[front], dashboard: true })
+    const from = resourcesOf({ ...settings[front], ...more })
     const [[, dashboard] = []] = ofType(from, 'AWS::CloudWatch::Dashboard')
     const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
     // what stands for the region and so on does not matter here
@@ -131,7 +134,7 @@ describe.each(fronts)('a front that is %s', front => {
   })
 
   test('leads logins to the environments that are started beforehand', () => {
-    const from = resourcesOf({ ...settings[front], loginProvisionedConcurrency: 3 })
+    const from = resourcesOf({ ...settings[front], ...more })
     const [[alias] = []] = ofType(from, 'AWS::Lambda::Alias')
     const permitted = ofType(from, 'AWS::Lambda::Permission').filter(
       ([, { Properties }]) => Properties.FunctionName?.Ref === alias,

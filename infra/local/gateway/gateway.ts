@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type HttpAnswer, httpServer } from '../../../shared/front/http-server.ts'
+import { httpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
@@ -34,7 +34,7 @@ export async function startGateway({
   const find = finderOf(front)
   const shape = shapeOf(front)
   const { limits, faults, own } = shape
-  async function answer(request: IncomingMessage, body: Buffer): Promise<HttpAnswer> {
+  async function answer(request: IncomingMessage, body: Buffer): Promise<SentAnswer> {
     const { method, path, whole, event } = shape.read(request, body)
     if (path === undefined) return own(403)
     if (!path.startsWith(linkPath)) await hold()

@@ -8,9 +8,9 @@ import {
   ownAnswer,
   peerOf,
   sentOf,
-  targetOf,
+  sentTarget,
 } from '../../../shared/front/http-api.ts'
-import type { HttpAnswer } from '../../../shared/front/http-server.ts'
+import type { SentAnswer } from '../../../shared/front/http-server.ts'
 import { HOME } from '../provider/home.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { flagged, type ListLine } from './list-verb.ts'
@@ -40,9 +40,9 @@ export interface Shape {
   list: ListLine
   read(request: IncomingMessage, body: Buffer): Read
   /** @throws Error what cannot be passed on */
-  answered(answer: FunctionAnswer): HttpAnswer
+  answered(answer: FunctionAnswer): SentAnswer
   /** what the front itself answers */
-  own(status: number): HttpAnswer
+  own(status: number): SentAnswer
 }
 
 const MEGABYTE = 1024 * 1024
@@ -52,7 +52,7 @@ export function shapeOf(front: FrontModel): Shape {
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
 
-const saidByApi = (status: number): HttpAnswer => sentOf(ownAnswer(status))
+const saidByApi = (status: number): SentAnswer => sentOf(ownAnswer(status))
 
 /** Names in lower case, each with its values. */
 const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
@@ -85,7 +85,7 @@ const restApi = (stage: string): Shape => ({
   list: flagged,
   own: saidByApi,
   read: (request, body) => {
-    const target = targetOf(request)
+    const target = sentTarget(request)
     const method = request.method ?? 'GET'
     const lists = asSent(request)
     const headers = lasts(lists)
@@ -161,7 +161,7 @@ const alb: Shape = {
     payload: Buffer.from(`<h1>${status} ${STATUS_CODES[status] ?? ''}</h1>`),
   }),
   read: (request, body) => {
-    const target = targetOf(request)
+    const target = sentTarget(request)
     const { [LISTED]: listed, ...all } = listsOf(request)
     const method = listed ? 'LIST' : (request.method ?? 'GET')
     // what is no name is dropped, and who called is appended
