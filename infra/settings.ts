@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
 import { readAuthorities } from './build/authorities.ts'
 import { functionNames } from './build/functions.ts'
+import { frontFaults, frontFields, withAddress } from './front-settings.ts'
+import { webFault, webFields } from './web-settings.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -16,11 +18,6 @@ const days = (fallback: number) =>
   )
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 const megabytes = v.pipe(wholeNumber, v.minValue(256), v.maxValue(10_240))
-
-/** Rates that Lambda takes for the endpoint of a Web Function, requests a second. */
-const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of =>
-  of === 1 ? [100, 1000] : [100 * of, 1000 * of],
-)
 
 const unknownFunctions = (given: object): string[] => {
   const known = functionNames()
@@ -132,7 +129,8 @@ const fields = v.strictObject({
    * opened it go on, and every new one fails
    */
   healthChecksKeyring: v.optional(v.boolean(), false),
-  /** address of the API when it has a domain of its own; default: the one that API Gateway gives */
+  ...frontFields,
+  /** address of the API when it has a domain of its own; default: that of `domain`, else the one that API Gateway gives */
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
   ),
@@ -227,52 +225,7 @@ const fields = v.strictObject({
   loginConcurrency: v.optional(wholeNumber),
   /** environments of the login function that are started before anybody asks, and paid for all the time */
   loginProvisionedConcurrency: v.optional(wholeNumber),
-  /** logins run in a Web Function, behind a distribution of CloudFront that leads everything else to the API */
-  webLogins: v.optional(
-    v.strictObject({
-      /** certificate of the host of `apiAddress`, which is that of the distribution */
-      certificateArn: v.pipe(
-        v.string(),
-        v.regex(
-          /^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
-          'must be the ARN of a certificate in us-east-1, where CloudFront looks for it',
-        ),
-      ),
-      /** secret of Secrets Manager, in this region, whose text is the proxy's secret: the distribution sends it to its origins */
-      originSecretArn: v.pipe(
-        v.string(),
-        v.regex(
-          /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/,
-          'must be the ARN of a secret of Secrets Manager',
-        ),
-      ),
-      /** web ACL of WAF, of the scope CLOUDFRONT */
-      webAclArn: v.optional(
-        v.pipe(
-          v.string(),
-          v.regex(
-            /^arn:aws[a-z-]*:wafv2:us-east-1:\d{12}:global\/webacl\/[\w-]+\/[\w-]+$/,
-            'must be the ARN of a web ACL of the scope CLOUDFRONT',
-          ),
-        ),
-      ),
-      /** requests that an environment serves at once, at most */
-      concurrency: v.optional(v.pipe(wholeNumber, v.maxValue(128)), 64),
-      /** environments, at most; default: what the account's quota of vCPUs has room for */
-      environments: v.optional(v.pipe(wholeNumber, v.minValue(2))),
-      /** logins a second of everybody together, as `throttle` for the API */
-      rateLimit: v.optional(
-        v.pipe(
-          v.number(),
-          v.check(
-            rate => WEB_RATES.includes(rate),
-            'must be one of 100 to 1000 by hundreds, or of 2000 to 10000 by thousands',
-          ),
-        ),
-        500,
-      ),
-    }),
-  ),
+  ...webFields,
   /**
    * environments kept free for the functions of DR replication, so that strangers who fill all others cannot stop it:
    * at least as many as run beside each other when all is well
@@ -301,21 +254,6 @@ const fields = v.strictObject({
     {},
   ),
 })
-
-/** Why logins cannot run in a Web Function with these settings; undefined: they can. */
-function webFault({
-  apiAddress,
-  proxy,
-  closeDefaultEndpoint,
-  loginProvisionedConcurrency: provisioned,
-}: Partial<v.InferOutput<typeof fields>>): string | undefined {
-  if (!apiAddress || !proxy)
-    return 'needs apiAddress, the address of its distribution, and proxy: both origins take requests from there only'
-  if (closeDefaultEndpoint)
-    return 'needs the address that API Gateway gives, which closeDefaultEndpoint closes'
-  if (provisioned) return 'leaves environments of loginProvisionedConcurrency without logins'
-  return undefined
-}
 
 /** Environments of an account that functions may not reserve. */
 const UNRESERVED = 100
@@ -349,7 +287,15 @@ const schema = v.pipe(
   ),
   v.forward(
     v.partialCheck(
-      [['webLogins'], ['apiAddress'], ['proxy'], ['closeDefaultEndpoint'], ['loginProvisionedConcurrency']],
+      [
+        ['webLogins'],
+        ['front'],
+        ['domain'],
+        ['apiAddress'],
+        ['proxy'],
+        ['closeDefaultEndpoint'],
+        ['loginProvisionedConcurrency'],
+      ],
       given => !given.webLogins || webFault(given) === undefined,
       ({ input }) => webFault(input) ?? '',
     ),
@@ -409,16 +355,26 @@ const schema = v.pipe(
   ),
 )
 
-export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & { clusterName: string }
+export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
+  clusterName: string
+  /** where other clusters of a set reach this one, if not at the address of the API */
+  linkAddress: string | undefined
+}
 
 /** @throws Error naming every fault */
-export function readSettings(given: unknown): Settings {
-  const read = v.safeParse(schema, typeof given === 'string' ? parseText(given) : given)
-  if (!read.success) {
-    const faults = read.issues.map(issue => `  ${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
-    throw new Error(`the settings are not usable:\n${faults.join('\n')}`)
+export function readSettings(text: unknown): Settings {
+  const given = withAddress(typeof text === 'string' ? parseText(text) : text)
+  const read = v.safeParse(schema, given)
+  const faults = (read.issues ?? []).map(issue => `${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
+  if (read.typed) faults.push(...frontFaults(read.output, Object.keys(given as object)))
+  if (!read.success || faults.length > 0)
+    throw new Error(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+  const { clusterName, stage, linkDomain } = read.output
+  return {
+    ...read.output,
+    clusterName: clusterName ?? `cloud-auth-${stage}`,
+    linkAddress: linkDomain && `https://${linkDomain.name}`,
   }
-  return { ...read.output, clusterName: read.output.clusterName ?? `cloud-auth-${read.output.stage}` }
 }
 
 function parseText(text: string): unknown {

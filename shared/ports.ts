@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalView } from './journal/journal.ts'
-import type { ClusterRecord, Keyring } from './model/cluster.ts'
+import type { Addresses, ClusterRecord, Keyring } from './model/cluster.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
@@ -304,7 +304,7 @@ export interface FrontProxy {
 }
 
 /** Settings of the deployment that rules depend on. */
-export interface Deployment {
+export interface Deployment extends Addresses {
   /** of this product */
   version: string
   /** the version of the API that is spoken: clients switch features by it */
@@ -328,8 +328,6 @@ export interface Deployment {
   proxy?: FrontProxy | undefined
   /** health is not 200 while KMS does not open the keyring */
   healthChecksKeyring: boolean
-  /** address under which clients reach this cluster; empty: the one that each request was sent to */
-  apiAddress: string
   /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */
   license: { text: string; publicKey: string }
 }

@@ -125,6 +125,10 @@ const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings
 /** Whether the gateway calls a function: workers answer nobody from outside. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
 
+/** Whether others come to a function around what stands before the clients' front. */
+const hasOwnDoor = (name: string, { linkDomain }: Settings): boolean =>
+  name === 'link' && linkDomain !== undefined
+
 /** What a worker does not need more of, MB, unless the settings say otherwise. */
 const workerMemory = (name: string): number | undefined => (workers as Record<string, Worker>)[name]?.memory
 
@@ -238,7 +242,8 @@ export function functionVariables(
   const uses = usesOfFunction(name)
   const variables: Record<string, string> = defined({
     API_ADDRESS: settings.apiAddress,
-    ...(settings.proxy && isCalled(name)
+    LINK_ADDRESS: settings.linkAddress,
+    ...(settings.proxy && isCalled(name) && !hasOwnDoor(name, settings)
       ? { PROXY_SECRETS: settings.proxy.secretHashes.join(','), PROXY_HOPS: String(settings.proxy.hops) }
       : {}),
     API_VERSION: settings.apiVersion,

@@ -1,12 +1,11 @@
 import { CfnOutput, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { type CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
-import { linkPath } from '../../shared/link/routes.ts'
-import { DEFAULT_ROUTE, HttpApi, pathsOfGroup } from '../constructs/api-definition.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
+import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
+import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
 import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
 import { storageOf } from '../constructs/storage.ts'
 import { WebLogins } from '../constructs/web-logins.ts'
@@ -19,10 +18,6 @@ import type { DataStack } from './data.ts'
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
 const TIMEOUT = { login: Duration.seconds(LONGEST_REQUEST), others: Duration.seconds(25) }
 
-/** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
-const LINK_ROUTE = `${linkPath}{proxy+}`
-const HEALTH_ROUTE = '/v1/sys/health'
-
 interface ApiProps {
   settings: Settings
   store: DataStack
@@ -30,7 +25,7 @@ interface ApiProps {
   bundles: string
 }
 
-/** The HTTP API, and one Lambda for each group of endpoints. */
+/** One Lambda for each group of endpoints, and what stands before them. */
 export class ApiStack extends Stack {
   readonly surroundings: Surroundings
   readonly functions: GroupFunction[]
@@ -51,28 +46,32 @@ export class ApiStack extends Stack {
       this.group('link'),
       this.group('fallback'),
     ]
-    const { api } = new HttpApi(this, 'Http', { settings, served: this.served() })
+    const fronts = frontsOf(this, settings, this.served())
     // nobody reaches the API before its audit entries are carried
-    this.stage(api, settings).addResourceDependency(carrier.subscription)
-    const address = settings.apiAddress ?? api.attrApiEndpoint
-    new CfnOutput(this, 'Address', { value: `${address}/v1`, description: 'base URL of the API' })
-    if (settings.webLogins) this.webLogins(settings.webLogins, api, store)
+    for (const door of fronts.doors) door.addResourceDependency(carrier.subscription)
+    new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
+    if (settings.webLogins) this.webLogins(settings.webLogins, fronts, store)
     const init = this.invoked('InitFunction', 'init', 'invoke once to initialise')
     const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
     this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
-    this.alarms(api, { init, root, carrier: carrier.lambda.functionName })
+    this.alarms(fronts, { init, root, carrier: carrier.lambda.functionName })
     new SavedQueries(this, 'Queries', { settings, functions: this.logs, audit })
-    if (settings.dashboard) new Dashboard(this, 'Dashboard', { settings, api: api.ref })
+    if (settings.dashboard) new Dashboard(this, 'Dashboard', { settings, fronts })
   }
 
-  private webLogins(web: NonNullable<Settings['webLogins']>, api: CfnApi, owner: Stack): void {
+  private webLogins(
+    web: NonNullable<Settings['webLogins']>,
+    { endpoint }: Pick<Fronts, 'endpoint'>,
+    owner: Stack,
+  ): void {
+    if (endpoint === undefined) throw new Error('a distribution leads to the public HTTP API alone')
     const { distribution } = new WebLogins(this, 'WebLogins', {
       ...this.surroundings,
       web,
       owner,
       logs: this.logs,
-      apiHost: Fn.parseDomainName(api.attrApiEndpoint),
+      apiHost: Fn.parseDomainName(endpoint),
     })
     new CfnOutput(this, 'Distribution', {
       value: distribution.distributionDomainName,
@@ -81,13 +80,16 @@ export class ApiStack extends Stack {
   }
 
   /** Of what callers see, and of what functions write down. */
-  private alarms(api: CfnApi, { init, root, carrier }: Record<'init' | 'root' | 'carrier', string>): void {
+  private alarms(
+    { errors }: Fronts,
+    { init, root, carrier }: Record<'init' | 'root' | 'carrier', string>,
+  ): void {
     const { settings } = this.surroundings
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
     // who may invoke these has been authorised by IAM: strangers cannot
     addAlarm(this, 'Initialised', settings, [init])
     addAlarm(this, 'RootGeneration', settings, [root])
-    addAlarm(this, 'ServerErrors', settings, [api.ref])
+    for (const { alarm, series } of errors) addAlarm(this, alarm, settings, [series])
     addAlarm(this, 'Throttled', settings, [this.named('login'), this.named('link'), carrier])
   }
 
@@ -107,53 +109,10 @@ export class ApiStack extends Stack {
   }
 
   /** Functions that the gateway calls, each with its paths. */
-  private served() {
+  private served(): ServedFunction[] {
     const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, called }, index) => ({ name: node.id, lambda: called, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)
-  }
-
-  // Paths are left out of the access log: they may hold role tags.
-  private stage(api: CfnApi, settings: Settings): CfnStage {
-    // Below this prefix the gateway needs no room in the account's policy for log deliveries, which is small. The
-    // name is fixed, so a group that outlived its stack would be in the way of the next one.
-    const log = new LogGroup(this, 'AccessLog', {
-      logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/access`,
-      retention: settings.logRetentionDays,
-      removalPolicy: RemovalPolicy.DESTROY,
-    })
-    const fields = [
-      'requestId',
-      'identity.sourceIp',
-      'requestTime',
-      'httpMethod',
-      'routeKey',
-      'status',
-      'responseLatency',
-    ]
-    // as templates spell it: the CDK takes settings of routes as they are
-    const limit = ({ rate, burst }: Settings['throttle']) => ({
-      ThrottlingRateLimit: rate,
-      ThrottlingBurstLimit: burst,
-    })
-    return new CfnStage(this, 'Stage', {
-      apiId: api.ref,
-      stageName: '$default',
-      autoDeploy: true,
-      accessLogSettings: {
-        destinationArn: log.logGroupArn,
-        format: JSON.stringify(Object.fromEntries(fields.map(field => [field, `$context.${field}`]))),
-      },
-      defaultRouteSettings: {
-        throttlingRateLimit: settings.throttle.rate,
-        throttlingBurstLimit: settings.throttle.burst,
-      },
-      // route keys as the import makes them: what strangers send elsewhere takes nothing from these
-      routeSettings: {
-        [`ANY ${LINK_ROUTE}`]: limit(settings.linkThrottle),
-        [`ANY ${HEALTH_ROUTE}`]: limit(settings.healthThrottle),
-      },
-    })
   }
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 import { type AlarmName, type AlarmRow, alarmNames, pageOfAlarm, rowOfAlarm } from './alarms.ts'
 
 /** A metric of CloudWatch, as alarms name it. */
-interface Series {
+export interface Series {
   namespace: string
   metricName: string
   dimensions: { name: string; value: string }[]
@@ -15,13 +15,18 @@ interface Series {
 /** Most metrics that CloudWatch takes in one alarm. */
 const MOST_METRICS = 10
 
-/** The metric that an alarm counts. @param values of the dimension of AWS's own, one for each that is counted */
-function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, values: readonly string[]): Series[] {
+/** What of AWS's an alarm counts: the value of its dimension, or a metric whole, where it is not the table's. */
+type Whose = string | Series
+
+/** The metrics that an alarm counts. @param whose one for each of AWS's own that is counted */
+function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: readonly Whose[]): Series[] {
   const own = (metricName: string) => ({ namespace: metricNamespace(stage), metricName, dimensions: [] })
   if ('pattern' in counts) return [own(name)]
   if ('own' in counts) return counts.own.map(own)
   const { aws: namespace, metric: metricName, dimension } = counts
-  return values.map(value => ({ namespace, metricName, dimensions: [{ name: dimension, value }] }))
+  return whose.map(one =>
+    typeof one === 'string' ? { namespace, metricName, dimensions: [{ name: dimension, value: one }] } : one,
+  )
 }
 
 /** When it is on, and whom it tells. */
@@ -41,19 +46,19 @@ function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<C
 
 /**
  * An alarm of the table.
- * @param values of what AWS counts: names of functions, say; none for what lines of the log make
+ * @param whose what AWS counts: names of functions, say; none for what lines of the log make
  * @throws Error when CloudWatch would refuse it
  */
 export function addAlarm(
   scope: Construct,
   name: AlarmName,
   settings: Settings,
-  values: readonly string[] = [],
+  whose: readonly Whose[] = [],
 ): CfnAlarm {
   const row = rowOfAlarm(name)
   const { period = 300, below } = row
   const stat = below === undefined ? 'Sum' : 'Minimum'
-  const all = seriesOf(name, row, settings.stage, values)
+  const all = seriesOf(name, row, settings.stage, whose)
   const condition = conditionOf(name, row, settings)
   const [only, ...others] = all
   if (!only || all.length > MOST_METRICS)

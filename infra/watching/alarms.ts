@@ -24,6 +24,8 @@ export interface AlarmRow {
   period?: number
   /** on when so many of the last periods were: [1, 1] unless told otherwise */
   of?: readonly [count: number, periods: number]
+  /** it is there beside some fronts only, which have what it counts */
+  ofFronts?: true
 }
 
 const ERROR_PLACES = ['$.cause[0]', '$.message.errorMessage', '$.errorMessage']
@@ -41,10 +43,39 @@ const lambda = (metric: string, whose: string) =>
 /** One row for each alarm. Its anchor in docs/troubleshooting.md is its name. */
 export const alarms = {
   ServerErrors: {
-    counts: { aws: 'AWS/ApiGateway', metric: '5xx', dimension: 'ApiId', whose: 'the API' },
+    counts: {
+      aws: 'AWS/ApiGateway',
+      metric: '5xx',
+      dimension: 'ApiId',
+      whose: 'the API; of another front, what it calls them',
+    },
     says: 'The API answers with 5xx: the log lines of those requests name the causes',
     above: 10,
     of: [2, 3],
+  },
+  LinkErrors: {
+    counts: {
+      aws: 'AWS/ApiGateway',
+      metric: '5xx',
+      dimension: 'ApiId',
+      whose: 'the API of other clusters, where they have one',
+    },
+    says: 'Other clusters of the DR set are answered with 5xx: the log lines of those calls name the causes',
+    above: 10,
+    of: [2, 3],
+    ofFronts: true,
+  },
+  BalancerErrors: {
+    counts: {
+      aws: 'AWS/ApplicationELB',
+      metric: 'HTTPCode_ELB_5XX_Count',
+      dimension: 'LoadBalancer',
+      whose: 'the load balancer, where there is one',
+    },
+    says: 'The load balancer itself answers with 5xx: functions did not answer it, or not as it understands',
+    above: 10,
+    of: [2, 3],
+    ofFronts: true,
   },
   FunctionFailed: {
     counts: {
@@ -158,6 +189,18 @@ export type AlarmName = keyof typeof alarms
 export const rowOfAlarm = (name: AlarmName): AlarmRow => alarms[name]
 
 export const alarmNames = Object.keys(alarms) as AlarmName[]
+
+/** Alarms of some fronts only. */
+export type FrontAlarm = {
+  [Name in AlarmName]: (typeof alarms)[Name] extends { ofFronts: true } ? Name : never
+}[AlarmName]
+
+/** Alarms that every deployment has, whatever its front. */
+export type CommonAlarm = Exclude<AlarmName, FrontAlarm>
+
+const isCommon = (name: AlarmName): name is CommonAlarm => !rowOfAlarm(name).ofFronts
+
+export const commonAlarms = alarmNames.filter(isCommon)
 
 /** Where the page says what to do about an alarm. */
 export const pageOfAlarm = (name: AlarmName): string => `docs/troubleshooting.md#${name.toLowerCase()}`

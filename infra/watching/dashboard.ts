@@ -3,7 +3,8 @@ import { CfnDashboard } from 'aws-cdk-lib/aws-cloudwatch'
 import { Construct } from 'constructs'
 import { type MetricName, metricNamespace, metricOf } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
-import { alarmNames } from './alarms.ts'
+import type { Series } from './alarm.ts'
+import { type AlarmName, alarmNames, commonAlarms } from './alarms.ts'
 
 /** A picture of the dashboard. */
 interface Picture {
@@ -11,8 +12,8 @@ interface Picture {
   /** our own metrics, with the statistics that are drawn of each; Sum unless told otherwise */
   own?: readonly MetricName[]
   stats?: readonly string[]
-  /** of AWS's metrics, as the API's id tells them */
-  api?: readonly (readonly [metric: string, stat: string])[]
+  /** what the front counts of requests */
+  requests?: true
 }
 
 /** One row for each picture. */
@@ -23,14 +24,7 @@ export const pictures: readonly Picture[] = [
     title: 'Calls that AWS refused, and calls that came to nothing',
     own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles', 'Ec2Failures', 'IamFailures', 'StsFailures'],
   },
-  {
-    title: 'Requests, and their errors',
-    api: [
-      ['Count', 'Sum'],
-      ['4xx', 'Sum'],
-      ['5xx', 'Sum'],
-    ],
-  },
+  { title: 'Requests, and their errors', requests: true },
   { title: 'How far replication is behind', own: ['Lag', 'HeartbeatAge'], stats: ['Maximum'] },
   { title: 'Position up to which nothing is missing', own: ['Frontier'], stats: ['Maximum'] },
   { title: 'Whether the secondary could not take over', own: ['NotReady'], stats: ['Maximum'] },
@@ -41,8 +35,8 @@ export const pictures: readonly Picture[] = [
 
 interface DashboardProps {
   settings: Settings
-  /** id of the API */
-  api: string
+  /** metrics of requests, and the alarms of errors */
+  fronts: { requests: readonly Series[]; errors: readonly { alarm: AlarmName }[] }
 }
 
 const WIDTH = 8
@@ -51,7 +45,7 @@ const PER_ROW = 3
 
 /** All alarms, and the metrics of the table. */
 export class Dashboard extends Construct {
-  constructor(scope: Construct, id: string, { settings, api }: DashboardProps) {
+  constructor(scope: Construct, id: string, { settings, fronts }: DashboardProps) {
     super(scope, id)
     const stack = Stack.of(this)
     const namespace = metricNamespace(settings.stage)
@@ -66,17 +60,20 @@ export class Dashboard extends Construct {
         region: stack.region,
         view: 'timeSeries',
         period: 300,
-        metrics: [...ownOf(picture, namespace), ...apiOf(picture, api)],
+        metrics: [...ownOf(picture, namespace), ...(picture.requests ? fronts.requests.map(drawn) : [])],
       },
     }))
-    const alarmArns = alarmNames.map(name =>
-      stack.formatArn({
-        service: 'cloudwatch',
-        resource: 'alarm',
-        resourceName: `cloud-auth-${settings.stage}-${name}`,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
-    )
+    const there = new Set<AlarmName>([...commonAlarms, ...fronts.errors.map(one => one.alarm)])
+    const alarmArns = alarmNames
+      .filter(name => there.has(name))
+      .map(name =>
+        stack.formatArn({
+          service: 'cloudwatch',
+          resource: 'alarm',
+          resourceName: `cloud-auth-${settings.stage}-${name}`,
+          arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+        }),
+      )
     const states = {
       type: 'alarm',
       x: 0,
@@ -105,5 +102,9 @@ function ownOf({ own = [], stats = ['Sum'] }: Picture, namespace: string): unkno
   })
 }
 
-const apiOf = ({ api: metrics = [] }: Picture, id: string): unknown[] =>
-  metrics.map(([metric, stat]) => ['AWS/ApiGateway', metric, 'ApiId', id, { stat }])
+const drawn = ({ namespace, metricName, dimensions }: Series): unknown[] => [
+  namespace,
+  metricName,
+  ...dimensions.flatMap(({ name, value }) => [name, value]),
+  { stat: 'Sum' },
+]

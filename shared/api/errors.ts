@@ -29,6 +29,7 @@ export const errorCodes = {
   unsupported_operation: { status: 405, always: 'unsupported operation' },
   too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
+  head_too_large: { status: 431 },
   too_many_requests: { status: 429 },
   internal: { status: 500, always: 'internal error' },
   activation_failed: { status: 500 },

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Context } from 'aws-lambda'
-import { type EventAnswer, type HttpEvent, httpServer, ownAnswer } from './http-server.ts'
+import { type EventAnswer, eventOf, type HttpEvent, ownAnswer, sentOf } from './http-api.ts'
+import { httpServer } from './http-server.ts'
 
 /** Takes an event of an HTTP API; several may be under way at once. */
 type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
@@ -21,6 +22,9 @@ const LONGEST_HEAD = 32_768
  */
 const LONGEST_REST_MS = 75_000
 
+/** What events name as their API. */
+const API = { accountId: '', apiId: 'web-function' }
+
 /** A Web Function that listens. */
 interface WebFunction {
   url: string
@@ -38,11 +42,11 @@ export async function serveWebFunction(
   at: { host: string; port: number },
 ): Promise<WebFunction> {
   const server = httpServer({
-    answer: event => inTime(handler, event),
+    answer: async (request, body) =>
+      sentOf(await inTime(handler, eventOf(request, body, { api: API, seenIn }))),
+    refusal: { tooLarge: sentOf(ownAnswer(413)), failed: sentOf(ownAnswer(500)) },
     largestBody: LARGEST_BODY,
     longestHead: LONGEST_HEAD,
-    api: { accountId: '', apiId: 'web-function' },
-    seenIn,
   })
   server.keepAliveTimeout = LONGEST_REST_MS
   server.listen(at.port, at.host)

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
-import { sourceBehind } from './proxy.ts'
+import { checkedPeer, sourceBehind } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What all events of HTTP front ends have, as far as it is read here. */
@@ -36,8 +36,6 @@ export interface FrontAnswer {
 
 const LONGEST_ID = 256
 
-type Shared = Pick<HttpRequest, 'headers' | 'body' | 'bodyLength'>
-
 /** Which front end sent an event: its shape says so. */
 export function frontOf(event: FrontEvent): keyof typeof fronts {
   if (event.version === '2.0') return 'httpApi'
@@ -54,7 +52,7 @@ const fronts = {
   httpApi: (event: FrontEvent) => ({
     method: event.requestContext?.http?.method ?? '',
     path: event.rawPath ?? '',
-    query: pairsOf(event.rawQueryString ?? ''),
+    query: [...new URLSearchParams(event.rawQueryString ?? '')],
     source: event.requestContext?.http?.sourceIp ?? '',
   }),
   restApi: (event: FrontEvent) => ({
@@ -78,42 +76,47 @@ const fronts = {
  */
 export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
   const { source: peer, ...seen } = fronts[frontOf(event)](event)
-  const shared = sharedOf(event)
+  const headers = headersOf(event)
+  const bytes = bytesOf(event)
   return {
     ...seen,
-    ...shared,
-    ...(proxy && !isDirect(event) ? behind(proxy, shared, peer) : { source: peer }),
+    headers,
+    body: bytes.toString('utf8'),
+    bodyLength: bytes.length,
+    ...callerOf(event, headers, peer, proxy),
     domain: event.requestContext?.domainName ?? '',
-    gatewayId: gatewayIdOf(event),
+    gatewayId: gatewayIdOf(event, headers),
     deadline,
   }
 }
 
-/** Invoked by who may invoke the function: no front end was there, whose events always have a number. */
-const isDirect = (event: FrontEvent): boolean =>
-  frontOf(event) === 'httpApi' && event.requestContext?.requestId === undefined
-
-function behind(proxy: FrontProxy, { headers }: Shared, peer: string): Pick<HttpRequest, 'source' | 'fault'> {
+function callerOf(
+  event: FrontEvent,
+  headers: HttpRequest['headers'],
+  given: string,
+  proxy: FrontProxy | undefined,
+): Pick<HttpRequest, 'source' | 'fault'> {
   try {
-    return { source: sourceBehind(proxy, headers, peer) }
+    const front = frontOf(event)
+    const peer = front === 'alb' ? checkedPeer(given) : given
+    // invoked by who may invoke the function: no front end was there, whose events always have a number
+    const isDirect = front === 'httpApi' && event.requestContext?.requestId === undefined
+    return { source: proxy && !isDirect ? sourceBehind(proxy, headers, peer) : peer }
   } catch (fault) {
     if (fault instanceof ApiError) return { source: '', fault }
     throw fault
   }
 }
 
-/** A load balancer has no number of its own but that of a trace. */
-const gatewayIdOf = (event: FrontEvent): string =>
-  event.requestContext?.requestId ?? headersOf(event)['x-amzn-trace-id']?.slice(0, LONGEST_ID) ?? ''
+/** A load balancer has no number of its own but that of a trace; what came through it is never taken for a direct invocation. */
+function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string {
+  if (frontOf(event) !== 'alb') return event.requestContext?.requestId ?? ''
+  return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+}
 
 /** The body of an event. */
 export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
   Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
-
-function sharedOf(event: FrontEvent): Shared {
-  const bytes = bytesOf(event)
-  return { headers: headersOf(event), body: bytes.toString('utf8'), bodyLength: bytes.length }
-}
 
 function headersOf({ headers, multiValueHeaders }: FrontEvent): Record<string, string> {
   const all: Record<string, string> = Object.create(null)
@@ -122,8 +125,6 @@ function headersOf({ headers, multiValueHeaders }: FrontEvent): Record<string, s
     all[name.toLowerCase()] = (values ?? []).join(',')
   return all
 }
-
-const pairsOf = (query: string): [string, string][] => [...new URLSearchParams(query)]
 
 function listed(event: FrontEvent, decode: (text: string) => string): [string, string][] {
   const many = event.multiValueQueryStringParameters
@@ -150,19 +151,13 @@ export const answerOf = (
 ): FrontAnswer => ({
   statusCode: status,
   headers: { ...headers },
-  ...listsFor(event, headers),
+  ...(frontOf(event) === 'alb' &&
+    event.multiValueHeaders && {
+      multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    }),
   body: head ? '' : body,
   isBase64Encoded: false,
 })
-
-const listsFor = (event: FrontEvent, headers: HttpResponse['headers']) =>
-  frontOf(event) === 'alb' && event.multiValueHeaders
-    ? {
-        multiValueHeaders: Object.fromEntries(
-          Object.entries(headers).map(([name, value]) => [name, [value]]),
-        ),
-      }
-    : {}
 
 const MEGABYTE = 1024 * 1024
 

@@ -15,7 +15,14 @@ import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { type Match, match, missedOperation } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
-import { checkNamespace, operationOf, parametersOf, presentedToken, wrapTtlOf } from './read-request.ts'
+import {
+  checkHead,
+  checkNamespace,
+  operationOf,
+  parametersOf,
+  presentedToken,
+  wrapTtlOf,
+} from './read-request.ts'
 import type { HttpRequest } from './request.ts'
 
 /** A request, read as far as that is possible without reading anything else. */
@@ -42,6 +49,7 @@ export interface Intake {
 /** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
 export async function takeIn(group: Group, request: HttpRequest, id: string, ports: Ports): Promise<Intake> {
   if (request.fault) throw request.fault
+  checkHead(request)
   const fault = pathFault(request.path)
   if (fault) throw invalid(fault)
   const path = belowVersion(request.path)

@@ -28,12 +28,23 @@ export function sourceBehind(
   // an HTTP API appends its own peer, which is the last of the proxies
   if (named.at(-1) === peer) named.pop()
   const address = named.at(-hops) ?? ''
-  if (isIP(address) === 0 || address.includes('%'))
+  if (!isAddress(address))
     throw invalid(
-      `X-Forwarded-For: entry ${hops} from its end must be the address of the caller, as the proxy appends it; the setting proxy.hops says how many proxies do`,
+      `X-Forwarded-For: entry ${hops} from its end must be the address of the caller, as the proxy appends it: see the setting proxy.hops`,
     )
   return address
 }
+
+/**
+ * Who called a load balancer, by the entry that it appended itself.
+ * @throws ApiError `invalid_request` where that is no address: then the balancer does not append, or somebody else invoked
+ */
+export function checkedPeer(appended: string): string {
+  if (isAddress(appended)) return appended
+  throw invalid('X-Forwarded-For: its last entry must be the address of the caller, without a port')
+}
+
+const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
 /** Every hash is compared, so that the time does not tell which one is near. */
 const isKnown = (given: string, hashes: readonly string[]): boolean =>

@@ -41,11 +41,20 @@ export function operationOf(request: HttpRequest): Operation | undefined {
 /** The value of a bearer among the values of Authorization, which front ends join with commas. */
 const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
 
+/** Bytes of path, query and headers: what an HTTP API lets pass, 10 KiB, and what front ends add. Some let more pass. */
+const LARGEST_HEAD = 12 * 1024
+
+/** @throws ApiError where path, query and headers are larger than any client of ours makes them */
+export function checkHead({ path, query, headers }: HttpRequest): void {
+  const all = [path, ...query.flat(), ...Object.entries(headers).flat()].join('')
+  if (Buffer.byteLength(all) > LARGEST_HEAD) throw new ApiError('head_too_large', 'the head is too large')
+}
+
 /** The caller's token, from the first header that has one. @throws ApiError when it is too long */
 export function presentedToken({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
-  if ((token?.length ?? 0) > LONGEST_TOKEN) throw invalid('the token is too long')
+  if ((token?.length ?? 0) > LONGEST_TOKEN) throw new ApiError('head_too_large', 'the token is too long')
   return token ? new Secret(token) : undefined
 }
 

@@ -162,11 +162,22 @@ export const emptyLink = (ownKey: Encrypted): Link => ({
 export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
   link?.primaryKey ? link : undefined
 
+/** What a deployment says of where its cluster is reached: by clients, and by others of its set, where that is elsewhere. */
+export interface Addresses {
+  /** of clients; empty: the one that each request was sent to */
+  apiAddress: string
+  /** of other clusters of a set; empty or absent: `apiAddress` */
+  linkAddress?: string | undefined
+}
+
+/** Where others of a set reach this cluster, as its deployment says; empty: it does not. */
+export const deployedLink = ({ apiAddress, linkAddress: own }: Addresses): string => own || apiAddress
+
 /** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
 export const linkAddress = (
   { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
-  { apiAddress }: { apiAddress: string },
-): string => clusterAddr || apiAddress || reachedAt || ''
+  deployment: Addresses,
+): string => clusterAddr || deployedLink(deployment) || reachedAt || ''
 
 /** Where clients reach it, as far as that is known: a link may have an address of its own. */
 export const apiAddressOf = (

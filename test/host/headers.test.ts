@@ -85,7 +85,7 @@ describe('where the token stands', () => {
     }
     expect((await send(8192)).status).toBe(403)
     const { status, text } = await send(8193)
-    expect([status, text]).toEqual([400, '{"errors":["the token is too long"]}'])
+    expect([status, text]).toEqual([431, '{"errors":["the token is too long"]}'])
   })
 })
 

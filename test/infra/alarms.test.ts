@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
-import { alarmNames, rowOfAlarm } from '../../infra/watching/alarms.ts'
+import { alarmNames, commonAlarms, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { watchingCost } from '../../infra/watching/prices.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { workers } from '../../shared/workers/workers.ts'
@@ -24,8 +24,8 @@ const byName = new Map(alarms.map(([, { Properties }]) => [Properties.AlarmName,
 
 describe('every alarm', () => {
   test('of the table is in the templates, once, under the name that the dashboard knows', () => {
-    expect([...byName.keys()].sort()).toEqual(alarmNames.map(name => `cloud-auth-test-${name}`).sort())
-    expect(alarms).toHaveLength(alarmNames.length)
+    expect([...byName.keys()].sort()).toEqual(commonAlarms.map(name => `cloud-auth-test-${name}`).sort())
+    expect(alarms).toHaveLength(commonAlarms.length)
   })
 
   test('tells whom the setting names, goes off by itself, and is silent while there is nothing to count', () => {
@@ -36,7 +36,7 @@ describe('every alarm', () => {
     expect(alarmOf('Refused'), 'a queue that nobody empties would keep it on for two weeks').toBeUndefined()
   })
 
-  test.each(alarmNames)('%s says what has happened, and where the page says what to do', name => {
+  test.each(commonAlarms)('%s says what has happened, and where the page says what to do', name => {
     const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
     expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/troubleshooting\.md#[a-z]+$/)
     expect(AlarmDescription).toContain(rowOfAlarm(name).says)

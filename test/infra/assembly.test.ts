@@ -151,10 +151,13 @@ describe('what the embedded host reads from the templates', () => {
           stream: 'KEYS_ONLY',
         },
       ],
-      routes: [
-        { key: 'ANY /v1/x', functionName: 'x-login' },
-        { key: '$default', functionName: 'x-login' },
-      ],
+      clients: {
+        kind: 'httpApi',
+        routes: [
+          { key: 'ANY /v1/x', functionName: 'x-login' },
+          { key: '$default', functionName: 'x-login' },
+        ],
+      },
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
       streams: [

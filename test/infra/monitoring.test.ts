@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { monitoringTables } from '../../infra/docs/monitoring-tables.ts'
-import { alarmNames, pageOfAlarm } from '../../infra/watching/alarms.ts'
+import { alarmNames, commonAlarms, pageOfAlarm } from '../../infra/watching/alarms.ts'
 import { pictures } from '../../infra/watching/dashboard.ts'
 import { watchingCost } from '../../infra/watching/prices.ts'
 import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
@@ -111,7 +111,7 @@ describe('what a deployment has', () => {
     const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
     const [states, ...widgets] = body.widgets
     expect(states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])).toEqual(
-      alarmNames.map(name => `cloud-auth-test-${name}`),
+      commonAlarms.map(name => `cloud-auth-test-${name}`),
     )
     expect(widgets.map((one: { properties: { title: string } }) => one.properties.title)).toEqual(
       pictures.map(({ title }) => title),

@@ -267,6 +267,10 @@ describe('what settings of it contradict each other', () => {
   const refused = (given: Record<string, unknown>, why: RegExp) =>
     expect(() => readSettings({ stage: 'test', ...given })).toThrow(why)
   const { apiAddress, proxy } = settings
+  const domain = {
+    name: 'api.example.com',
+    certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/1-2',
+  }
 
   test.each([
     ['no proxy', { apiAddress, webLogins }, /webLogins: needs apiAddress/],
@@ -275,6 +279,47 @@ describe('what settings of it contradict each other', () => {
       'an API without the address that is an origin',
       { apiAddress, proxy, webLogins, closeDefaultEndpoint: true },
       /webLogins: needs the address that API Gateway gives/,
+    ],
+    [
+      'a front that the distribution does not reach',
+      {
+        proxy,
+        webLogins,
+        apiAddress,
+        front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-0123456789abcdef0'] },
+      },
+      /webLogins: needs the public HTTP API as its front/,
+    ],
+    [
+      'a load balancer',
+      {
+        proxy,
+        webLogins,
+        apiAddress,
+        domain,
+        front: {
+          kind: 'loadBalancer',
+          vpcId: 'vpc-0123456789abcdef0',
+          subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+          networks: ['10.0.0.0/8'],
+        },
+      },
+      /webLogins: needs the public HTTP API as its front/,
+    ],
+    [
+      'a name that leads around the distribution',
+      { proxy, webLogins, apiAddress, domain },
+      /webLogins: has the name of its distribution: domain/,
+    ],
+    [
+      'certificates of clients, which the distribution has none of',
+      {
+        proxy,
+        webLogins,
+        apiAddress,
+        domain: { ...domain, truststore: { uri: 's3://trusted/clients.pem' } },
+      },
+      /webLogins: has the name of its distribution: domain/,
     ],
     [
       'environments that nobody uses',

@@ -1,17 +1,15 @@
-import { type EventAnswer, type HttpEvent, httpServer, ownAnswer } from '../../../shared/front/http-server.ts'
+import type { IncomingMessage } from 'node:http'
+import { httpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
-import { HOME } from '../provider/home.ts'
+import type { FrontModel } from '../template/fronts.ts'
 import { acceptList } from './list-verb.ts'
-
-export interface Route {
-  key: string
-  functionName: string
-}
+import { finderOf } from './routes.ts'
+import { type FunctionAnswer, shapeOf } from './shapes.ts'
 
 export interface GatewayOptions {
-  routes: readonly Route[]
+  front: FrontModel
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   /** what requests have to wait for, but for those of the link */
@@ -25,80 +23,35 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/**
- * The provider's limits of an HTTP API.
- * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
- */
-const LARGEST_BODY = 10 * 1024 * 1024
-const LONGEST_HEAD = 10_240
-
-/** An HTTP API: matches routes as AWS does, and answers its own faults in its own shape. Besides, it takes the verb LIST. */
+/** What stands before functions on AWS: it finds the function of a request, and puts request and answer into its shape. */
 export async function startGateway({
-  routes,
+  front,
   port,
   invoke,
   hold = () => undefined,
   extra = {},
 }: GatewayOptions): Promise<Gateway> {
-  const find = routeFinder(routes)
-  async function answer(event: HttpEvent): Promise<EventAnswer> {
-    if (!event.rawPath.startsWith(linkPath)) await hold()
-    const functionName = extra[`${event.requestContext.http.method} ${event.rawPath}`] ?? find(event)
-    if (functionName === undefined) return ownAnswer(404)
+  const find = finderOf(front)
+  const shape = shapeOf(front)
+  const { limits, faults, own } = shape
+  async function answer(request: IncomingMessage, body: Buffer): Promise<SentAnswer> {
+    const { method, path, whole, event } = shape.read(request, body)
+    if (path === undefined) return own(403)
+    if (!path.startsWith(linkPath)) await hold()
+    const functionName = extra[`${method} ${whole}`] ?? find(method, path)
+    if (functionName === undefined) return own(404)
     try {
-      return (await invoke(functionName, event)) as EventAnswer
+      return shape.answered((await invoke(functionName, event)) as FunctionAnswer)
     } catch (error) {
-      return ownAnswer(error instanceof InvocationFault && error.timedOut ? 503 : 500)
+      return own(error instanceof InvocationFault && error.timedOut ? faults.late : faults.failed)
     }
   }
   const http = httpServer({
     answer,
-    largestBody: LARGEST_BODY,
-    longestHead: LONGEST_HEAD,
-    api: { accountId: HOME.account, apiId: 'local' },
+    refusal: { tooLarge: own(413), failed: own(faults.failed) },
+    largestBody: limits.body,
+    longestHead: limits.head,
   })
-  http.on('connection', acceptList)
+  http.on('connection', socket => acceptList(socket, shape.list))
   return { url: await listen(http, port), close: () => endServer(http) }
-}
-
-/**
- * The route of a request: whole paths before greedy ones, fixed segments before variables, then `$default`.
- * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
- */
-export function routeFinder(routes: readonly Route[]) {
-  const parsed = routes.flatMap(({ key, functionName }) => {
-    const [method = '', path = ''] = key.split(' ')
-    return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]
-  })
-  const fallback = routes.find(route => route.key === '$default')?.functionName
-  return ({
-    requestContext,
-    rawPath,
-  }: {
-    requestContext: { http: { method: string } }
-    rawPath: string
-  }): string | undefined => {
-    const given = rawPath.split('/')
-    const { method } = requestContext.http
-    const hits = parsed
-      .filter(route => route.method === 'ANY' || route.method === method)
-      .flatMap(route => {
-        const rank = rankOf(route.parts, given)
-        return rank === undefined ? [] : [{ rank, functionName: route.functionName }]
-      })
-    hits.sort((a, b) => (a.rank < b.rank ? -1 : 1))
-    return hits[0]?.functionName ?? fallback
-  }
-}
-
-/** How specific a match is, as text that sorts; undefined when the route does not match. */
-function rankOf(parts: readonly string[], given: readonly string[]): string | undefined {
-  const greedy = parts.at(-1)?.endsWith('+}') ?? false
-  const fixed = greedy ? parts.slice(0, -1) : parts
-  if (greedy ? given.length <= fixed.length : given.length !== fixed.length) return undefined
-  const kinds = fixed.map((part, index) =>
-    part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
-  )
-  // the longer one first, where one is the beginning of the other
-  return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}c`
 }

@@ -1,13 +1,20 @@
 import type { Socket } from 'node:net'
 
+/** A request line, and headers behind it, that stand for a LIST. */
+export type ListLine = (path: string, query: string, version: string) => string
+
+/** GET with a flag, as clients write a listing where LIST does not pass. */
+export const flagged: ListLine = (path, query, version) =>
+  `GET ${path}?list=true${query ? `&${query}` : ''} ${version}`
+
 /**
  * Node's HTTP parser does not know the verb LIST, which many clients send. From now on the request line of such
- * requests reaches the server of a connection as `GET …?list=true`, at every boundary of a kept connection.
+ * requests reaches the server of a connection as another, at every boundary of a kept connection.
  * Everything else passes as it came.
  * @param socket one that an HTTP server has just taken
  */
-export function acceptList(socket: Socket): void {
-  const rewrite = requestRewriter()
+export function acceptList(socket: Socket, line: ListLine): void {
+  const rewrite = requestRewriter(line)
   const push = socket.push.bind(socket)
   socket.push = (chunk: Buffer | null): boolean => {
     if (chunk === null) return push(null)
@@ -32,12 +39,12 @@ type State =
   | { at: 'opaque' }
 
 /** Takes bytes of a connection in order, and gives the bytes that the parser may see. */
-export function requestRewriter(): (chunk: Buffer) => Buffer[] {
+export function requestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
   let state: State = { at: 'head', held: Buffer.alloc(0) }
   return chunk => {
     const out: Buffer[] = []
     for (let rest = chunk; rest.length > 0; ) {
-      const step = advance(state, rest)
+      const step = advance(state, rest, line)
       state = step.state
       rest = step.rest
       if (step.pass.length > 0) out.push(step.pass)
@@ -54,8 +61,8 @@ interface Step {
 
 const NOTHING = Buffer.alloc(0)
 
-function advance(state: State, chunk: Buffer): Step {
-  if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]))
+function advance(state: State, chunk: Buffer, line: ListLine): Step {
+  if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]), line)
   if (state.at === 'chunks') return readChunks(Buffer.concat([state.held, chunk]))
   if (state.at === 'opaque') return { state, pass: chunk, rest: NOTHING }
   const body = chunk.subarray(0, state.left)
@@ -67,14 +74,14 @@ function advance(state: State, chunk: Buffer): Step {
 const atHead: State = { at: 'head', held: NOTHING }
 const atChunks: State = { at: 'chunks', held: NOTHING }
 
-function readHead(held: Buffer): Step {
+function readHead(held: Buffer, line: ListLine): Step {
   const end = held.indexOf(HEAD_END)
   if (end < 0 && held.length > LONGEST_HEAD) return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
   if (end < 0) return { state: { at: 'head', held }, pass: NOTHING, rest: NOTHING }
   const head = held.subarray(0, end + HEAD_END.length)
   return {
     state: afterHead(head.toString('latin1')),
-    pass: rewritten(head),
+    pass: rewritten(head, line),
     rest: held.subarray(head.length),
   }
 }
@@ -86,15 +93,14 @@ function afterHead(head: string): State {
   return left === 0 ? atHead : { at: 'body', left }
 }
 
-function rewritten(head: Buffer): Buffer {
+function rewritten(head: Buffer, lineOf: ListLine): Buffer {
   const start = /^(?:\r\n)*/.exec(head.toString('latin1'))?.[0].length ?? 0
   if (!head.subarray(start, start + LIST.length).equals(LIST)) return head
   const lineEnd = head.indexOf('\r\n', start)
   const line = head.subarray(start + LIST.length, lineEnd).toString('latin1')
   const [target = '', version = ''] = line.split(' ')
-  const [path, query] = target.split(/\?(.*)/)
-  const flagged = `${path}?list=true${query ? `&${query}` : ''}`
-  return Buffer.concat([Buffer.from(`GET ${flagged} ${version}`, 'latin1'), head.subarray(lineEnd)])
+  const [path = '', query = ''] = target.split(/\?(.*)/)
+  return Buffer.concat([Buffer.from(lineOf(path, query, version), 'latin1'), head.subarray(lineEnd)])
 }
 
 // A chunk: its length in hexadecimal, a line's end, that many bytes, a line's end. The last one is empty and

@@ -13,14 +13,11 @@ import {
 } from '../engine/engine.ts'
 import { startSweeper } from '../engine/sweeper.ts'
 import { startStorageTap } from '../faults/storage-tap-port.ts'
-import { type Gateway, startGateway } from '../gateway/gateway.ts'
-import { startLinkPort } from '../gateway/link-port.ts'
-import { unrouted } from '../gateway/unrouted.ts'
 import { type Lambdas, startLambdas } from '../lambda/lambdas.ts'
 import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
 import { variablesOf, withLate } from '../lambda/variables.ts'
-import { type Absence, startAbsence } from '../os/absence.ts'
+import { startAbsence } from '../os/absence.ts'
 import { byTick } from '../os/by-tick.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from '../os/cluster-file.ts'
 import { takeLock } from '../os/lock.ts'
@@ -33,7 +30,8 @@ import type { Home } from '../provider/state/imitated-aws.ts'
 import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type Model, readAssembly } from '../template/assembly.ts'
-import { synthesiseAndBundle } from '../template/synth.ts'
+import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
+import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 
 export interface HostOptions {
@@ -52,6 +50,8 @@ export interface HostOptions {
   /** port of the metadata service of the instance `WORKLOAD`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
+  /** what stands before the functions, as the setting `front`; default: the HTTP API */
+  front?: LocalFront
   /** folder with certificates of authorities, as the setting `caBundles` */
   caBundles?: string
   /** write down for nobody where it is: another cluster of its name may run beside it */
@@ -112,8 +112,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const close = () => closeAll(closers.reverse())
   try {
     await endStaleEngine(directory)
-    const { legacySignatures = false } = options
-    const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures })
+    const { legacySignatures = false, front = 'httpApi' } = options
+    const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures, front })
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
     const model = readAssembly(assembly, { ...home, bundles, tablePrefix: prefixOf(options) })
     const started: Site['started'] = part => {
@@ -195,13 +195,17 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   const metadata = await metadataOf(control, options.metadataPort)
   const credentials = await executionKey(site, control)
   const { engine, tap } = await startTables(site, credentials)
-  const variables = variablesOf(options.cluster, directory, {
-    region: home.region,
-    credentials,
-    provider: provider.url,
-    tables: tap?.url ?? engine.url,
-    authorities: authoritiesFor(site),
-  })
+  const ports = await portsOf(model, options)
+  const variables = {
+    ...variablesOf(options.cluster, directory, {
+      region: home.region,
+      credentials,
+      provider: provider.url,
+      tables: tap?.url ?? engine.url,
+      authorities: authoritiesFor(site),
+    }),
+    ...addressVariables(ports),
+  }
   const { lambdas, urls } = await startFunctions(site, variables)
   started(startSweeper(engine.client, model.tables))
   started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
@@ -209,8 +213,14 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   const absence = started(
     startAbsence(() => lambdas.invoke(namedOf(model, 'on-pull'), HOST_RETURNS), !options.memory),
   )
-  const gateway = started(await gatewayOf(site, lambdas, absence))
-  const link = started(await startLinkPort(gateway.url, options.linkPort))
+  const { gateway, link } = await startFronts({
+    model,
+    ports,
+    linkPort: options.linkPort,
+    invoke: lambdas.invoke,
+    hold: absence.over,
+    started,
+  })
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
     link_address: link.url,
@@ -265,7 +275,7 @@ async function startFunctions(
   const lambdas = started(
     startLambdas(
       defined({
-        functions: model.functions.map(one => rehearsing(one, options)),
+        functions: model.functions.map(one => rehearsing(withoutNames(one), options)),
         environment: withLate(variables, late),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
@@ -286,15 +296,6 @@ function rehearsing(one: Model['functions'][number], { drill }: HostOptions): Mo
   const environment = { API_ADDRESS: own, DRILL_PEER: peer, DRILL_POLICY: policy }
   return { ...one, environment: { ...one.environment, ...environment } }
 }
-
-const gatewayOf = ({ options, model }: Site, lambdas: Lambdas, { over }: Absence): Promise<Gateway> =>
-  startGateway({
-    routes: model.routes,
-    port: options.port,
-    invoke: lambdas.invoke,
-    hold: over,
-    extra: loopbackOnly(model),
-  })
 
 function runtimeOf({ options, model }: Site, variables: Record<string, string>, folder: string) {
   const found = model.functions.find(one => one.folder === folder)
@@ -340,14 +341,6 @@ async function executionKey(
   writeWhole(file, JSON.stringify(made))
   return made
 }
-
-/** What has no route is reachable on loopback only. */
-const loopbackOnly = ({ functions }: Model): Record<string, string> =>
-  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, namedOf({ functions }, folder)]))
-
-/** The name of the function of a folder. */
-const namedOf = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
-  functions.find(one => one.folder === folder)?.name ?? ''
 
 /** Schedules of every minute begin at once: they make up for what the last start has missed. */
 function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {

@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs'
 import type { StreamViewType } from '@aws-sdk/client-dynamodb'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { routesIn } from './api-definition.ts'
+import { type FrontModel, frontsIn } from './fronts.ts'
 import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
 
 /** What the host runs, read from the synthesised templates. */
 export interface Model {
   tables: TableModel[]
   functions: FunctionModel[]
-  routes: { key: string; functionName: string }[]
+  /** who takes what clients send */
+  clients: FrontModel
+  /** who takes calls of other clusters; absent: the same */
+  link?: FrontModel
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
@@ -72,9 +75,14 @@ interface Found {
  * output, where this host never writes any.
  */
 const IGNORED = [
+  'AWS::ApiGateway::Deployment',
+  'AWS::ApiGatewayV2::ApiMapping',
+  'AWS::ApiGatewayV2::DomainName',
   'AWS::ApiGatewayV2::Stage',
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::Dashboard',
+  'AWS::EC2::SecurityGroup',
+  'AWS::ElasticLoadBalancingV2::LoadBalancer',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
   'AWS::Lambda::Permission',
@@ -82,11 +90,17 @@ const IGNORED = [
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
   'AWS::Logs::SubscriptionFilter',
+  'AWS::Route53::RecordSet',
   'AWS::SQS::Queue',
 ]
 const HONOURED = [
+  'AWS::ApiGateway::RestApi',
+  'AWS::ApiGateway::Stage',
   'AWS::ApiGatewayV2::Api',
   'AWS::DynamoDB::GlobalTable',
+  'AWS::ElasticLoadBalancingV2::Listener',
+  'AWS::ElasticLoadBalancingV2::ListenerRule',
+  'AWS::ElasticLoadBalancingV2::TargetGroup',
   'AWS::Events::Rule',
   'AWS::KMS::Key',
   'AWS::Lambda::EventSourceMapping',
@@ -145,7 +159,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
     functions: ofType('AWS::Lambda::Function').map(one =>
       functionOf(one, nameOf(one.stack, one.id), assetOf(one)),
     ),
-    routes: ofType('AWS::ApiGatewayV2::Api').flatMap(({ properties }) => routesIn(properties)),
+    ...frontsIn({ ofType, nameOf }),
     schedules: ofType('AWS::Events::Rule').flatMap(scheduleOf),
     streams,
     machines: ofType('AWS::StepFunctions::StateMachine').map(({ stack, id, properties }) => ({

@@ -8,9 +8,35 @@ import { upToDate } from './up-to-date.ts'
 /** What differs from a deployment: names, and what protects data against mistakes. */
 export interface LocalSettings {
   legacySignatures: boolean
+  /** what stands before the functions; default: the HTTP API */
+  front?: LocalFront
 }
 
-const settingsOf = ({ legacySignatures }: LocalSettings) => ({
+/** Fronts that this host imitates, as the setting `front` names them. */
+export const localFronts = ['httpApi', 'privateRestApi', 'loadBalancer'] as const
+export type LocalFront = (typeof localFronts)[number]
+
+const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/local'
+const linkDomain = { name: 'link.local.example', certificateArn }
+
+/** Networks and names that nobody looks at here, where all is on this machine. */
+const fronts: Readonly<Record<LocalFront, object>> = {
+  httpApi: {},
+  privateRestApi: { front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-00000000'] }, linkDomain },
+  loadBalancer: {
+    front: {
+      kind: 'loadBalancer',
+      vpcId: 'vpc-00000000',
+      subnetIds: ['subnet-00000000', 'subnet-00000001'],
+      networks: ['127.0.0.0/8'],
+    },
+    domain: { name: 'local.example', certificateArn },
+    linkDomain,
+  },
+}
+
+const settingsOf = ({ legacySignatures, front = 'httpApi' }: LocalSettings) => ({
+  ...fronts[front],
   stage: 'local',
   deletionProtection: false,
   // a laptop has no IAM to authorise an invocation by, and whoever reaches it is its owner

@@ -20,6 +20,7 @@ const schema = v.object({
   CEREMONY_TABLE: text,
   CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
   API_ADDRESS: text,
+  LINK_ADDRESS: text,
   /** hashes of the proxy's secrets, with commas between them; empty: there is no proxy */
   PROXY_SECRETS: text,
   PROXY_HOPS: v.optional(v.pipe(v.string(), v.regex(/^\d$/)), '1'),
@@ -126,6 +127,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
       : undefined,
     healthChecksKeyring: e.HEALTH_CHECKS_KEYRING,
     apiAddress: e.API_ADDRESS,
+    linkAddress: e.LINK_ADDRESS,
     license: { text: e.LICENSE, publicKey: e.LICENSE_PUBLIC_KEY },
     tables: { data: e.DATA_TABLE, cluster: e.CLUSTER_TABLE, ceremony: e.CEREMONY_TABLE },
     keyArn: e.KEY_ARN,

@@ -1,4 +1,4 @@
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, deployedLink } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -33,7 +33,8 @@ export async function readKnown(
         whom === 'due' && contact !== undefined && clock.now() - contact.at < bounds.PRIMARY_LOST_MS,
     )
     .map(({ address }) => address)
-  const not = ['', record.clusterAddr, record.reachedAt, deployment.apiAddress, ...follows]
+  const own = deployedLink(deployment)
+  const not = ['', record.clusterAddr, record.reachedAt, own, ...follows]
   const all = [
     ...members.flatMap(({ data }) => data.addresses),
     ...secondaries.map(({ data }) => data.address),
@@ -46,7 +47,7 @@ export async function readKnown(
   return {
     self,
     addresses: [...new Set(memberAddresses(all, deployment))].filter(one => !not.includes(one)),
-    home: record.clusterAddr || deployment.apiAddress,
+    home: record.clusterAddr || own,
     keys: [
       ...(self?.data.issuer ? [self.data.issuer] : []),
       ...members.flatMap(({ sk, data: { key: its } }) => (its === undefined ? [] : [{ id: sk, key: its }])),

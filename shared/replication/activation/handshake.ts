@@ -2,6 +2,7 @@ import { type Activation, openSealedToken, readActivation } from '../../link/act
 import { decryptOwnKey, decryptPending, encryptOwnKey } from '../../link/admin/keys.ts'
 import { type LinkPair, linkPair, newLinkPair } from '../../link/pair.ts'
 import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
+import { deployedLink } from '../../model/cluster.ts'
 import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -90,8 +91,12 @@ async function handedIn(
   { token, set, id, primaryKey, addr }: Activation & { token: string },
   pair: LinkPair,
 ): Promise<Activated> {
-  const { apiAddress, version } = ports.deployment
-  const { primaryApiAddr = '', ca, address = apiAddress } = operation.data.activation ?? {}
+  const { version } = ports.deployment
+  const {
+    primaryApiAddr = '',
+    ca,
+    address = deployedLink(ports.deployment),
+  } = operation.data.activation ?? {}
   const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
   const addresses = [primaryApiAddr || addr]
   const link = connect({

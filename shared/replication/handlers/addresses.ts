@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../../api/call.ts'
-import type { ClusterRecord } from '../../model/cluster.ts'
+import { type ClusterRecord, deployedLink } from '../../model/cluster.ts'
 import type { Deployment } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
@@ -25,11 +25,11 @@ export function addressOf(given: string, name: string, rules: AddressRules): str
 /** Where secondaries reach this cluster: the given address, that of the deployment, or the one of this request. */
 export function ownAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
-  { apiAddress, plainEndpoints }: Pick<Deployment, 'apiAddress' | 'plainEndpoints'>,
+  deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,
 ): string {
-  const known = record.clusterAddr || apiAddress
+  const known = record.clusterAddr || deployedLink(deployment)
   if (known) return known
   if (domain === '') throw addressUnknown()
-  return `${plainEndpoints ? 'http' : 'https'}://${domain}`
+  return `${deployment.plainEndpoints ? 'http' : 'https'}://${domain}`
 }

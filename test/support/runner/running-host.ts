@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node'
 import type { EngineCredentials } from '../../../infra/local/engine/engine.ts'
 import { startHost } from '../../../infra/local/host/host.ts'
 import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import { frontNamed } from '../service/which-front.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -18,7 +19,7 @@ declare module 'vitest' {
 
 /** One host for all integration tests; each test file makes a mount of its own on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const host = await startHost({ cluster: 'test', port: 0, memory: true })
+  const host = await startHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
   const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host
   const { environment } = runtimeOf('generate-root')
   const variable = (name: string): string => environment[name] ?? ''

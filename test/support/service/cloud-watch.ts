@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { readAssembly, resourcesIn } from '../../../infra/local/template/assembly.ts'
 import { synthesise } from '../../../infra/local/template/synth.ts'
-import { type AlarmName, alarmNames } from '../../../infra/watching/alarms.ts'
+import { type CommonAlarm, commonAlarms } from '../../../infra/watching/alarms.ts'
 import { TEST_PLACE } from '../iam/place.ts'
 import { fits } from './filter-pattern.ts'
 
@@ -140,12 +140,12 @@ export async function cloudWatch() {
   const alarms = new Map(ofType('AWS::CloudWatch::Alarm').map(({ properties }) => alarmOf(properties)))
   const filters = ofType('AWS::Logs::MetricFilter').map(({ properties }) => v.parse(filter, properties))
   const points: { at: number; series: string; value: number }[] = []
-  const find = (name: AlarmName): Alarm => {
+  const find = (name: CommonAlarm): Alarm => {
     const found = alarms.get(`cloud-auth-local-${name}`)
     if (!found) throw new Error(`there is no alarm ${name}`)
     return found
   }
-  const isOn = (name: AlarmName, now: number): boolean => {
+  const isOn = (name: CommonAlarm, now: number): boolean => {
     const { series, period, periods, datapoints, lowest, isBreached } = find(name)
     const breached = Array.from({ length: periods }, (_, index) => {
       const end = now - index * period
@@ -174,14 +174,14 @@ export async function cloudWatch() {
       points.push({ at, series: nameOf('AWS/Lambda', metric, [{ Name: 'FunctionName', Value }]), value: 1 })
     },
     /** AWS counts something that an alarm looks at */
-    aws: (name: AlarmName, at: number, value = 1): void => {
+    aws: (name: CommonAlarm, at: number, value = 1): void => {
       const [series = ''] = find(name).series
       points.push({ at, series, value })
     },
     /** series of our own metrics that there are by now */
     series: (): string[] => [...new Set(points.map(one => one.series))].sort(),
     /** alarms that are on */
-    on: (now: number): AlarmName[] => alarmNames.filter(name => isOn(name, now)),
+    on: (now: number): CommonAlarm[] => commonAlarms.filter(name => isOn(name, now)),
     isOn,
   }
 }

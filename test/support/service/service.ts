@@ -4,8 +4,6 @@ import type { Context } from 'aws-lambda'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { clientOf, createTables, type EngineCredentials } from '../../../infra/local/engine/engine.ts'
 import { type StorageTapPort, startStorageTap } from '../../../infra/local/faults/storage-tap-port.ts'
-import { routeFinder } from '../../../infra/local/gateway/gateway.ts'
-import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
 import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../../infra/local/lambda/licence.ts'
 import { startLambdaService } from '../../../infra/local/lambda/service.ts'
@@ -19,7 +17,7 @@ import { systemClock } from '../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
 import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
-import type { EventAnswer } from '../../../shared/front/http-server.ts'
+import type { EventAnswer } from '../../../shared/front/http-api.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
 import { linkHandler } from '../../../shared/http/link.ts'
@@ -33,7 +31,7 @@ import { asFunction } from '../iam/judge.ts'
 import type { Policies } from '../iam/policies.ts'
 import { sendTo } from '../tables/store.ts'
 import type { CallOptions, Reply } from './api.ts'
-import { frontEvent, replyOf } from './front.ts'
+import { frontEvent, replyOf, routing } from './front.ts'
 import { leanSend, tappedSend } from './lean-client.ts'
 import { loginsByWebFunction } from './login-front.ts'
 import { behindDistribution, webFrontOf } from './web-front.ts'
@@ -151,12 +149,12 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   })
   capture(`${directory}/functions.log`, options.onLine)
   const web = loginsByWebFunction() ? await webLogins(environment, options.clock, newSend()) : undefined
-  const find = routeFinder(model.routes)
+  const find = routing(model)
   const call: Service['call'] = async (method, path, body, more = {}) => {
     const event = frontEvent(BASE_URL, method, path, body, more)
-    const name = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0])
+    const name = find(method, event)
     if (web && name === functions['login']) return web.call(method, path, body, more)
-    return replyOf((await lambdas.invoke(name ?? '', event)) as FrontAnswer)
+    return replyOf((await lambdas.invoke(name, event)) as FrontAnswer)
   }
   const { body } = await initialised(call)
   return {

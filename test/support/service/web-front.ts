@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Context } from 'aws-lambda'
-import type { EventAnswer, HttpEvent } from '../../../shared/front/http-server.ts'
+import type { EventAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
 import { serveWebFunction } from '../../../shared/front/web-function.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 

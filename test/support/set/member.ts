@@ -1,6 +1,4 @@
 import type { Context } from 'aws-lambda'
-import { routeFinder } from '../../../infra/local/gateway/gateway.ts'
-import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
 import type { Model } from '../../../infra/local/template/assembly.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
@@ -26,7 +24,7 @@ import { operationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
-import { frontEvent, replyOf } from '../service/front.ts'
+import { frontEvent, replyOf, routing } from '../service/front.ts'
 import { type PortSettings, portsOf } from './member-ports.ts'
 import { addressFor, type network } from './network.ts'
 import type { Simulation } from './simulation.ts'
@@ -195,10 +193,10 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
 function requester({ name, model, simulation, entropy, answered }: MemberSettings, as: As) {
   const handlers = new Map(groups.map(group => [group.name, groupHandler(group, as(group.name))]))
   const folders = new Map(model.functions.map(one => [one.name, one.folder]))
-  const find = routeFinder(model.routes)
+  const find = routing(model)
   return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
     const event = frontEvent(`${addressFor(name)}/v1`, method, path, body, options)
-    const found = unrouted[`${method} ${event.rawPath}`] ?? find(event as Parameters<typeof find>[0]) ?? ''
+    const found = find(method, event)
     const folder = folders.get(found) ?? found
     const handler = handlers.get(folder)
     if (!handler) throw new Error(`no function serves ${method} ${path}`)

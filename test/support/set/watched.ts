@@ -1,4 +1,4 @@
-import type { AlarmName } from '../../../infra/watching/alarms.ts'
+import type { CommonAlarm } from '../../../infra/watching/alarms.ts'
 import { embeddedMetrics } from '../../../shared/watching/emf.ts'
 import { metricNamespace } from '../../../shared/watching/metrics.ts'
 import { type CloudWatch, cloudWatch } from '../service/cloud-watch.ts'
@@ -37,12 +37,12 @@ export async function watchedSet(set: ClusterSet) {
   }
   return {
     at,
-    isOn: (name: string, alarm: AlarmName): boolean => {
+    isOn: (name: string, alarm: CommonAlarm): boolean => {
       readLogs(name)
       return at(name).isOn(alarm, set.clock.now())
     },
     /** alarms that are on */
-    on: (name: string): AlarmName[] => {
+    on: (name: string): CommonAlarm[] => {
       readLogs(name)
       return at(name).on(set.clock.now())
     },

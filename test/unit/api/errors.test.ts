@@ -25,6 +25,7 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ['unsupported_operation', 405, 'unsupported operation'],
   ['too_large', 413, undefined],
   ['unsupported_media_type', 415, undefined],
+  ['head_too_large', 431, undefined],
   ['too_many_requests', 429, undefined],
   ['internal', 500, 'internal error'],
   ['activation_failed', 500, undefined],

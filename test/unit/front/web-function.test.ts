@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Context } from 'aws-lambda'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { EventAnswer, HttpEvent } from '../../../shared/front/http-server.ts'
+import type { EventAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
 import { LONGEST_REQUEST, serveWebFunction } from '../../../shared/front/web-function.ts'
 
 type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>

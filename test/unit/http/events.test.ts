@@ -99,6 +99,44 @@ describe.each(fronts)('an event of %s', front => {
   })
 })
 
+test.each([[[]], [['']]])(
+  'what came through a load balancer has a number, whatever its trace says: %j',
+  trace => {
+    const event = { ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'x-amzn-trace-id': trace } }
+    expect(requestOf(event, 0).gatewayId).toBe('a load balancer')
+  },
+)
+
+describe('who called a load balancer', () => {
+  const from = (...chain: string[]) =>
+    requestOf({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
+
+  test.each([
+    [['192.0.2.1'], '192.0.2.1'],
+    [['203.0.113.9, 192.0.2.1'], '192.0.2.1'],
+    [['203.0.113.9', 'rubbish, 192.0.2.1'], '192.0.2.1'],
+    [['2001:db8::1'], '2001:db8::1'],
+  ])('is whom it appended itself, and nobody that a caller names: %j', (chain, source) => {
+    const request = from(...chain)
+    expect(request.source).toBe(source)
+    expect(request).not.toHaveProperty('fault')
+  })
+
+  test.each([
+    [[]],
+    [['']],
+    [['192.0.2.1,']],
+    [['192.0.2.1, unknown']],
+    [['192.0.2.1:4711']],
+    [['[2001:db8::1]:4711']],
+    [['fe80::1%eth0']],
+    [['192.0.2.1/32']],
+  ])('is asked for in words where it appended none, and nothing ends (CVE-2024-6468): %j', chain => {
+    expect(from(...chain)).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
+    expect(from(...chain).fault?.message).toMatch(/^X-Forwarded-For: its last entry must be the address/)
+  })
+})
+
 describe('odd events', () => {
   test.each(['restApi', 'alb'] as const)(
     'a path that is no percent-encoding is marked illegal (%s)',

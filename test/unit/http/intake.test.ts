@@ -202,7 +202,8 @@ describe('a request, as far as it can be read by itself', () => {
     ['another namespace', { headers: { 'x-vault-namespace': 'a' } }, 'unsupported_path'],
     ['an odd list flag', { method: 'GET', query: [['list', 'x']] }, 'unclear_list_flag'],
     ['an odd wrapping time', { headers: { 'x-vault-wrap-ttl': 'x' } }, 'invalid_request'],
-    ['a huge token', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'invalid_request'],
+    ['a huge token', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'head_too_large'],
+    ['a huge head', { headers: { x: 'x'.repeat(13_000) } }, 'head_too_large'],
     ['a patch of another type', { method: 'PATCH' }, 'unsupported_media_type'],
   ])('%s is refused at once', async (_, parts, code) => {
     await expect(take(parts)).rejects.toMatchObject({ code })

@@ -126,7 +126,8 @@ describe('a Lambda of endpoints', () => {
   test('what its front end cannot carry is refused with the way out', async () => {
     const long = () => answer(data({ x: '"'.repeat(600_000) }))
     const alb = { path: '/v1/auth/cloud/thing', httpMethod: 'POST', requestContext: { elb: {} } }
-    const { version: _, ...event } = { ...eventOf(), ...alb }
+    const called = { 'x-forwarded-for': '192.0.2.1' }
+    const { version: _, ...event } = { ...eventOf(), ...alb, headers: { ...eventOf().headers, ...called } }
     const lines: unknown[] = []
     const handler = handlerOf(long, () => (_message, fields) => void lines.push(fields))
     const reply = await handler(event, contextWith(15_000))

@@ -94,6 +94,18 @@ describe('the secret of the proxy', () => {
   })
 })
 
+test('stands before a load balancer, too, which appends the proxy', () => {
+  const event = (chain: string): FrontEvent => ({
+    path: '/v1/x',
+    httpMethod: 'GET',
+    multiValueHeaders: { 'x-origin-secret': ['now'], 'x-forwarded-for': [chain] },
+    requestContext: { elb: {} },
+  })
+  expect(read(event(`10.0.0.1, ${CALLER}, ${EDGE}`)).source).toBe(CALLER)
+  expect(read(event(EDGE)).fault?.code).toBe('invalid_request')
+  expect(read(event(`${CALLER}, ${EDGE}:443`)).fault?.code).toBe('invalid_request')
+})
+
 test('without the setting nothing that a caller sends counts', () => {
   expect(read(through({}), undefined)).not.toHaveProperty('fault')
   expect(requestOf(through({ 'x-forwarded-for': CALLER }), 0).source).toBe(EDGE)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import {
+  checkHead,
   checkNamespace,
   operationOf,
   parametersOf,
@@ -42,6 +43,23 @@ const codeOf = (work: () => unknown): unknown => {
     return (error as { code: string }).code
   }
 }
+
+describe('a head', () => {
+  const LARGEST = 12 * 1024
+  const base = '/v1/x'.length
+  test.each<[string, (bytes: number) => Partial<HttpRequest>]>([
+    ['a path', bytes => ({ path: `/v1/x${'y'.repeat(bytes)}` })],
+    ['a header', bytes => ({ headers: { a: 'y'.repeat(bytes - 1) } })],
+    [
+      'many headers',
+      bytes => ({ headers: { a: 'y'.repeat(100), b: 'é'.repeat(50), c: 'y'.repeat(bytes - 203) } }),
+    ],
+    ['a query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
+  ])('may have 12 KiB, and not a byte more: %s', (_, parts) => {
+    expect(() => checkHead(request(parts(LARGEST - base)))).not.toThrow()
+    expect(codeOf(() => checkHead(request(parts(LARGEST - base + 1))))).toBe('head_too_large')
+  })
+})
 
 describe('verbs', () => {
   test.each([
@@ -109,7 +127,7 @@ describe('the caller’s token', () => {
     const token = (length: number) => () =>
       presentedToken(request({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
     expect(token(8192)()?.reveal()).toHaveLength(8192)
-    expect(codeOf(token(8193))).toBe('invalid_request')
+    expect(codeOf(token(8193))).toBe('head_too_large')
   })
 })
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
-import { type AlarmName, alarmNames } from '../../../../infra/watching/alarms.ts'
+import { type CommonAlarm, commonAlarms } from '../../../../infra/watching/alarms.ts'
 import { tellBroken } from '../../../../shared/adapters/aws/storage/head.ts'
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
 import { watchLicence } from '../../../../shared/cluster/watch-licence.ts'
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await set.converge()
 })
 
-const isOn = (name: string, alarm: AlarmName): boolean => watched.isOn(name, alarm)
+const isOn = (name: string, alarm: CommonAlarm): boolean => watched.isOn(name, alarm)
 const minutes = (count: number): Promise<void> => watched.minutes(count)
 
 /** Nothing more happens, for longer than any alarm that counts minutes looks back. */
@@ -56,13 +56,13 @@ interface Scene {
 }
 
 /** AWS counts it, and nothing of ours is asked. */
-const byAws = (name: AlarmName, value = 1): Scene => ({
+const byAws = (name: CommonAlarm, value = 1): Scene => ({
   at: 'east',
   cause: () => watched.at('east').aws(name, set.clock.now(), value),
 })
 
 /** Lambda counts something of each of some functions: one is enough. */
-const byLambda = (name: AlarmName, metric: string, folders: readonly string[]): Scene => ({
+const byLambda = (name: CommonAlarm, metric: string, folders: readonly string[]): Scene => ({
   at: 'east',
   cause: async () => {
     for (const folder of folders) {
@@ -97,7 +97,7 @@ const checkTree = async (): Promise<void> => {
   await set.settled()
 }
 
-const scenes: Record<AlarmName, Scene> = {
+const scenes: Record<CommonAlarm, Scene> = {
   ServerErrors: {
     at: 'east',
     // the gateway counts what it hands on
@@ -270,7 +270,7 @@ test('a pair that is well has no alarm on', async () => {
 
 describe('goes on, and goes off again:', () => {
   // a promotion ends what the others need
-  const inOrder = alarmNames.toSorted((a, b) => Number(a === 'RoleChanged') - Number(b === 'RoleChanged'))
+  const inOrder = commonAlarms.toSorted((a, b) => Number(a === 'RoleChanged') - Number(b === 'RoleChanged'))
   test.each(inOrder)('%s', async name => {
     const { at, cause, cure = () => undefined } = scenes[name]
     await quietly()

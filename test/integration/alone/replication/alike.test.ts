@@ -98,14 +98,18 @@ describe('what is shown of the journal', () => {
     for (const { ports, name } of [east, west])
       ports.deployment = { ...ports.deployment, apiAddress: `https://api.${name}.example` }
     await east.ok('POST', `${R}/primary/enable`, { primary_cluster_addr: east.address })
+    west.ports.deployment = { ...west.ports.deployment, linkAddress: west.address }
     set.pass(10_000)
     await west.pull()
     const [primary] = (await status('west')).primaries
     expect(primary).toMatchObject({ api_address: 'https://api.east.example', cluster_address: east.address })
     const [secondary] = (await status('east')).secondaries
-    expect(secondary.api_address).toBe('https://api.west.example')
+    expect(secondary).toMatchObject({
+      api_address: 'https://api.west.example',
+      cluster_address: west.address,
+    })
     for (const { ports, address } of [east, west])
-      ports.deployment = { ...ports.deployment, apiAddress: address }
+      ports.deployment = { ...ports.deployment, apiAddress: address, linkAddress: '' }
     await east.ok('POST', `${R}/primary/enable`, { primary_cluster_addr: '' })
   })
 

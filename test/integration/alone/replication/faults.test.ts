@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { AlarmName } from '../../../../infra/watching/alarms.ts'
+import type { CommonAlarm } from '../../../../infra/watching/alarms.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { faultRow } from '../../../support/programs/fault-table.ts'
 import type { Reply } from '../../../support/service/api.ts'
@@ -177,7 +177,7 @@ describe('is told as the page says:', () => {
     if (text !== '' && reply) expect(reply.text).toContain(text)
     // the gateway counts answers: ten of these in each of two spans
     if (alarm === 'ServerErrors') expect(reply?.status).toBeGreaterThanOrEqual(500)
-    else if (alarm !== '') expect(watched.on(on)).toContain(alarm as AlarmName)
+    else if (alarm !== '') expect(watched.on(on)).toContain(alarm as CommonAlarm)
     if (field === '') return
     const { body } = await at(on).ok('GET', `${DR}/status`, undefined, { token: '' })
     const found = valuesAt(body.data, field.split('.')).map(String)

@@ -134,6 +134,11 @@ describe('an activation token', () => {
       'https://lb.example',
     ],
     ['as the deployment says', { deployment: { apiAddress: 'https://api' } }, 'https://api'],
+    [
+      'as the deployment says, where others of the set come another way than clients',
+      { deployment: { apiAddress: 'https://api', linkAddress: 'https://link' } },
+      'https://link',
+    ],
     ['as it was asked', {}, 'https://abc.example.com'],
     ['as it was asked on this machine', { deployment: { plainEndpoints: true } }, 'http://abc.example.com'],
   ])('names the address of the primary: %s', async (_, world, address) => {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { routeFinder, startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import { routeFinder } from '../../../../../infra/local/gateway/routes.ts'
 import { linkPath } from '../../../../../shared/link/routes.ts'
 
 const routes = [
@@ -48,7 +49,7 @@ test('requests wait as long as the cluster asks others whether it is the primary
     go = resolve
   })
   const gateway = await startGateway({
-    routes: [{ key: '$default', functionName: 'f' }],
+    front: { kind: 'httpApi', routes: [{ key: '$default', functionName: 'f' }] },
     port: 0,
     hold: () => asked,
     invoke: async (_, event) => {
@@ -78,7 +79,11 @@ test.each([
   ],
   ['no HTTP', `one two three${MUCH}`, 400],
 ])('who sends %s is told so though it goes on sending', async (_, sent, status) => {
-  const gateway = await startGateway({ routes: [], port: 0, invoke: async () => ({ statusCode: 204 }) })
+  const gateway = await startGateway({
+    front: { kind: 'httpApi', routes: [] },
+    port: 0,
+    invoke: async () => ({ statusCode: 204 }),
+  })
   try {
     const told = await new Promise((resolve, reject) => {
       const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')

@@ -1,0 +1,54 @@
+/** Longest expression that a load balancer takes. */
+const LONGEST = 128
+
+/** Values that a condition takes. */
+const MOST_VALUES = 3
+
+const GREEDY = '/{proxy+}'
+
+/** A rule of a listener: paths, as expressions, and what they lead to. */
+export interface BalancerRule<T> {
+  expressions: string[]
+  to: T
+}
+
+const escaped = (text: string): string => text.replace(/[.+*?^${}()|[\]\\]/g, '\\$&')
+
+/** Parts of a path whose text is fixed. */
+const fixedParts = (path: string): number => path.split('/').filter(part => !part.startsWith('{')).length
+
+/**
+ * The rules of a listener, in their order: where two fit, the one with more fixed parts comes first, as API Gateway
+ * chooses. A path and everything below it share an expression.
+ */
+export function balancerRules<T>(routes: readonly (readonly [path: string, to: T])[]): BalancerRule<T>[] {
+  const leads = new Map(routes)
+  const isShared = (path: string, to: T): boolean =>
+    path.endsWith(GREEDY) && leads.get(path.slice(0, -GREEDY.length)) === to
+  const tailOf = (path: string, to: T) => (leads.get(path + GREEDY) === to ? '(/.*)?' : '')
+  const values = routes
+    .filter(([path, to]) => !isShared(path, to))
+    .map(([path, to]) => ({ expression: expressionOf(path, tailOf(path, to)), fixed: fixedParts(path), to }))
+    .toSorted((a, b) => b.fixed - a.fixed)
+  return Map.groupBy(values, one => one.fixed)
+    .values()
+    .flatMap(level => Map.groupBy(level, one => one.to))
+    .flatMap(([to, own]) => chunked(own).map(some => ({ expressions: some.map(one => one.expression), to })))
+    .toArray()
+}
+
+/** @throws Error when a load balancer would refuse it */
+function expressionOf(path: string, tail: string): string {
+  const parts = path
+    .split('/')
+    .map(part => (part === '{proxy+}' ? '.+' : part.startsWith('{') ? '[^/]+' : escaped(part)))
+  const expression = `^${parts.join('/')}${tail}$`
+  if (expression.length > LONGEST)
+    throw new Error(`a load balancer takes no expression of more than ${LONGEST} characters: ${expression}`)
+  return expression
+}
+
+const chunked = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / MOST_VALUES) }, (_, at) =>
+    all.slice(at * MOST_VALUES, (at + 1) * MOST_VALUES),
+  )

@@ -1,0 +1,58 @@
+import { type CfnApi, CfnApiMapping, CfnDomainName, type CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
+import { CfnRecordSet } from 'aws-cdk-lib/aws-route53'
+import { Construct } from 'constructs'
+import { defined } from '../../../shared/values/defined.ts'
+import type { Settings } from '../../settings.ts'
+
+type Domain = NonNullable<Settings['domain']>
+
+/** What a name has to lead to. */
+export interface NameTarget {
+  dnsName: string
+  zoneId: string
+}
+
+/** Makes a name an alias, where its zone is known. */
+export function aliasOf(
+  scope: Construct,
+  { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
+  to: NameTarget,
+): void {
+  if (zoneId === undefined) return
+  new CfnRecordSet(scope, 'Alias', {
+    hostedZoneId: zoneId,
+    name,
+    type: 'A',
+    aliasTarget: { dnsName: to.dnsName, hostedZoneId: to.zoneId },
+  })
+}
+
+interface ApiDomainProps {
+  domain: Domain
+  api: CfnApi
+  stage: CfnStage
+}
+
+/** A name of an HTTP API, with its certificate, and with those that clients have to show one of. */
+export class ApiDomain extends Construct {
+  readonly target: NameTarget
+
+  /** @param domain without `zoneId`: somebody else has it lead here */
+  constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
+    super(scope, id)
+    const { name, certificateArn, truststore } = domain
+    const made = new CfnDomainName(this, 'Name', {
+      domainName: name,
+      domainNameConfigurations: [{ certificateArn, endpointType: 'REGIONAL', securityPolicy: 'TLS_1_2' }],
+      ...(truststore && {
+        mutualTlsAuthentication: defined({
+          truststoreUri: truststore.uri,
+          truststoreVersion: truststore.version,
+        }),
+      }),
+    })
+    new CfnApiMapping(this, 'Mapping', { apiId: api.ref, domainName: made.ref, stage: stage.ref })
+    this.target = { dnsName: made.attrRegionalDomainName, zoneId: made.attrRegionalHostedZoneId }
+    aliasOf(this, domain, this.target)
+  }
+}

@@ -1,0 +1,175 @@
+import { CfnOutput, type CfnResource } from 'aws-cdk-lib'
+import { Construct } from 'constructs'
+import { carriesLink } from '../../front-settings.ts'
+import type { Settings } from '../../settings.ts'
+import type { Series } from '../../watching/alarm.ts'
+import type { FrontAlarm } from '../../watching/alarms.ts'
+import { ApiDomain } from './domain.ts'
+import { HttpApi } from './http-api.ts'
+import { LoadBalancer } from './load-balancer.ts'
+import { PrivateRestApi } from './rest-api.ts'
+import { HEALTH_ROUTE, LINK_ROUTE, type ServedFunction } from './served.ts'
+import { SharedName } from './shared-name.ts'
+
+/** A metric of what a front answers with 5xx, and its alarm. */
+interface ErrorMetric {
+  alarm: 'ServerErrors' | FrontAlarm
+  series: Series
+}
+
+/** What stands before the functions. */
+export interface Fronts {
+  /** where clients reach it */
+  address: string
+  /** the address that API Gateway gives the public HTTP API; absent: another front */
+  endpoint?: string
+  errors: ErrorMetric[]
+  /** what clients send, and what of it is answered with 4xx and 5xx */
+  requests: Series[]
+  /** before these nobody is let in */
+  doors: CfnResource[]
+}
+
+/** What the settings want: who takes what clients send, and who takes calls of other clusters. */
+export function frontsOf(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
+  if (carriesLink(settings)) return clientsFront(scope, settings, served)
+  const isLink = ({ paths }: ServedFunction) => paths.includes(LINK_ROUTE)
+  const front = clientsFront(
+    scope,
+    settings,
+    served.filter(one => !isLink(one)),
+  )
+  const link = linkFront(scope, settings, served.filter(isLink))
+  return {
+    ...front,
+    errors: [...front.errors, ...link.errors],
+    doors: [...front.doors, ...link.doors],
+  }
+}
+
+function clientsFront(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
+  const { front } = settings
+  if (front.kind === 'httpApi') return publicApi(scope, settings, served)
+  return front.kind === 'privateRestApi'
+    ? privateApi(scope, settings, served, front.vpcEndpointIds)
+    : balanced(scope, settings, served, front)
+}
+
+/** Where the only address is that is left; undefined: the one that API Gateway gives stays open. */
+const closedFor = ({ apiAddress, closeDefaultEndpoint, domain }: Settings): string | undefined =>
+  closeDefaultEndpoint || domain?.truststore ? apiAddress : undefined
+
+const ofApi = (api: string, metricName: string): Series => ({
+  namespace: 'AWS/ApiGateway',
+  metricName,
+  dimensions: [{ name: 'ApiId', value: api }],
+})
+
+function publicApi(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
+  const { throttle, linkThrottle, healthThrottle, domain } = settings
+  const { api, stage } = new HttpApi(scope, 'Http', {
+    settings,
+    name: settings.clusterName,
+    served,
+    closedFor: closedFor(settings),
+    log: 'access',
+    throttle,
+    throttles: {
+      ...(carriesLink(settings) ? { [LINK_ROUTE]: linkThrottle } : {}),
+      [HEALTH_ROUTE]: healthThrottle,
+    },
+  })
+  if (domain) {
+    const { target } = new ApiDomain(scope, 'Domain', { domain, api, stage })
+    new CfnOutput(scope, 'Target', {
+      value: target.dnsName,
+      description: `what ${domain.name} has to lead to`,
+    })
+  }
+  const { sharedAddress: shared, apiAddress = '' } = settings
+  if (shared) {
+    const { name, certificateArn } = shared
+    const { target } = new ApiDomain(scope, 'SharedDomain', { domain: { name, certificateArn }, api, stage })
+    new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: target.dnsName })
+  }
+  return {
+    address: settings.apiAddress ?? api.attrApiEndpoint,
+    endpoint: api.attrApiEndpoint,
+    errors: [{ alarm: 'ServerErrors', series: ofApi(api.ref, '5xx') }],
+    requests: ['Count', '4xx', '5xx'].map(name => ofApi(api.ref, name)),
+    doors: [stage],
+  }
+}
+
+function privateApi(
+  scope: Construct,
+  settings: Settings,
+  served: readonly ServedFunction[],
+  vpcEndpointIds: readonly string[],
+): Fronts {
+  const { address, stage } = new PrivateRestApi(scope, 'Rest', { settings, served, vpcEndpointIds })
+  const dimensions = [
+    { name: 'ApiName', value: settings.clusterName },
+    { name: 'Stage', value: stage.ref },
+  ]
+  const series = (metricName: string): Series => ({ namespace: 'AWS/ApiGateway', metricName, dimensions })
+  return {
+    address: settings.apiAddress ?? address,
+    errors: [{ alarm: 'ServerErrors', series: series('5XXError') }],
+    requests: ['Count', '4XXError', '5XXError'].map(series),
+    doors: [stage],
+  }
+}
+
+function balanced(
+  scope: Construct,
+  { domain, apiAddress = '', sharedAddress: shared }: Settings,
+  served: readonly ServedFunction[],
+  place: Extract<Settings['front'], { kind: 'loadBalancer' }>,
+): Fronts {
+  if (!domain) throw new Error('a load balancer listens with a certificate')
+  const { balancer, listener } = new LoadBalancer(scope, 'Balanced', {
+    served,
+    place,
+    domain,
+    moreCertificate: shared?.certificateArn,
+  })
+  if (shared) new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: balancer.attrDnsName })
+  const dimensions = [{ name: 'LoadBalancer', value: balancer.attrLoadBalancerFullName }]
+  const series = (metricName: string): Series => ({ namespace: 'AWS/ApplicationELB', metricName, dimensions })
+  return {
+    address: apiAddress,
+    // of what functions answer, and of what the balancer says itself where they do not
+    errors: [
+      { alarm: 'ServerErrors', series: series('HTTPCode_Target_5XX_Count') },
+      { alarm: 'BalancerErrors', series: series('HTTPCode_ELB_5XX_Count') },
+    ],
+    requests: ['RequestCount', 'HTTPCode_Target_4XX_Count', 'HTTPCode_Target_5XX_Count'].map(series),
+    doors: [listener],
+  }
+}
+
+/** An HTTP API that has the link's route alone; without a name there is none. */
+function linkFront(
+  scope: Construct,
+  settings: Settings,
+  served: readonly ServedFunction[],
+): Pick<Fronts, 'errors' | 'doors'> {
+  const { linkDomain: domain, linkAddress, linkThrottle: throttle } = settings
+  if (!domain) return { errors: [], doors: [] }
+  const link = new Construct(scope, 'Link')
+  const { api, stage } = new HttpApi(link, 'Http', {
+    settings,
+    name: `${settings.clusterName} link`,
+    served,
+    closedFor: linkAddress,
+    log: 'link-access',
+    throttle,
+  })
+  const { target } = new ApiDomain(link, 'Domain', { domain, api, stage })
+  new CfnOutput(scope, 'LinkTarget', {
+    value: target.dnsName,
+    description: `what ${domain.name} has to lead to`,
+  })
+  return { errors: [{ alarm: 'LinkErrors', series: ofApi(api.ref, '5xx') }], doors: [stage] }
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import {
+  bodyOf,
+  decoded,
+  type EventAnswer,
+  eventOf,
+  ownAnswer,
+  peerOf,
+  sentOf,
+  sentTarget,
+} from '../../../shared/front/http-api.ts'
+import type { SentAnswer } from '../../../shared/front/http-server.ts'
+import { HOME } from '../provider/home.ts'
+import type { FrontModel } from '../template/fronts.ts'
+import { flagged, type ListLine } from './list-verb.ts'
+
+/** What a function answers. */
+export interface FunctionAnswer extends EventAnswer {
+  multiValueHeaders?: Record<string, string[]>
+}
+
+/** A request as a front sees it. */
+interface Read {
+  method: string
+  /** what routes and rules are compared with; undefined: nothing is there */
+  path: string | undefined
+  /** the path as clients know it, decoded */
+  whole: string
+  event: unknown
+}
+
+/** How a front speaks with clients and with functions. */
+export interface Shape {
+  /** bytes */
+  limits: { head: number; body: number }
+  /** statuses of a function that takes too long, and of one that fails */
+  faults: { late: number; failed: number }
+  /** what becomes of the request line of LIST, which Node's parser does not know */
+  list: ListLine
+  read(request: IncomingMessage, body: Buffer): Read
+  /** @throws Error what cannot be passed on */
+  answered(answer: FunctionAnswer): SentAnswer
+  /** what the front itself answers */
+  own(status: number): SentAnswer
+}
+
+const MEGABYTE = 1024 * 1024
+
+export function shapeOf(front: FrontModel): Shape {
+  if (front.kind === 'httpApi') return httpApi
+  return front.kind === 'restApi' ? restApi(front.stage) : alb
+}
+
+const saidByApi = (status: number): SentAnswer => sentOf(ownAnswer(status))
+
+/** Names in lower case, each with its values. */
+const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
+  Object.fromEntries(Object.entries(headersDistinct).map(([name, values]) => [name, values ?? []]))
+
+/**
+ * Events of payload version 2.0. The verb LIST does not pass there: here it is taken, and becomes a flag.
+ * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ */
+const httpApi: Shape = {
+  limits: { head: 10_240, body: 10 * MEGABYTE },
+  faults: { late: 503, failed: 500 },
+  list: flagged,
+  own: saidByApi,
+  read: (request, body) => {
+    const event = eventOf(request, body, { api: { accountId: HOME.account, apiId: 'local' } })
+    const { method, path } = event.requestContext.http
+    return { method, path, whole: path, event }
+  },
+  answered: sentOf,
+}
+
+/**
+ * Events of payload version 1.0, of paths below a stage and still encoded; the query comes decoded. LIST becomes a flag as
+ * above.
+ */
+const restApi = (stage: string): Shape => ({
+  limits: { head: 10_240, body: 10 * MEGABYTE },
+  faults: { late: 504, failed: 502 },
+  list: flagged,
+  own: saidByApi,
+  read: (request, body) => {
+    const target = sentTarget(request)
+    const method = request.method ?? 'GET'
+    const lists = asSent(request)
+    const headers = lasts(lists)
+    const many = listedQuery([...new URLSearchParams(target.query)])
+    const isBelow = target.path === `/${stage}` || target.path.startsWith(`/${stage}/`)
+    const path = isBelow ? target.path.slice(stage.length + 1) || '/' : undefined
+    const event = {
+      resource: '/{proxy+}',
+      path,
+      httpMethod: method,
+      headers,
+      multiValueHeaders: lists,
+      queryStringParameters: many && lasts(many),
+      multiValueQueryStringParameters: many,
+      pathParameters: null,
+      stageVariables: null,
+      requestContext: {
+        accountId: HOME.account,
+        apiId: 'local',
+        domainName: request.headers.host ?? 'localhost',
+        httpMethod: method,
+        identity: { sourceIp: peerOf(request), userAgent: request.headers['user-agent'] ?? '' },
+        path: target.path,
+        protocol: `HTTP/${request.httpVersion}`,
+        requestId: randomUUID(),
+        stage,
+      },
+      // of an API that names no binary types all bodies are texts
+      body: body.length > 0 ? body.toString('utf8') : null,
+      isBase64Encoded: false,
+    }
+    return { method, path, whole: decoded(target.path), event }
+  },
+  answered: answer => ({ ...sentOf(answer), headers: { ...answer.headers, ...answer.multiValueHeaders } }),
+})
+
+/** Names as they were sent, each with its values. */
+function asSent({ rawHeaders }: IncomingMessage): Record<string, string[]> {
+  const lists: Record<string, string[]> = Object.create(null)
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ''
+    lists[name] = [...(lists[name] ?? []), rawHeaders[at + 1] ?? '']
+  }
+  return { ...lists }
+}
+
+const lasts = (lists: Readonly<Record<string, string[]>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, values.at(-1) ?? '']))
+
+function listedQuery(pairs: readonly (readonly [string, string])[]): Record<string, string[]> | null {
+  if (pairs.length === 0) return null
+  const lists = Map.groupBy(pairs, ([name]) => name)
+  return Object.fromEntries([...lists].map(([name, own]) => [name, own.map(([, value]) => value)]))
+}
+
+/** Shows that a request was a LIST: only this process knows the name. */
+const LISTED = `x-${randomUUID()}`
+
+/** Types that a load balancer passes on as texts. */
+const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/
+
+/**
+ * Events of a load balancer that sends lists: path and query as they came, and a megabyte each way. LIST passes as it is.
+ * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
+ */
+const alb: Shape = {
+  limits: { head: 65_536, body: MEGABYTE },
+  faults: { late: 502, failed: 502 },
+  list: (path, query, version) => `GET ${path}${query ? `?${query}` : ''} ${version}\r\n${LISTED}: yes`,
+  own: status => ({
+    status,
+    headers: { 'content-type': 'text/html' },
+    payload: Buffer.from(`<h1>${status} ${STATUS_CODES[status] ?? ''}</h1>`),
+  }),
+  read: (request, body) => {
+    const target = sentTarget(request)
+    const { [LISTED]: listed, ...all } = listsOf(request)
+    const method = listed ? 'LIST' : (request.method ?? 'GET')
+    // what is no name is dropped, and who called is appended
+    const lists = Object.fromEntries(Object.entries(all).filter(([name]) => /^[a-z0-9-]+$/.test(name)))
+    lists['x-forwarded-for'] = [[...(lists['x-forwarded-for'] ?? []), peerOf(request)].join(', ')]
+    lists['x-amzn-trace-id'] = [`Root=1-${Math.floor(Date.now() / 1000).toString(16)}-${randomUUID()}`]
+    const isText = BALANCED_TEXT.test(lists['content-type']?.[0] ?? 'text/plain')
+    const pairs = target.query.split('&').filter(part => part !== '')
+    const event = {
+      requestContext: { elb: { targetGroupArn: 'arn:aws:elasticloadbalancing:local' } },
+      httpMethod: method,
+      path: target.path,
+      multiValueQueryStringParameters:
+        listedQuery(
+          pairs.map(part => {
+            const [name = '', value = ''] = part.split(/=(.*)/s)
+            return [name, value] as const
+          }),
+        ) ?? {},
+      multiValueHeaders: lists,
+      body: '',
+      ...bodyOf(body, isText),
+    }
+    return { method, path: target.path, whole: decoded(target.path), event }
+  },
+  answered: answer => {
+    if (Buffer.byteLength(JSON.stringify(answer)) > MEGABYTE) throw new Error('it is larger than a megabyte')
+    return { ...sentOf(answer), headers: answer.multiValueHeaders ?? {} }
+  },
+}

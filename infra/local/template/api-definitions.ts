@@ -1,0 +1,101 @@
+import * as v from 'valibot'
+
+const INTEGRATIONS = '#/components/x-amazon-apigateway-integrations/'
+
+const uri = v.pipe(v.string(), v.regex(/:function:[\w-]+\/invocations$/))
+const shared = v.strictObject({
+  type: v.literal('aws_proxy'),
+  httpMethod: v.literal('POST'),
+  payloadFormatVersion: v.literal('2.0'),
+  uri,
+})
+const operation = v.strictObject({
+  isDefaultRoute: v.optional(v.literal(true)),
+  parameters: v.optional(v.array(v.unknown())),
+  responses: v.unknown(),
+  'x-amazon-apigateway-integration': v.strictObject({
+    $ref: v.pipe(v.string(), v.startsWith(INTEGRATIONS)),
+  }),
+})
+
+/** The part of an HTTP API's definition that this host can honour; it has no default endpoint that could be closed. */
+const httpApi = v.strictObject({
+  Body: v.strictObject({
+    openapi: v.string(),
+    info: v.unknown(),
+    servers: v.optional(v.array(v.unknown())),
+    paths: v.record(v.string(), v.strictObject({ 'x-amazon-apigateway-any-method': operation })),
+    components: v.strictObject({
+      'x-amazon-apigateway-integrations': v.record(v.string(), shared),
+    }),
+  }),
+  FailOnWarnings: v.optional(v.boolean()),
+})
+
+/** The same of a REST API. Who may enter it is not looked at: it is on this machine. */
+const restApi = v.strictObject({
+  Name: v.string(),
+  Body: v.strictObject({
+    openapi: v.string(),
+    info: v.unknown(),
+    paths: v.record(
+      v.string(),
+      v.strictObject({
+        'x-amazon-apigateway-any-method': v.strictObject({
+          parameters: v.array(v.unknown()),
+          responses: v.unknown(),
+          'x-amazon-apigateway-integration': v.strictObject({
+            type: v.literal('aws_proxy'),
+            httpMethod: v.literal('POST'),
+            uri,
+          }),
+        }),
+      }),
+    ),
+    // of verbs that this host never lets through
+    'x-amazon-apigateway-gateway-responses': v.unknown(),
+  }),
+  EndpointConfiguration: v.unknown(),
+  Policy: v.unknown(),
+  Mode: v.literal('overwrite'),
+  FailOnWarnings: v.optional(v.boolean()),
+})
+
+/** What leads to a function: a verb and a path, or `$default`. */
+export interface Route {
+  key: string
+  functionName: string
+}
+
+/** @throws Error naming what the host cannot honour */
+function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.InferOutput<T> {
+  const read = v.safeParse(schema, properties)
+  if (read.success) return read.output
+  const [fault] = read.issues
+  throw new Error(
+    `the embedded host cannot honour the API's definition: ${v.getDotPath(fault)}: ${fault.message}`,
+  )
+}
+
+const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.exec(text)?.[1] ?? ''
+
+/** The routes of an HTTP API, from the properties of its resource. @throws Error naming what the host cannot honour */
+export function routesIn(properties: unknown): Route[] {
+  const { paths, components } = readAs(httpApi, properties).Body
+  const integrations = components['x-amazon-apigateway-integrations']
+  return Object.entries(paths).map(([path, { 'x-amazon-apigateway-any-method': any }]) => {
+    const { $ref } = any['x-amazon-apigateway-integration']
+    const found = integrations[$ref.slice(INTEGRATIONS.length)]?.uri
+    if (found === undefined) throw new Error(`the API's definition has no integration ${$ref}`)
+    return { key: any.isDefaultRoute ? '$default' : `ANY ${path}`, functionName: functionIn(found) }
+  })
+}
+
+/** The same of a REST API, whose paths stand below its stage. */
+export const restRoutesIn = (properties: unknown): Route[] =>
+  Object.entries(readAs(restApi, properties).Body.paths).map(
+    ([path, { 'x-amazon-apigateway-any-method': any }]) => ({
+      key: `ANY ${path}`,
+      functionName: functionIn(any['x-amazon-apigateway-integration'].uri),
+    }),
+  )

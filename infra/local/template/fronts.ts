@@ -1,0 +1,96 @@
+import * as v from 'valibot'
+import { linkPath } from '../../../shared/link/routes.ts'
+import { type Route, restRoutesIn, routesIn } from './api-definitions.ts'
+
+/** A rule of a load balancer: expressions for whole paths. */
+interface Rule {
+  expressions: RegExp[]
+  functionName: string
+}
+
+/** What stands before the functions. */
+export type FrontModel =
+  | { kind: 'httpApi'; routes: Route[] }
+  /** its paths stand below the stage */
+  | { kind: 'restApi'; stage: string; routes: Route[] }
+  /** rules in their order, and where all else goes */
+  | { kind: 'alb'; rules: Rule[]; otherwise: string }
+
+interface Found {
+  stack: string
+  id: string
+  properties: Record<string, unknown>
+}
+
+/** The resources of the templates, as they are looked for. */
+interface Resources {
+  ofType(type: string): Found[]
+  nameOf(stack: string, id: string): string
+}
+
+/** Who takes what clients send, and, where that is another one, who takes calls of other clusters. */
+export function frontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
+  const apis = resources
+    .ofType('AWS::ApiGatewayV2::Api')
+    .map(({ properties }): FrontModel => ({ kind: 'httpApi', routes: routesIn(properties) }))
+  const clients = restApi(resources) ?? balancer(resources) ?? apis.find(isForClients)
+  const link = apis.find(one => one !== clients && !isForClients(one))
+  return { clients: clients ?? { kind: 'httpApi', routes: [] }, ...(link && { link }) }
+}
+
+/** An API for other clusters alone has no route but the link's. */
+const isForClients = (front: FrontModel): boolean =>
+  front.kind !== 'httpApi' || front.routes.some(({ key }) => !key.startsWith(`ANY ${linkPath}`))
+
+function restApi({ ofType }: Resources): FrontModel | undefined {
+  const [api] = ofType('AWS::ApiGateway::RestApi')
+  const [stage] = ofType('AWS::ApiGateway::Stage')
+  if (!api || !stage) return undefined
+  return {
+    kind: 'restApi',
+    stage: String(stage.properties['StageName']),
+    routes: restRoutesIn(api.properties),
+  }
+}
+
+const forward = v.tuple([v.strictObject({ Type: v.literal('forward'), TargetGroupArn: v.string() })])
+const listener = v.looseObject({ DefaultActions: forward })
+const rule = v.strictObject({
+  ListenerArn: v.string(),
+  Priority: v.number(),
+  Conditions: v.tuple([
+    v.strictObject({
+      Field: v.literal('path-pattern'),
+      PathPatternConfig: v.strictObject({ RegexValues: v.array(v.string()) }),
+    }),
+  ]),
+  Actions: forward,
+})
+const targets = v.strictObject({
+  TargetType: v.literal('lambda'),
+  Targets: v.tuple([v.strictObject({ Id: v.string() })]),
+  // this host sends lists, and reads lists
+  TargetGroupAttributes: v.tuple([
+    v.strictObject({ Key: v.literal('lambda.multi_value_headers.enabled'), Value: v.literal('true') }),
+  ]),
+})
+
+function balancer({ ofType, nameOf }: Resources): FrontModel | undefined {
+  const [listens] = ofType('AWS::ElasticLoadBalancingV2::Listener')
+  if (!listens) return undefined
+  const functions = new Map(
+    ofType('AWS::ElasticLoadBalancingV2::TargetGroup').map(({ stack, id, properties }) => [
+      nameOf(stack, id),
+      v.parse(targets, properties).Targets[0].Id.split(':').at(-1) ?? '',
+    ]),
+  )
+  const led = ([{ TargetGroupArn }]: v.InferOutput<typeof forward>) => functions.get(TargetGroupArn) ?? ''
+  const rules = ofType('AWS::ElasticLoadBalancingV2::ListenerRule')
+    .map(({ properties }) => v.parse(rule, properties))
+    .toSorted((a, b) => a.Priority - b.Priority)
+    .map(({ Conditions: [{ PathPatternConfig }], Actions }) => ({
+      expressions: PathPatternConfig.RegexValues.map(one => new RegExp(one)),
+      functionName: led(Actions),
+    }))
+  return { kind: 'alb', rules, otherwise: led(v.parse(listener, listens.properties).DefaultActions) }
+}

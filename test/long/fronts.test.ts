@@ -1,0 +1,50 @@
+import { setTimeout } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { askHost, askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
+import { join, settled, startPair } from '../../infra/local/pair/pair.ts'
+import { standOf } from '../../infra/local/pair/stand.ts'
+import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
+import { localFronts } from '../../infra/local/template/synth.ts'
+import { linkPath } from '../../shared/link/routes.ts'
+
+// A pair through each front: what clients send comes in the shape of its events, what clusters ask each other by the way
+// that is theirs. The tests of clients run through each front by `FRONT=loadBalancer npm run test:host`.
+
+describe.each(localFronts)('a pair behind %s', front => {
+  test('joins, follows, and changes places by a planned switch; a listing and a token come along', async () => {
+    const pair = await startPair({ port: 0, memory: true, unlisted: true, front })
+    try {
+      const joined = await join(pair, () => undefined)
+      if (!joined) throw new Error('they did not join')
+      const { east, west } = pair
+      await askHost(east, 'sys/policies/acl/reader', {
+        policy: 'path "sys/health" { capabilities = ["read"] }',
+      })
+      const { auth } = await askHost(east, 'auth/token/create', { policies: ['reader'] })
+      const { east: first, west: second } = await settled({ east, west })
+      expect(second.root).toBe(first.root)
+      expect((await drStatusOf(west))['known_primary_cluster_addrs']).toContain(east.link_address)
+      const [secondary] = (await drStatusOf(east))['secondaries'] as { cluster_address: string }[]
+      // a front that carries calls of other clusters is where they come, and any other is not
+      const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
+      expect(secondary?.cluster_address).toBe(own)
+      const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Echo`, { method: 'POST' })
+      // only the link knows what content types it takes
+      expect(asked.status === 415).toBe(front === 'httpApi')
+      const listed = await fetch(`${east.base_url}/sys/policies/acl`, {
+        method: 'LIST',
+        headers: { 'x-vault-token': east.root_token },
+      })
+      expect(((await listed.json()) as { data: { keys: string[] } }).data.keys).toContain('reader')
+
+      const operation = await tokenByShares(west)
+      await askReplication(west, 'secondary/promote', { dr_operation_token: operation })
+      await until('west does not serve', async () => (await standOf(west)).mode === 'primary')
+      await setTimeout(1000)
+      const kept = await askHost(west, 'auth/token/lookup-self', undefined, auth?.client_token)
+      expect(kept.data?.['policies']).toContain('reader')
+    } finally {
+      await pair.close()
+    }
+  })
+})

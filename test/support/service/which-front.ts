@@ -1,0 +1,11 @@
+import { type LocalFront, localFronts } from '../../../infra/local/template/synth.ts'
+
+/** What stands before the functions: `FRONT=loadBalancer npm run test:host` runs the same tests through another front. */
+export function frontNamed(name = process.env['FRONT'] ?? 'httpApi'): LocalFront {
+  const found = localFronts.find(one => one === name)
+  if (!found) throw new Error(`FRONT is one of ${localFronts.join(', ')}`)
+  return found
+}
+
+/** A load balancer passes a megabyte at most, and refuses more in its own words. */
+export const isBalanced = (): boolean => frontNamed() === 'loadBalancer'

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { readSettings } from '../../../infra/settings.ts'
+import { licenceKey, licenceText } from '../../builders/licence.ts'
+
+const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/1-2'
+const domain = { name: 'auth.example.com', certificateArn }
+const linkDomain = { name: 'link.example.com', certificateArn }
+const truststore = { uri: 's3://trusted/clients.pem' }
+const privateFront = { kind: 'privateRestApi', vpcEndpointIds: ['vpce-0123456789abcdef0'] }
+const balancer = {
+  kind: 'loadBalancer',
+  vpcId: 'vpc-0123456789abcdef0',
+  subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+  networks: ['10.0.0.0/8'],
+}
+const sharedAddress = {
+  name: 'auth.example.net',
+  certificateArn,
+  zoneId: 'Z0123',
+  preferred: true,
+}
+const drill = { schedule: 'rate(7 days)', peer: 'https://west.example.com', policy: 'drill' }
+const key = licenceKey()
+const licensed = { license: licenceText(key.privateKey), licensePublicKey: key.publicKey }
+
+const read = (given: object) => readSettings({ stage: 'prod', ...given })
+const faultsOf = (given: object): string[] => {
+  try {
+    read(given)
+    return []
+  } catch (error) {
+    return (error as Error).message
+      .split('\n')
+      .slice(1)
+      .map(line => line.trim())
+  }
+}
+
+describe('fronts', () => {
+  test.each([
+    ['the public HTTP API', {}],
+    ['with a name', { domain: { ...domain, zoneId: 'Z0123' } }],
+    ['with a name that is the only way in', { domain, closeDefaultEndpoint: true }],
+    ['that asks for certificates', { domain: { ...domain, truststore }, linkDomain, ...licensed }],
+    [
+      'with a proxy before its name',
+      { domain, proxy: { secretHashes: ['ab'.repeat(32)] }, apiAddress: 'https://x.example' },
+    ],
+    ['private', { front: privateFront, linkDomain, ...licensed }],
+    ['private, without a set', { front: privateFront }],
+    ['that shares a name', { domain, sharedAddress, ...licensed }],
+    ['a load balancer', { front: balancer, domain, linkDomain, ...licensed }],
+    [
+      'a public load balancer, and drills',
+      { front: { ...balancer, internal: false }, domain, linkDomain, drill },
+    ],
+  ])('%s', (_, given) => {
+    expect(faultsOf(given)).toEqual([])
+  })
+
+  test('a name is the address, unless a proxy has another one', () => {
+    expect(read({ domain }).apiAddress).toBe('https://auth.example.com')
+    const proxied = { domain, proxy: { secretHashes: ['ab'.repeat(32)] } }
+    expect(read({ ...proxied, apiAddress: 'https://x.example' }).apiAddress).toBe('https://x.example')
+    expect(faultsOf(proxied)).toEqual([expect.stringMatching(/^proxy: needs apiAddress/)])
+    expect(faultsOf({ domain, apiAddress: 'https://x.example' })).toEqual([
+      expect.stringMatching(/^apiAddress: must be https:\/\/auth\.example\.com/),
+    ])
+  })
+
+  test('others reach the cluster at its name for them', () => {
+    expect(read({ front: privateFront, linkDomain }).linkAddress).toBe('https://link.example.com')
+    expect(read({ domain }).linkAddress).toBeUndefined()
+  })
+})
+
+describe('what contradicts the front is refused in words', () => {
+  test.each<[object, string]>([
+    [{ front: { kind: 'tcp' } }, 'front.kind: '],
+    [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must name at least 1'],
+    [
+      { front: { ...privateFront, vpcEndpointIds: ['vpc-0123456789'] } },
+      'front.vpcEndpointIds.0: must be an id',
+    ],
+    [{ front: { ...privateFront, vpcId: 'vpc-0123456789' } }, 'front.vpcId: '],
+    [
+      { front: { ...balancer, subnetIds: [balancer.subnetIds[0]] }, domain },
+      'front.subnetIds: must name at least 2',
+    ],
+    [
+      { front: { ...balancer, subnetIds: [balancer.subnetIds[0], balancer.subnetIds[0]] }, domain },
+      'front.subnetIds: must name each once',
+    ],
+    [{ front: { ...balancer, networks: [] }, domain }, 'front.networks: must name a network'],
+    [{ front: { ...balancer, networks: ['everybody'] }, domain }, 'front.networks.0: must be a network'],
+    [{ front: balancer }, 'domain: is needed: a load balancer listens with a certificate'],
+    [{ front: balancer, domain: { ...domain, truststore } }, 'domain: truststore: '],
+    [{ front: balancer, domain, throttle: { rate: 1, burst: 1 } }, 'throttle: says nothing here'],
+    [{ front: balancer, domain, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: says nothing here'],
+    [{ front: balancer, domain, closeDefaultEndpoint: true }, 'closeDefaultEndpoint: says nothing here'],
+    [{ front: balancer, domain, linkThrottle: { rate: 1, burst: 1 } }, 'linkThrottle: says nothing here'],
+    [{ front: balancer, domain, ...licensed }, 'linkDomain: is needed with a licence'],
+    [{ front: balancer, domain, drill }, 'drill: needs a front that is reached from outside'],
+    [{ front: privateFront, domain }, 'domain: says nothing here'],
+    [{ front: privateFront, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: says nothing here'],
+    [{ front: privateFront, ...licensed }, 'linkDomain: is needed with a licence'],
+    [{ domain: { ...domain, truststore }, ...licensed }, 'linkDomain: is needed with a licence'],
+    [{ linkDomain }, 'linkDomain: is not needed'],
+    [{ sharedAddress }, 'sharedAddress: needs domain or apiAddress'],
+    [
+      { sharedAddress: { ...sharedAddress, name: domain.name }, domain },
+      'sharedAddress: needs domain or api',
+    ],
+    [{ domain, sharedAddress: { ...sharedAddress, zoneId: undefined } }, 'sharedAddress.zoneId: '],
+    [{ domain: { ...domain, truststore }, sharedAddress }, 'sharedAddress: needs a front that is reached'],
+    [{ front: balancer, domain, sharedAddress }, 'sharedAddress: needs a front that is reached'],
+    [
+      { apiAddress: 'https://x.example', proxy: { secretHashes: ['ab'.repeat(32)] }, sharedAddress },
+      'sharedAddress: needs a front that is reached from outside',
+    ],
+    [{ domain: { ...domain, truststore }, linkDomain: domain }, 'linkDomain: must have another name'],
+    [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a name in DNS'],
+    [
+      { domain: { ...domain, certificateArn: 'arn:aws:iam::111122223333:role/x' } },
+      'domain.certificateArn: must be',
+    ],
+    [{ domain: { ...domain, zoneId: 'example.com' } }, 'domain.zoneId: must be the id of a hosted zone'],
+    [{ domain: { ...domain, truststore: { uri: 'https://x/y.pem' } } }, 'domain.truststore.uri: must be'],
+  ])('%j: %s', (given, fault) => {
+    expect(
+      faultsOf(given).filter(one => one.startsWith(fault)),
+      faultsOf(given).join('\n'),
+    ).toHaveLength(1)
+  })
+})
