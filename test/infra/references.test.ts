@@ -124,6 +124,12 @@ test('every page of the rules is listed in their index', () => {
   expect(there.filter(name => name !== 'README.md' && !index.includes(name))).toEqual([])
 })
 
+test('every page beside the index of pages is listed there', () => {
+  const index = read('docs/README.md')
+  const beside = readdirSync(`${root}docs`).filter(name => name.endsWith('.md') && name !== 'README.md')
+  expect(beside.filter(name => !index.includes(`](${name})`))).toEqual([])
+})
+
 describe('nobody cites pages that are not in the project', () => {
   test.each([
     'nonce: auth-behaviour 4.2.8',
