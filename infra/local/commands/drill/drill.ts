@@ -86,8 +86,6 @@ export async function startRehearsal(
 }
 
 const SOME_MS = 1000
-/** Positions that a cluster may be behind before it takes over: less than a promotion waits for. */
-const FEW = 50
 
 /** What operators do; another may do it instead, as long as it comes to the same. */
 export interface Doing {
@@ -144,12 +142,13 @@ export async function followAs(
   await askReplication(cluster, 'secondary/update-primary', activation, token, say)
 }
 
-/** Waits until a cluster follows another one closely. */
+/** Waits until a cluster follows another one, and has all that the other had when this began. More may come all the time. */
 export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
+  let wanted: number | undefined
   await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
     const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
-    const behind = Number(other['last_wal']) - Number(own['last_remote_wal'])
-    return own['state'] === 'stream-wals' && behind < FEW
+    wanted ??= Number(other['last_wal'])
+    return own['state'] === 'stream-wals' && Number(own['last_remote_wal']) >= wanted
   })
 }
 
