@@ -108,7 +108,7 @@ export const metrics = {
   NotReady: {
     unit: 'Count',
     dimensions: [],
-    from: '`on-pull`, every quarter of an hour, on a secondary',
+    from: '`on-pull`, every ten minutes, on a secondary',
     tells: '1: a promotion without force would be refused right now; 0: it would go through',
     series: EVERY_HOUR,
   },
