@@ -3,7 +3,7 @@ import { eachOf } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { DAY_MS, NOTICE_DAYS } from '../../watching/notice.ts'
+import { tellDaysLeft } from '../../watching/notice.ts'
 
 /** A registered certificate, and when it ends, epoch milliseconds. */
 interface Ending {
@@ -28,7 +28,6 @@ export async function watchCertificates({
   const [first] = found.toSorted((a, b) => a.endsAt - b.endsAt)
   if (!first) return
   const { endsAt, ...named } = first
-  const days = Math.floor((endsAt - clock.now()) / DAY_MS)
-  const write = days < NOTICE_DAYS ? log.warn : log.info
-  write('the first of the registered certificates to end', { ...named, days }, { CertificateDays: days })
+  const message = 'the first of the registered certificates to end'
+  tellDaysLeft({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
 }
