@@ -9,7 +9,7 @@ export function finderOf(front: FrontModel): Find {
     const find = routeFinder(front.routes)
     // a REST API does not look at a slash at the end
     const seen = (path: string) => (front.kind === 'restApi' ? path.replace(/(?<=.)\/$/, '') : path)
-    return (method, path) => find({ rawPath: seen(path), requestContext: { http: { method } } })
+    return (method, path) => find(method, seen(path))
   }
   const { rules, otherwise } = front
   return (_method, path) =>
@@ -20,21 +20,14 @@ export function finderOf(front: FrontModel): Find {
  * The route of a request: whole paths before greedy ones, fixed segments before variables, then `$default`.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
-export function routeFinder(routes: readonly Route[]) {
+export function routeFinder(routes: readonly Route[]): Find {
   const parsed = routes.flatMap(({ key, functionName }) => {
     const [method = '', path = ''] = key.split(' ')
     return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]
   })
   const fallback = routes.find(route => route.key === '$default')?.functionName
-  return ({
-    requestContext,
-    rawPath,
-  }: {
-    requestContext: { http: { method: string } }
-    rawPath: string
-  }): string | undefined => {
-    const given = rawPath.split('/')
-    const { method } = requestContext.http
+  return (method, path) => {
+    const given = path.split('/')
     const hits = parsed
       .filter(route => route.method === 'ANY' || route.method === method)
       .flatMap(route => {

@@ -83,19 +83,19 @@ const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.
 export function routesIn(properties: unknown): Route[] {
   const { paths, components } = readAs(httpApi, properties).Body
   const integrations = components['x-amazon-apigateway-integrations']
-  return Object.entries(paths).map(([path, { 'x-amazon-apigateway-any-method': any }]) => {
-    const { $ref } = any['x-amazon-apigateway-integration']
+  return Object.entries(paths).map(([path, { 'x-amazon-apigateway-any-method': served }]) => {
+    const { $ref } = served['x-amazon-apigateway-integration']
     const found = integrations[$ref.slice(INTEGRATIONS.length)]?.uri
     if (found === undefined) throw new Error(`the API's definition has no integration ${$ref}`)
-    return { key: any.isDefaultRoute ? '$default' : `ANY ${path}`, functionName: functionIn(found) }
+    return { key: served.isDefaultRoute ? '$default' : `ANY ${path}`, functionName: functionIn(found) }
   })
 }
 
 /** The same of a REST API, whose paths stand below its stage. */
 export const restRoutesIn = (properties: unknown): Route[] =>
   Object.entries(readAs(restApi, properties).Body.paths).map(
-    ([path, { 'x-amazon-apigateway-any-method': any }]) => ({
+    ([path, { 'x-amazon-apigateway-any-method': served }]) => ({
       key: `ANY ${path}`,
-      functionName: functionIn(any['x-amazon-apigateway-integration'].uri),
+      functionName: functionIn(served['x-amazon-apigateway-integration'].uri),
     }),
   )

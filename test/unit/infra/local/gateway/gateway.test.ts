@@ -13,11 +13,8 @@ const routes = [
   'ANY /v1/{proxy+}',
   'GET /v1/sys/health',
 ]
-const find = (method: string, rawPath: string, keys = [...routes, '$default']) =>
-  routeFinder(keys.map(key => ({ key, functionName: key })))({
-    requestContext: { http: { method } },
-    rawPath,
-  })
+const find = (method: string, path: string, keys = [...routes, '$default']) =>
+  routeFinder(keys.map(key => ({ key, functionName: key })))(method, path)
 
 describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () => {
   test.each([
