@@ -3,7 +3,7 @@ import { CfnMetricFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { metricNamespace } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
-import { type AlarmName, type AlarmRow, alarmNames, pageOfAlarm, rowOfAlarm } from './alarms.ts'
+import { type AlarmName, type AlarmRow, alarmNames, nameOfAlarm, pageOfAlarm, rowOfAlarm } from './alarms.ts'
 
 /** A metric of CloudWatch, as alarms name it. */
 export interface Series {
@@ -33,7 +33,7 @@ function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: r
 function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<CfnAlarmProps, 'metrics'> {
   const { says, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
   return {
-    alarmName: `cloud-auth-${settings.stage}-${name}`,
+    alarmName: nameOfAlarm(name, settings.stage),
     alarmDescription: `${says}. What to do: ${pageOfAlarm(name)}`,
     evaluationPeriods,
     datapointsToAlarm,

@@ -202,5 +202,8 @@ const isCommon = (name: AlarmName): name is CommonAlarm => !rowOfAlarm(name).ofF
 
 export const commonAlarms = alarmNames.filter(isCommon)
 
+/** The name of an alarm in CloudWatch. */
+export const nameOfAlarm = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
+
 /** Where the page says what to do about an alarm. */
 export const pageOfAlarm = (name: AlarmName): string => `docs/troubleshooting.md#${name.toLowerCase()}`

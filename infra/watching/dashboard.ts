@@ -4,7 +4,7 @@ import { Construct } from 'constructs'
 import { type MetricName, metricNamespace, metricOf } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
 import type { Series } from './alarm.ts'
-import { type AlarmName, alarmNames, commonAlarms } from './alarms.ts'
+import { type AlarmName, alarmNames, commonAlarms, nameOfAlarm } from './alarms.ts'
 
 /** A picture of the dashboard. */
 interface Picture {
@@ -70,7 +70,7 @@ export class Dashboard extends Construct {
         stack.formatArn({
           service: 'cloudwatch',
           resource: 'alarm',
-          resourceName: `cloud-auth-${settings.stage}-${name}`,
+          resourceName: nameOfAlarm(name, settings.stage),
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       )

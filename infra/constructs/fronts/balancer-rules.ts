@@ -1,8 +1,10 @@
+import { inBatches } from '../../../shared/values/batches.ts'
+
 /** Longest expression that a load balancer takes. */
 const LONGEST = 128
 
 /** Values that a condition takes. */
-const MOST_VALUES = 3
+const MOST = { elements: 3, bytes: Number.POSITIVE_INFINITY }
 
 const GREEDY = '/{proxy+}'
 
@@ -33,7 +35,9 @@ export function balancerRules<T>(routes: readonly (readonly [path: string, to: T
   return Map.groupBy(values, one => one.fixed)
     .values()
     .flatMap(level => Map.groupBy(level, one => one.to))
-    .flatMap(([to, own]) => chunked(own).map(some => ({ expressions: some.map(one => one.expression), to })))
+    .flatMap(([to, own]) =>
+      inBatches(own, MOST).map(some => ({ expressions: some.map(one => one.expression), to })),
+    )
     .toArray()
 }
 
@@ -47,8 +51,3 @@ function expressionOf(path: string, tail: string): string {
     throw new Error(`a load balancer takes no expression of more than ${LONGEST} characters: ${expression}`)
   return expression
 }
-
-const chunked = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / MOST_VALUES) }, (_, at) =>
-    all.slice(at * MOST_VALUES, (at + 1) * MOST_VALUES),
-  )
