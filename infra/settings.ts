@@ -287,22 +287,6 @@ const schema = v.pipe(
   ),
   v.forward(
     v.partialCheck(
-      [
-        ['webLogins'],
-        ['front'],
-        ['domain'],
-        ['apiAddress'],
-        ['proxy'],
-        ['closeDefaultEndpoint'],
-        ['loginProvisionedConcurrency'],
-      ],
-      given => !given.webLogins || webFault(given) === undefined,
-      ({ input }) => webFault(input) ?? '',
-    ),
-    ['webLogins'],
-  ),
-  v.forward(
-    v.partialCheck(
       [['loginProvisionedConcurrency'], ['loginConcurrency'], ['accountConcurrency']],
       ({ loginProvisionedConcurrency: provisioned = 0, loginConcurrency, accountConcurrency }) =>
         provisioned <= (loginConcurrency ?? accountConcurrency - UNRESERVED),
@@ -366,7 +350,11 @@ export function readSettings(text: unknown): Settings {
   const given = withAddress(typeof text === 'string' ? parseText(text) : text)
   const read = v.safeParse(schema, given)
   const faults = (read.issues ?? []).map(issue => `${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
-  if (read.typed) faults.push(...frontFaults(read.output, Object.keys(given as object)))
+  if (read.typed) {
+    faults.push(...frontFaults(read.output, Object.keys(given as object)))
+    const fault = webFault(read.output)
+    if (fault) faults.push(`webLogins: ${fault}`)
+  }
   if (!read.success || faults.length > 0)
     throw new Error(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
   const { clusterName, stage, linkDomain } = read.output

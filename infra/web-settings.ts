@@ -3,9 +3,7 @@ import * as v from 'valibot'
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 /** Rates that Lambda takes for the endpoint of a Web Function, requests a second. */
-const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of =>
-  of === 1 ? [100, 1000] : [100 * of, 1000 * of],
-)
+const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of => [100 * of, 1000 * of])
 
 /** Settings of where logins run, if not in a Lambda of the API. */
 export const webFields = {
@@ -59,16 +57,18 @@ export const webFields = {
 
 /** What else faults may be about. */
 interface Others {
-  front?: { kind: string }
+  webLogins?: object | undefined
+  front: { kind: string }
   domain?: object | undefined
   apiAddress?: string | undefined
   proxy?: object | undefined
-  closeDefaultEndpoint?: boolean
+  closeDefaultEndpoint: boolean
   loginProvisionedConcurrency?: number | undefined
 }
 
-/** Why logins cannot run in a Web Function with these settings; undefined: they can. */
+/** Why logins cannot run in a Web Function with these settings; undefined: they can, or shall not. */
 export function webFault({
+  webLogins,
   front,
   domain,
   apiAddress,
@@ -76,7 +76,8 @@ export function webFault({
   closeDefaultEndpoint,
   loginProvisionedConcurrency: provisioned,
 }: Others): string | undefined {
-  if (front?.kind !== 'httpApi')
+  if (!webLogins) return undefined
+  if (front.kind !== 'httpApi')
     return 'needs the public HTTP API as its front: its distribution reaches no other'
   if (!apiAddress || !proxy)
     return 'needs apiAddress, the address of its distribution, and proxy: both origins take requests from there only'
