@@ -69,23 +69,28 @@ const moments: readonly [when: string, step: string][] = [
   ['behind the handover', 'after'],
 ]
 
+/** Has a primary begin to be so at one of these moments. */
+function beginAt(step: string, begins: () => void): void {
+  if (step === '') begins()
+  else
+    set.trap({
+      cluster: 'west',
+      process: 'on-operation',
+      step: 'Handover to',
+      at: 1,
+      does: 0,
+      struck: begins,
+      when: step === 'after' ? 'after' : 'before',
+    })
+}
+
 describe.each(Object.keys(manners))('a primary that %s', manner => {
   const begins = () => manners[manner]?.(set)
 
   test.each(moments)('%s: force ends within 15 s', async (_, step) => {
     set.recording.allowTwo('east')
     expect(await write('last')).toBe(204)
-    if (step === '') begins()
-    else
-      set.trap({
-        cluster: 'west',
-        process: 'on-operation',
-        step: 'Handover to',
-        at: 1,
-        does: 0,
-        struck: begins,
-        when: step === 'after' ? 'after' : 'before',
-      })
+    beginAt(step, begins)
     const { reply, took } = await toTheEnd('promote', { force: true })
     expect(reply.status, reply.text).toBe(200)
     expect(took).toBeLessThanOrEqual(FORCED_MS)
@@ -94,17 +99,7 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
 
   test.each(moments)('%s: a planned promotion ends, and says how', async (_, step) => {
     expect(await write('last')).toBe(204)
-    if (step === '') begins()
-    else
-      set.trap({
-        cluster: 'west',
-        process: 'on-operation',
-        step: 'Handover to',
-        at: 1,
-        does: 0,
-        struck: begins,
-        when: step === 'after' ? 'after' : 'before',
-      })
+    beginAt(step, begins)
     const { reply } = await toTheEnd('promote')
     if (reply.status === 200) {
       expect((await set.at('west').request('GET', '/sys/policies/acl/last')).status).toBe(200)
