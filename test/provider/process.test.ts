@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { awsAt, awsProcess } from '../../infra/local/host/aws-process.ts'
@@ -40,13 +40,23 @@ describe('the process of an imitated AWS', () => {
     await again.close()
   })
 
-  test('is not mistaken for another provider that has its port by now', async () => {
-    const stranger = await startProvider({ port: Number(new URL(providerNote(directory)?.url ?? '').port) })
-    const own = await awsProcess(wanted)
-    expect(own.url).not.toBe(stranger.url)
-    const given = await awsAt(stranger.url)
-    expect(given.url).toBe(stranger.url)
-    await Promise.all([own.close(), given.close(), stranger.close()])
-    expect(isRunning(pid())).toBe(false)
-  })
+  const strangers = {
+    'that counts no leases': () => startProvider(),
+    'of another directory': () => awsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
+  }
+  test.each(Object.entries(strangers))(
+    'is not mistaken for another provider %s that has its port by now',
+    async (_, start) => {
+      // at a port that is free: somebody else's process may have taken the one that was noted
+      const stranger = await start()
+      const noted = { ...providerNote(directory), url: stranger.url }
+      writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
+      const own = await awsProcess(wanted)
+      expect(own.url).not.toBe(stranger.url)
+      const given = await awsAt(stranger.url)
+      expect(given.url).toBe(stranger.url)
+      await Promise.all([own.close(), given.close(), stranger.close()])
+      expect(isRunning(pid())).toBe(false)
+    },
+  )
 })
