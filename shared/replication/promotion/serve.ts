@@ -88,7 +88,8 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
       toStep(stand, at, { status: 'done', step: '' }),
       replace(record, record, withoutOperation(record.data)),
       put(key('promoted'), { operation: operation.sk, request, warnings, at }),
-      ...[key('contact'), key('pending-key')].map(remove),
+      // the run that has followed until now gives no lease back: whoever follows again would wait for its end
+      ...[key('contact'), key('puller'), key('pending-key')].map(remove),
       voidOperationToken(),
     ],
     stand,
