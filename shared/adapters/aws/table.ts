@@ -13,7 +13,8 @@ import { tablesOverHttp } from './wire/tables-over-http.ts'
 /**
  * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
  * @param send sends calls to the engine
- * @param together whether reads that wait at the same time go out together: for all that one environment does
+ * @param together whether reads that wait at the same time go out together, and positions are taken together: for all that one
+ * environment does
  */
 export function dynamoTables(
   dependencies: Dependencies,
@@ -27,17 +28,26 @@ export function dynamoTables(
   const engine = storageEngine(send, dependencies)
   const journaled = once(async () => {
     const { journaling } = await import('./storage/journaling.ts')
-    return journaling(engine)
+    return journaling(engine, together)
   })
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
-  const commit = commits(engine, { plain: plainWriter(engine), journaled: withJournal })
+  const commit = commits(engine, {
+    plain: plainWriter(engine),
+    journaled: withJournal,
+  })
   const find = together ? sharedReads(engine) : undefined
-  return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
+  return {
+    store: { ...reads(engine, find), commit },
+    journal: part('journal'),
+    journalView: part('view'),
+  }
 }
 
-const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], true> } = {
+const methods: {
+  readonly [K in keyof Journaling]: Record<keyof Journaling[K], true>
+} = {
   journal: {
     head: true,
     moveHead: true,

@@ -1,189 +1,156 @@
-import { spawn, spawnSync } from "node:child_process";
-import {
-	chmodSync,
-	mkdtempSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { setTimeout } from "node:timers/promises";
-import { root } from "../../../infra/checkout.ts";
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { root } from '../../../infra/checkout.ts'
 
 // Documents are run as a reader does it: block after block is pasted into one bash. Programs are those of this machine.
 // What a machine with Node alone lacks has a stand-in, and whoever runs the tests is told.
 
 /** What a block came to. */
 export interface Pasted {
-	/** 0: all of it was done */
-	status: number;
-	stdout: string;
-	stderr: string;
+  /** 0: all of it was done */
+  status: number
+  stdout: string
+  stderr: string
 }
 
 export interface Shell {
-	/** pastes a block @throws Error with all that it printed, where a line of it failed */
-	paste(block: string): Promise<Pasted>;
-	/** the same, whatever comes of it */
-	attempt(block: string): Promise<Pasted>;
-	/** the value of a variable */
-	value(name: string): Promise<string>;
-	close(): void;
+  /** pastes a block @throws Error with all that it printed, where a line of it failed */
+  paste(block: string): Promise<Pasted>
+  /** the same, whatever comes of it */
+  attempt(block: string): Promise<Pasted>
+  /** the value of a variable */
+  value(name: string): Promise<string>
+  close(): void
 }
 
 interface ShellOptions {
-	/** where it begins */
-	cwd: string;
-	variables?: Readonly<Record<string, string>>;
-	/** programs of the test's own: text of a file that Node runs, by the program's name */
-	programs?: Readonly<Record<string, string>>;
-	/** programs that are not this machine's own; default: those that it lacks */
-	standIns?: readonly string[];
-	/** milliseconds that a block may take: less than tests may, or else nobody hears what it has said */
-	patience?: number;
+  /** where it begins */
+  cwd: string
+  variables?: Readonly<Record<string, string>>
+  /** programs of the test's own: text of a file that Node runs, by the program's name */
+  programs?: Readonly<Record<string, string>>
+  /** programs that are not this machine's own; default: those that it lacks */
+  standIns?: readonly string[]
+  /** milliseconds that a block may take: less than tests may, or else nobody hears what it has said */
+  patience?: number
 }
 
 /** Characters of what a block that does not end has printed: the newest tell why. */
-const MOST_SHOWN = 4000;
+const MOST_SHOWN = 4000
 
-const NEEDED = ["curl", "jq", "aws"] as const;
+const NEEDED = ['curl', 'jq', 'aws'] as const
 
 const works = (program: string): boolean =>
-	spawnSync(program, ["--version"], { stdio: "ignore" }).status === 0;
+  spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
 
-let known: readonly string[] | undefined;
+let known: readonly string[] | undefined
 
 /** Programs that this machine lacks. */
 function lacking(): readonly string[] {
-	if (known) return known;
-	known = NEEDED.filter((program) => !works(program));
-	if (known.length > 0)
-		process.stderr.write(
-			`${known.join(", ")}: not on this machine. The documents are run with stand-ins, which prove less: install them.\n`,
-		);
-	return known;
+  if (known) return known
+  known = NEEDED.filter(program => !works(program))
+  if (known.length > 0)
+    process.stderr.write(
+      `${known.join(', ')}: not on this machine. The documents are run with stand-ins, which prove less: install them.\n`,
+    )
+  return known
 }
 
 /** A folder with the programs that the shell finds first. */
 function programsIn(
-	folder: string,
-	{
-		programs = {},
-		standIns = lacking(),
-	}: Pick<ShellOptions, "programs" | "standIns">,
+  folder: string,
+  { programs = {}, standIns = lacking() }: Pick<ShellOptions, 'programs' | 'standIns'>,
 ): void {
-	const write = (name: string, text: string) => {
-		writeFileSync(`${folder}/${name}`, `#!/bin/sh\n${text}\n`);
-		chmodSync(`${folder}/${name}`, 0o755);
-	};
-	symlinkSync(process.execPath, `${folder}/node`);
-	for (const name of standIns)
-		write(
-			name,
-			`exec "${process.execPath}" "${root}test/support/programs/stand-ins/${name}.ts" "$@"`,
-		);
-	for (const [name, text] of Object.entries(programs)) {
-		writeFileSync(`${folder}/${name}.mjs`, text);
-		write(name, `exec "${process.execPath}" "${folder}/${name}.mjs" "$@"`);
-	}
+  const write = (name: string, text: string) => {
+    writeFileSync(`${folder}/${name}`, `#!/bin/sh\n${text}\n`)
+    chmodSync(`${folder}/${name}`, 0o755)
+  }
+  symlinkSync(process.execPath, `${folder}/node`)
+  for (const name of standIns)
+    write(name, `exec "${process.execPath}" "${root}test/support/programs/stand-ins/${name}.ts" "$@"`)
+  for (const [name, text] of Object.entries(programs)) {
+    writeFileSync(`${folder}/${name}.mjs`, text)
+    write(name, `exec "${process.execPath}" "${folder}/${name}.mjs" "$@"`)
+  }
+}
+
+/** Whether something takes longer than some milliseconds. */
+async function isLate(work: Promise<void>, ms: number): Promise<boolean> {
+  const end = new AbortController()
+  const { signal } = end
+  const late = setTimeout(ms, true, { signal }).catch(() => false)
+  const became = await Promise.race([work.then(() => false), late])
+  end.abort()
+  return became
 }
 
 /** Opens a bash, as a terminal of somebody whose account is empty. */
-export function openShell({
-	cwd,
-	variables = {},
-	patience = 150_000,
-	...rest
-}: ShellOptions): Shell {
-	if (!works("bash"))
-		throw new Error("the documents are run by bash: install it");
-	const home = mkdtempSync(`${tmpdir()}/cloud-auth-shell-`);
-	programsIn(home, rest);
-	const { LANG = "C.UTF-8", PATH = "" } = process.env;
-	const child = spawn("bash", ["--norc", "--noprofile"], {
-		cwd,
-		env: { LANG, PATH: `${home}:${PATH}`, HOME: home, ...variables },
-		detached: true,
-	});
-	const said = { stdout: "", stderr: "" };
-	for (const name of ["stdout", "stderr"] as const)
-		child[name].setEncoding("utf8").on("data", (text: string) => {
-			said[name] += text;
-			heard();
-		});
-	// who writes to a shell that has ended hears so from what it comes to
-	child.stdin.on("error", () => undefined);
-	let heard = (): void => undefined;
-	let ended = false;
-	child.once("close", () => {
-		ended = true;
-		heard();
-	});
+export function openShell({ cwd, variables = {}, patience = 150_000, ...rest }: ShellOptions): Shell {
+  if (!works('bash')) throw new Error('the documents are run by bash: install it')
+  const home = mkdtempSync(`${tmpdir()}/cloud-auth-shell-`)
+  programsIn(home, rest)
+  const { LANG = 'C.UTF-8', PATH = '' } = process.env
+  const env = { LANG, PATH: `${home}:${PATH}`, HOME: home, ...variables }
+  const child = spawn('bash', ['--norc', '--noprofile'], { cwd, env, detached: true })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+      heard()
+    })
+  // who writes to a shell that has ended hears so from what it comes to
+  child.stdin.on('error', () => undefined)
+  let heard = (): void => undefined
+  let ended = false
+  child.once('close', () => {
+    ended = true
+    heard()
+  })
 
-	let pasted = 0;
-	async function attempt(block: string): Promise<Pasted> {
-		const mark = `--- pasted ${++pasted}: `;
-		const before = { stdout: said.stdout.length, stderr: said.stderr.length };
-		// whole, as terminals hand over what is pasted: a shell that ends takes the rest of it along
-		const whole =
-			block === "bash" ? "bash --norc --noprofile" : `{\n${block}\n}`;
-		child.stdin.write(`${whole}\necho "${mark}$?"\necho "${mark}" >&2\n`);
-		const at = (name: keyof typeof said) =>
-			said[name].indexOf(mark, before[name]);
-		const isOver = () =>
-			ended ||
-			(said.stdout.slice(at("stdout")).includes("\n") &&
-				at("stdout") >= 0 &&
-				at("stderr") >= 0);
-		const over = new Promise<"over">((resolve) => {
-			heard = () => {
-				if (isOver()) resolve("over");
-			};
-			heard();
-		});
-		const end = new AbortController();
-		const late = setTimeout(patience, "late" as const, {
-			signal: end.signal,
-		}).catch(() => "over" as const);
-		const became = await Promise.race([over, late]);
-		end.abort();
-		if (became === "late") {
-			close();
-			const printed =
-				said.stdout.slice(before.stdout) + said.stderr.slice(before.stderr);
-			throw new Error(
-				`this block has not ended within ${patience} ms:\n${block}\n${printed.slice(-MOST_SHOWN)}`,
-			);
-		}
-		const status =
-			at("stdout") < 0
-				? 1
-				: Number.parseInt(said.stdout.slice(at("stdout") + mark.length), 10);
-		const told = (name: keyof typeof said) =>
-			said[name].slice(before[name], at(name) < 0 ? undefined : at(name));
-		return { status, stdout: told("stdout"), stderr: told("stderr") };
-	}
+  let pasted = 0
+  async function attempt(block: string): Promise<Pasted> {
+    const mark = `--- pasted ${++pasted}: `
+    const before = { stdout: said.stdout.length, stderr: said.stderr.length }
+    // whole, as terminals hand over what is pasted: a shell that ends takes the rest of it along
+    const whole = block === 'bash' ? 'bash --norc --noprofile' : `{\n${block}\n}`
+    child.stdin.write(`${whole}\necho "${mark}$?"\necho "${mark}" >&2\n`)
+    const at = (name: keyof typeof said) => said[name].indexOf(mark, before[name])
+    const isOver = () =>
+      ended || (said.stdout.slice(at('stdout')).includes('\n') && at('stdout') >= 0 && at('stderr') >= 0)
+    const over = new Promise<void>(resolve => {
+      heard = () => {
+        if (isOver()) resolve()
+      }
+      heard()
+    })
+    if (await isLate(over, patience)) {
+      close()
+      const printed = `${said.stdout.slice(before.stdout)}${said.stderr.slice(before.stderr)}`.slice(
+        -MOST_SHOWN,
+      )
+      throw new Error(`this block has not ended within ${patience} ms:\n${block}\n${printed}`)
+    }
+    const status = at('stdout') < 0 ? 1 : Number.parseInt(said.stdout.slice(at('stdout') + mark.length), 10)
+    const told = (name: keyof typeof said) =>
+      said[name].slice(before[name], at(name) < 0 ? undefined : at(name))
+    return { status, stdout: told('stdout'), stderr: told('stderr') }
+  }
 
-	async function paste(block: string): Promise<Pasted> {
-		const result = await attempt(block);
-		if (result.status !== 0)
-			throw new Error(
-				`this block failed with ${result.status}:\n${block}\n${result.stdout}${result.stderr}`,
-			);
-		return result;
-	}
+  async function paste(block: string): Promise<Pasted> {
+    const result = await attempt(block)
+    if (result.status !== 0)
+      throw new Error(`this block failed with ${result.status}:\n${block}\n${result.stdout}${result.stderr}`)
+    return result
+  }
 
-	function close(): void {
-		// what a block left behind goes with it
-		if (!ended && child.pid) process.kill(-child.pid, "SIGKILL");
-		ended = true;
-		rmSync(home, { recursive: true, force: true });
-	}
-
-	return {
-		attempt,
-		paste,
-		value: async (name) => (await paste(`printf '%s' "$${name}"`)).stdout,
-		close,
-	};
+  const close = (): void => {
+    // what a block left behind goes with it
+    if (!ended && child.pid) process.kill(-child.pid, 'SIGKILL')
+    ended = true
+    rmSync(home, { recursive: true, force: true })
+  }
+  const value = async (name: string): Promise<string> => (await paste(`printf '%s' "$${name}"`)).stdout
+  return { attempt, paste, value, close }
 }

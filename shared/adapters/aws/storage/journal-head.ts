@@ -1,12 +1,19 @@
 import type { Head } from '../../../journal/head.ts'
 import type { Journal } from '../../../journal/journal.ts'
+import type { Epoch } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { insisted } from './attempts.ts'
 import { type Engine, nameOf } from './engine.ts'
 import { headFrom, headKey, headUpdate, isAllowed, tellBroken } from './head.ts'
 
-/** The head of the journal in its table. One that is not what its rules say, or would not be, is reported to the log. */
-export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
+/**
+ * The head of the journal in its table. One that is not what its rules say, or would not be, is reported to the log.
+ * @param allocate takes positions, maybe together with what others take
+ */
+export const dynamoHead = (
+  engine: Engine,
+  allocate: Journal['allocate'] = epoch => positions(engine, epoch, 1).then(first),
+): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
   head: async () => {
     const at = { table: engine.tables.cluster, ...headKey }
     const found = (await engine.get([at])).get(nameOf(at))
@@ -15,16 +22,30 @@ export const dynamoHead = (engine: Engine): Pick<Journal, 'head' | 'moveHead' | 
     return head
   },
   moveHead: move => moved(engine, move),
-  allocate: async epoch => {
-    const head = await moved(engine, moves.allocate({ epoch }))
-    return head === 'refused' ? head : { seq: head.last, incarnation: head.incarnation }
-  },
+  allocate,
 })
+
+type Given = Awaited<ReturnType<Journal['allocate']>>
+
+const first = ([given = 'refused']: readonly Given[]): Given => given
+
+/** The next positions, by one update: for `count` commits, an answer for each. */
+export async function positions(engine: Engine, epoch: Epoch, count: number): Promise<readonly Given[]> {
+  const move = moves.allocate({ epoch })
+  const head = await moved(engine, { ...move, add: { last: count } })
+  return Array.from({ length: count }, (_, index) =>
+    head === 'refused' ? head : { seq: head.last - index, incarnation: head.incarnation },
+  ).reverse()
+}
 
 /** @returns the head as it is after the move */
 async function moved(engine: Engine, move: HeadMove): Promise<Head | 'refused'> {
   if (!isAllowed(engine, move)) return 'refused'
-  const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
+  const update = {
+    TableName: engine.tables.cluster,
+    ...headUpdate(move),
+    ReturnValues: 'ALL_NEW',
+  } as const
   const result = await insisted(engine, () => engine.send('UpdateItem', update))
   if (result === 'refused') return result
   const head = headFrom(result.value.Attributes ?? {})

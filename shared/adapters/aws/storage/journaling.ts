@@ -6,6 +6,7 @@ import { dynamoHead } from './journal-head.ts'
 import { dynamoItems } from './journal-items.ts'
 import { journalView } from './journal-view.ts'
 import { journaledWriter } from './journaled.ts'
+import { sharedPositions } from './shared-positions.ts'
 import { writeEntries } from './staged-entries.ts'
 import { dynamoTree } from './tree.ts'
 
@@ -16,15 +17,20 @@ export interface Journaling {
   writer: { commit: Commit }
 }
 
-export function journaling(engine: Engine): Journaling {
-  const journal = dynamoJournal(engine)
+/** @param together whether commits that wait at the same time take their positions together */
+export function journaling(engine: Engine, together: boolean): Journaling {
+  const journal = dynamoJournal(engine, together)
   const { commit, backfill } = journaledWriter(engine, journal)
-  return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
+  return {
+    journal: { ...journal, backfill },
+    view: journalView(engine),
+    writer: { commit },
+  }
 }
 
 /** The journal in its table, without what needs the cluster record to write (`journaled.ts`). */
-const dynamoJournal = (engine: Engine): Omit<Journal, 'backfill'> => ({
-  ...dynamoHead(engine),
+const dynamoJournal = (engine: Engine, together: boolean): Omit<Journal, 'backfill'> => ({
+  ...dynamoHead(engine, together ? sharedPositions(engine) : undefined),
   entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
   putEntry: entry => writeEntry(engine, entry),
   putEntries: entries => writeEntries(engine, entries),

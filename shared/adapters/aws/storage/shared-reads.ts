@@ -1,10 +1,13 @@
 import { type Kind, specOf } from '../../../storage/kinds.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import { frozen } from '../../../values/frozen.ts'
-import { later } from '../later.ts'
 import { type Engine, nameOf } from './engine.ts'
+import { eventLoop } from './event-loop.ts'
 import type { Raw } from './expressions.ts'
-import { type Means, MOST_SHARED, readsTogether } from './together.ts'
+import { type Turns, together } from './together.ts'
+
+/** Keys of one call that several share. */
+const MOST_SHARED = 50
 
 /** How often a key is asked for together with others, while the engine leaves it for another call. */
 const SHARED_TRIES = 2
@@ -22,13 +25,17 @@ export type ReadItems = (
  */
 export function sharedReads(
   { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
-  turns: Pick<Means<never, never>, 'soon' | 'later'> = eventLoop,
+  turns: Pick<Turns, 'soon' | 'later'> = eventLoop,
 ): ReadItems {
-  const ask = readsTogether<TableKey, Raw>({
-    send: async keys => {
+  const ask = together<Wanted, Brought>({
+    send: async all => {
+      const keys = new Map(all.flatMap(one => [...one.keys]))
       const { found, left } = await getOnce([...keys.values()])
-      return { found: new Map(found.map(([name, item]) => [name, frozen(item)])), left: named(left) }
+      const items = new Map(found.map(([name, item]) => [name, frozen(item)]))
+      const brought = { found: items, left: new Set(left.map(nameOf)) }
+      return all.map(() => brought)
     },
+    batchOf,
     now: clock.now,
     ...turns,
   })
@@ -41,7 +48,7 @@ export function sharedReads(
     for (let tries = 0; tries < SHARED_TRIES; tries++) {
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
-      const brought = await ask(wanted, large[0])
+      const brought = await ask({ keys: wanted, large: large[0] })
       if (brought === 'alone') break
       const { found, left } = brought
       for (const name of wanted.keys()) {
@@ -56,7 +63,33 @@ export function sharedReads(
   }
 }
 
-const eventLoop: Pick<Means<never, never>, 'soon' | 'later'> = { soon: setImmediate, later }
+/** Keys by their names, at most `MOST_SHARED` of them; `large`: the one kind among theirs that may be hundreds of kilobytes. */
+interface Wanted {
+  keys: ReadonlyMap<string, TableKey>
+  large: string | undefined
+}
+
+/** What one call has brought; `left`: names of keys that the engine has left for another call. */
+interface Brought {
+  found: ReadonlyMap<string, Raw>
+  left: ReadonlySet<string>
+}
+
+/** As many of those that wait as go with the first, in their order. A key that several want is read once. */
+function batchOf(waiting: readonly Wanted[]): ReadonlySet<Wanted> {
+  const names = new Set<string>()
+  let large: string | undefined
+  return new Set(
+    waiting.filter(one => {
+      const more = [...one.keys.keys()].filter(name => !names.has(name))
+      const fits = names.size + more.length <= MOST_SHARED
+      if (!fits || (large !== undefined && one.large !== undefined && one.large !== large)) return false
+      for (const name of more) names.add(name)
+      large ??= one.large
+      return true
+    }),
+  )
+}
 
 const named = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
   new Map(keys.map(key => [nameOf(key), key]))

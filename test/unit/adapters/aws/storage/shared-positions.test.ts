@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { storageEngine } from '../../../../../shared/adapters/aws/storage/engine.ts'
+import { sharedPositions } from '../../../../../shared/adapters/aws/storage/shared-positions.ts'
+import { callMeter } from '../../../../../shared/adapters/aws/system.ts'
+import type { Send } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { FIRST as EPOCH, headIn } from '../../../../builders/head-moves.ts'
+
+// Commits that wait at the same time take their positions by one update of the head.
+
+/** A head at position 10 whose updates take effect when they are sent, and are answered when the test says so. */
+function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
+  let last = 10
+  const answers: (() => void)[] = []
+  const added: number[] = []
+  const send = (async (_: string, { ExpressionAttributeValues: values }: never) => {
+    const [count] = Object.values(values as Record<string, unknown>).filter(one => typeof one === 'number')
+    const isWriter = Object.values(values as Record<string, unknown>).includes(epoch)
+    const index = added.push(Number(count)) - 1
+    if (isWriter) last += Number(count)
+    const head = { ...headIn.writing, epoch, last }
+    await new Promise<void>(resolve => answers.push(resolve))
+    if (fails.includes(index)) throw new Error('no answer came')
+    if (!isWriter) throw Object.assign(new Error(), { name: 'ConditionalCheckFailedException' })
+    return { Attributes: head }
+  }) as unknown as Send
+  const meter = callMeter()
+  const clock = { now: () => 0, sleep: async () => undefined }
+  const tables = { data: 'd', cluster: 'c', journal: 'j' } as never
+  const log = { error: () => undefined }
+  const engine = storageEngine(send, {
+    tables,
+    clock,
+    meter,
+    log,
+    entropy: { bytes: () => Buffer.alloc(1) } as never,
+  })
+  const allocate = sharedPositions(engine, {
+    soon: work => void setImmediate().then(work),
+    later: () => () => undefined,
+  })
+  const given = async () => {
+    await setImmediate()
+    await setImmediate()
+    for (const answer of answers.splice(0)) answer()
+    await setImmediate()
+  }
+  return { allocate, added, given, meter }
+}
+
+const seqOf = (one: unknown) => (one as { seq: number }).seq
+
+describe('positions', () => {
+  test('of one turn of the event loop are taken by one update, each by one commit alone', async () => {
+    const { allocate, added, given } = world()
+    const three = Promise.all([1, 2, 3].map(() => allocate(EPOCH)))
+    await given()
+    expect((await three).map(seqOf)).toEqual([11, 12, 13])
+    expect(added).toEqual([3])
+  })
+
+  test('are never those of an update that was sent before they were asked for', async () => {
+    const { allocate, added, given } = world()
+    const early = [allocate(EPOCH)]
+    await setImmediate()
+    await setImmediate()
+    early.push(allocate(EPOCH), allocate(EPOCH))
+    await given()
+    expect((await Promise.all(early)).map(seqOf)).toEqual([11, 12, 13])
+    expect(added).toEqual([1, 2])
+  })
+
+  test('of another epoch are asked for by themselves, and refused by themselves', async () => {
+    const { allocate, given } = world()
+    const both = Promise.all([allocate('000000.bbbbbbbbbbbb'), allocate(EPOCH)])
+    await given()
+    expect(await both).toEqual(['refused', expect.objectContaining({ seq: 11 })])
+  })
+
+  test('of a shared update that brings no answer are asked for again, each for itself', async () => {
+    const { allocate, added, given } = world({ fails: [0] })
+    const two = Promise.all([allocate(EPOCH), allocate(EPOCH)])
+    await given()
+    await given()
+    expect((await two).map(seqOf).toSorted()).toEqual([13, 14])
+    expect(added).toEqual([2, 1, 1])
+  })
+
+  test('count for each that asks, as if it had asked alone', async () => {
+    const { allocate, given, meter } = world()
+    const measured = [1, 2].map(() => meter.measured(() => allocate(EPOCH)))
+    await given()
+    for (const { calls } of await Promise.all(measured)) expect(calls).toMatchObject({ dynamodb: 1 })
+  })
+})
