@@ -1,4 +1,4 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { deflateRawSync, inflateRawSync, type ZlibOptions } from 'node:zlib'
 import type { Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { type Position, posText } from './position.ts'
@@ -56,8 +56,16 @@ export function encodeBody(body: readonly EntryChange[]): Buffer {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
     return [kind, pk, sk, packLeaf(prev), packLeaf(next), item ? rest : null]
   })
-  return deflateRawSync(JSON.stringify(packed))
+  const text = JSON.stringify(packed)
+  return deflateRawSync(text, text.length < SMALL ? FOR_SMALL : {})
 }
+
+/**
+ * Most bodies are those of one login, some hundred characters. For each a compressor takes a quarter of a megabyte, unless it is
+ * told how little it will see: that costs more than the compression. Whoever inflates need not know.
+ */
+const SMALL = 2048
+const FOR_SMALL: ZlibOptions = { windowBits: 11, memLevel: 4 }
 
 /** The most bytes that the inflated changes of one commit can have: a commit has at most 25 items of 400,000 bytes. */
 const LARGEST_BODY = 16 * 2 ** 20
