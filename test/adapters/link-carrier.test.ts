@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import {
@@ -7,7 +8,9 @@ import {
   type Http2Server,
 } from 'node:http2'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { create } from '@bufbuild/protobuf'
 import { Code, createClient } from '@connectrpc/connect'
 import { compressionGzip, connectNodeAdapter, createGrpcTransport } from '@connectrpc/connect-node'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -21,7 +24,7 @@ import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.
 import type { Authorities } from '../../shared/ports.ts'
 import { sha256 } from '../../shared/values/secret.ts'
 import type { CarryTo } from '../../shared/wire/carry.ts'
-import { LinkService } from '../../shared/wire/gen/link_pb.ts'
+import { CallSchema, LinkService } from '../../shared/wire/gen/link_pb.ts'
 import { closedPort, rawServer, webServer } from '../support/service/server.ts'
 import { linkGateway } from '../support/set/link.ts'
 import { follower, primaryWorld, type World } from '../unit/link/serve/world.ts'
@@ -72,6 +75,40 @@ const admitted = async (addresses: readonly string[], ca?: string) => {
   await one.activateBy(token)
   w.clock.ms += 1000
   return one
+}
+
+/**
+ * A front that takes no connections for some milliseconds, as its queue is full: what is tried meanwhile is never answered.
+ * Then it carries on everything to another address.
+ */
+async function fullFor(ms: number, to: string) {
+  const { port } = new URL(to)
+  const child = spawn(
+    process.execPath,
+    [
+      '-e',
+      `const net = require('node:net')
+       const server = net.createServer(one => {
+         const other = net.connect(${port}, '127.0.0.1')
+         for (const [from, to] of [[one, other], [other, one]]) from.on('error', () => to.destroy()).pipe(to)
+       })
+       server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+         require('node:fs').writeSync(1, server.address().port + '\\n')
+         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})
+         setImmediate(() => setImmediate(() => console.log('taken')))
+       })`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const own = Number((await lines.next()).value)
+  const waiting = [1, 2].map(() => connect(own, '127.0.0.1').on('error', () => undefined))
+  await Promise.all(waiting.map(one => once(one, 'connect')))
+  const close = () => {
+    child.kill()
+    for (const one of waiting) one.destroy()
+  }
+  return { url: `http://127.0.0.1:${own}`, full: { close }, taken: lines.next() }
 }
 
 describe('what carries calls', () => {
@@ -166,6 +203,22 @@ describe('connections', () => {
     cut()
     w.clock.ms += 1000
     expect((await one.source.keyring({ term: 1 })).term).toBe(1)
+  })
+
+  test('that do not come about are given up with the call: who is back is reached at once', async () => {
+    const { url } = await listening(createHttp2Server(router([])))
+    const { url: front, full, taken } = await fullFor(1500, url)
+    onTestFinished(full.close)
+    const carry = carrier()({ addresses: [front] })
+    const call = create(CallSchema)
+    const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
+    const before = sockets()
+    for (let count = 0; count < 2; count++)
+      await expect(carry('Echo', call, 300)).rejects.toThrow(/timed out/)
+    // the kernel repeats each ever more rarely, up to once a minute: a new one goes at once
+    expect(sockets()).toBe(before + 2)
+    await taken
+    expect((await carry('Echo', call, 10_000)).signature.length).toBe(0)
   })
 
   test('of several addresses the one that answers is used, and used first from then on', async () => {

@@ -1,6 +1,6 @@
 import { rootCertificates } from 'node:tls'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
-import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
+import { createGrpcTransport, createGrpcWebTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import type { Authorities } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
@@ -30,6 +30,8 @@ type Protocol = 'grpc' | 'web'
 /** One address, by one set of trusted certificates. */
 interface Peer {
   send(by: Protocol, method: Method, call: Call, timeoutMs: number): Promise<Answer>
+  /** gives up a connection that has not come about: the next call makes another one */
+  stopConnecting(): void
   /** what it has answered by */
   speaks?: Protocol
 }
@@ -85,7 +87,10 @@ async function ask(peer: Peer, method: Method, call: Call, timeoutMs: number): P
   try {
     return await by(peer.speaks ?? 'grpc', timeoutMs)
   } catch (error) {
-    if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) throw error
+    if (error instanceof ConnectError && error.code === Code.DeadlineExceeded) {
+      peer.stopConnecting()
+      throw error
+    }
     return by(peer.speaks ?? 'web', Math.max(1, end - Date.now()))
   }
 }
@@ -106,7 +111,8 @@ function baseUrlOf(address: string, rules: AddressRules): string {
 function peerOf(baseUrl: string, ca: string | undefined): Peer {
   const limits = { baseUrl, readMaxBytes: LARGEST_ANSWER, acceptCompression: [] }
   const trusted = ca === undefined ? {} : { ca }
-  const grpc = createGrpcTransport({ ...limits, ...HTTP2, nodeOptions: trusted })
+  const session = new Http2SessionManager(baseUrl, HTTP2, trusted)
+  const grpc = createGrpcTransport({ ...limits, sessionManager: session })
   const agent = baseUrl.startsWith('https:') ? agents['https:'] : agents['http:']
   const web = createGrpcWebTransport({ ...limits, httpVersion: '1.1', nodeOptions: { ...trusted, agent } })
   const clients = { grpc: createClient(LinkService, grpc), web: createClient(LinkService, web) }
@@ -114,6 +120,11 @@ function peerOf(baseUrl: string, ca: string | undefined): Peer {
     send: async (by, method, call, timeoutMs) => {
       const send = () => clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(answerIn)
       return by === 'grpc' ? send() : overLivingConnection(send)
+    },
+    // whoever is not answered asks again ever more rarely: a network that is back, or an environment that was frozen, would
+    // wait for that for up to a minute
+    stopConnecting: () => {
+      if (session.state() === 'connecting') session.abort()
     },
   }
 }
