@@ -13,7 +13,12 @@ export default defineConfig({
     // most of a test of a service is waiting for its engine, and some files wait for minutes
     maxWorkers: 6,
     sequence: { sequencer: WaitingFirst },
-    reporters: ['default', `${root}.config/slowest.ts`, `${root}.config/grants.ts`, `${root}.config/answers.ts`],
+    reporters: [
+      'default',
+      `${root}.config/slowest.ts`,
+      `${root}.config/grants.ts`,
+      `${root}.config/answers.ts`,
+    ],
     // a loaded machine makes a short test long; what hangs is still found
     testTimeout: 20_000,
     projects: [

@@ -84,8 +84,14 @@ export const commonSchemas: Readonly<Record<string, Schema>> = {
 }
 
 const errorHeaders = {
-  'X-Error-Code': { description: 'What went wrong, as a code', schema: { type: 'string', enum: Object.keys(errorCodes) } },
-  'Retry-After': { description: 'Seconds after which repeating the request makes sense', schema: { type: 'integer' } },
+  'X-Error-Code': {
+    description: 'What went wrong, as a code',
+    schema: { type: 'string', enum: Object.keys(errorCodes) },
+  },
+  'Retry-After': {
+    description: 'Seconds after which repeating the request makes sense',
+    schema: { type: 'integer' },
+  },
 }
 
 const refusal = (description: string, message: string): Json => ({
@@ -106,7 +112,10 @@ export const commonResponses: Json = {
     description: 'Done, and there is something to know',
     content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
   },
-  Invalid: refusal('The request cannot be taken as it is', 'Field validation failed: token_ttl must be a duration'),
+  Invalid: refusal(
+    'The request cannot be taken as it is',
+    'Field validation failed: token_ttl must be a duration',
+  ),
   Denied: refusal('The caller may not', 'permission denied'),
   Absent: refusal('There is no such thing', ''),
   TooLarge: refusal('The body is too large', 'the body is too large'),
@@ -120,7 +129,8 @@ function contentOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): J
   return { 'application/json': { schema, example: exampleOf(schema, schemas) } }
 }
 
-const hasNames = (row: Endpoint): boolean => /:/.test(row.path) || row.licence !== undefined || row.answers === 'keys'
+const hasNames = (row: Endpoint): boolean =>
+  /:/.test(row.path) || row.licence !== undefined || row.answers === 'keys'
 
 /** Refusals of a row, whatever it does. */
 const refusals = (row: Endpoint): Json => ({
@@ -137,7 +147,8 @@ const refusals = (row: Endpoint): Json => ({
 function ownBody({ answers: kind, mirrored }: Endpoint, { shape, wrapped, body }: Told): Schema | undefined {
   if (body) return body
   if (kind === 'plain') return shape
-  if (kind === 'keys') return shape ? enveloped({ data: object({ keys: texts, key_info: mapOf(shape) }) }) : undefined
+  if (kind === 'keys')
+    return shape ? enveloped({ data: object({ keys: texts, key_info: mapOf(shape) }) }) : undefined
   if (kind !== 'data' || !shape) return undefined
   if (wrapped === 'always') return refTo('WrappedAnswer')
   const answer = mirrored ? mirroredBody(shape) : enveloped({ data: shape })
@@ -203,7 +214,8 @@ function hoisted(schema: Schema, schemas: Record<string, Schema>): Schema {
     Object.entries(schema).map(([key, value]) => {
       if (key === 'properties') return [key, each(value as Record<string, Schema>, schemas)]
       if (key === 'items' || key === 'additionalProperties') return [key, hoisted(value as Schema, schemas)]
-      if (key === 'anyOf' || key === 'allOf') return [key, (value as Schema[]).map(one => hoisted(one, schemas))]
+      if (key === 'anyOf' || key === 'allOf')
+        return [key, (value as Schema[]).map(one => hoisted(one, schemas))]
       return [key, value]
     }),
   )

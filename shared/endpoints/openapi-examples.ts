@@ -53,7 +53,8 @@ export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schem
 }
 
 const isNull = (schema: Schema): boolean => schema['type'] === 'null'
-const isPlain = (items: unknown): boolean => typeof (items as Schema | undefined)?.['type'] === 'string' && (items as Schema)['type'] !== 'object'
+const isPlain = (items: unknown): boolean =>
+  typeof (items as Schema | undefined)?.['type'] === 'string' && (items as Schema)['type'] !== 'object'
 
 const fits = (value: unknown, type: unknown): boolean =>
   Array.isArray(value)

@@ -137,7 +137,10 @@ function either(...both: Json[]): Json {
   const contents = both.map(one => (one['responses'] as Record<string, Json & Content>)['200'])
   const schemas = contents.map(one => one?.content['application/json'].schema)
   const [first] = contents
-  return { ...first, content: { 'application/json': { ...first?.content['application/json'], schema: { anyOf: schemas } } } }
+  return {
+    ...first,
+    content: { 'application/json': { ...first?.content['application/json'], schema: { anyOf: schemas } } },
+  }
 }
 
 /** The same without a body. */

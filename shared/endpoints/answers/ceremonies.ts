@@ -1,16 +1,4 @@
-import {
-  type Answers,
-  always,
-  bool,
-  int,
-  named,
-  object,
-  orNull,
-  saying,
-  text,
-  texts,
-  told,
-} from './shape.ts'
+import { type Answers, always, bool, int, named, object, orNull, saying, text, texts, told } from './shape.ts'
 
 const attempt = named(
   'Attempt',

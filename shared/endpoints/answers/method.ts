@@ -1,4 +1,4 @@
-import { settingsAnswer, defaultSettings } from '../../auth-method/config/client-settings.ts'
+import { defaultSettings, settingsAnswer } from '../../auth-method/config/client-settings.ts'
 import { bindingNames, unbound } from '../../auth-method/roles/bindings.ts'
 import { type Taker, termRows } from '../../tokens/terms.ts'
 import {
@@ -69,7 +69,10 @@ const client = named(
   }),
 )
 
-const tidySettings = named('TidySettings', object({ safety_buffer: saying(int, 'seconds'), disable_periodic_tidy: bool }))
+const tidySettings = named(
+  'TidySettings',
+  object({ safety_buffer: saying(int, 'seconds'), disable_periodic_tidy: bool }),
+)
 
 const tidied = named(
   'TidyRun',
@@ -129,7 +132,11 @@ const tidyOf = (list: string, name: string): Answers => ({
   [`POST /auth/:mount/tidy/${list}`]: told(`tidy${name}`, undefined, { sent: { safety_buffer: '72h' } }),
 })
 
-const certificate = object({ cloud_public_cert: text, aws_public_cert: text, type: words('pkcs7', 'identity') })
+const certificate = object({
+  cloud_public_cert: text,
+  aws_public_cert: text,
+  type: words('pkcs7', 'identity'),
+})
 
 /** A login by a signed caller-identity request. */
 const login = {
@@ -145,7 +152,9 @@ export const methodAnswers: Answers = {
   'POST /auth/:mount/login': told('login', undefined, { sent: login }),
   'POST /auth/:mount/role/:role/explain': told('explainLogin', explanation, { sent: login }),
 
-  'POST /auth/:mount/config/client': told('writeClientConfiguration', undefined, { sent: { max_retries: 2 } }),
+  'POST /auth/:mount/config/client': told('writeClientConfiguration', undefined, {
+    sent: { max_retries: 2 },
+  }),
   'GET /auth/:mount/config/client': told('readClientConfiguration', client),
   'DELETE /auth/:mount/config/client': told('deleteClientConfiguration'),
   'POST /auth/:mount/config/rotate-root': told('rotateAccessKey', object({ access_key: text })),
@@ -154,12 +163,18 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/identity': told(
     'readIdentityConfiguration',
-    named('IdentityConfiguration', object({ iam_alias: text, iam_metadata: texts, ec2_alias: text, ec2_metadata: texts })),
+    named(
+      'IdentityConfiguration',
+      object({ iam_alias: text, iam_metadata: texts, ec2_alias: text, ec2_metadata: texts }),
+    ),
   ),
   'POST /auth/:mount/config/certificate/:cert_name': told('writeCertificate', undefined, {
     sent: { cloud_public_cert: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----', type: 'pkcs7' },
   }),
-  'GET /auth/:mount/config/certificate/:cert_name': told('readCertificate', named('Certificate', certificate)),
+  'GET /auth/:mount/config/certificate/:cert_name': told(
+    'readCertificate',
+    named('Certificate', certificate),
+  ),
   'DELETE /auth/:mount/config/certificate/:cert_name': told('deleteCertificate'),
   'LIST /auth/:mount/config/certificates': told('listCertificates'),
   'POST /auth/:mount/config/sts/:account_id': told('writeSatelliteAccount', undefined, {

@@ -1,7 +1,7 @@
 import {
   type Answers,
-  anything,
   always,
+  anything,
   bool,
   int,
   listOf,
@@ -37,10 +37,7 @@ const building = {
   reindex_building_total: int,
 }
 const underWay = {
-  operation: named(
-    'RoleOperation',
-    object({ ...ID, since: time, waits_until: timeOrEmpty, error: text }),
-  ),
+  operation: named('RoleOperation', object({ ...ID, since: time, waits_until: timeOrEmpty, error: text })),
   last_error: named('LastError', object({ text, time }, { operation: object(ID) })),
 }
 
@@ -79,7 +76,10 @@ const primaryStatus = named(
       last_wal: int,
       last_dr_wal: int,
       secondaries: listOf(
-        named('KnownSecondary', object({ node_id: text, ...connection }, { ...addresses, ...heartbeat, expired: bool })),
+        named(
+          'KnownSecondary',
+          object({ node_id: text, ...connection }, { ...addresses, ...heartbeat, expired: bool }),
+        ),
       ),
     },
     {
@@ -128,10 +128,7 @@ const secondaryStatus = named(
 const status: { anyOf: object[] } = { anyOf: [disabledStatus, primaryStatus, secondaryStatus] }
 const performance = named('PerformanceStatus', object({ mode: always('disabled') }))
 
-const check = named(
-  'ReadinessCheck',
-  object({ name: text, passes: bool, text, overridden_by_force: bool }),
-)
+const check = named('ReadinessCheck', object({ name: text, passes: bool, text, overridden_by_force: bool }))
 const steps = listOf(object({ step: text, does: text }))
 const plan = named('PromotionPlan', object({ goes_through: bool, refused: text, warnings: texts, steps }))
 const versions = { version: text, api_version: text, format: int }
@@ -155,7 +152,10 @@ const ofBoth = {
   region: object({
     own: text,
     settings: listOf(
-      named('PlacedSetting', object({ path: text, field: text, value: text, region: text, elsewhere: bool, text })),
+      named(
+        'PlacedSetting',
+        object({ path: text, field: text, value: text, region: text, elsewhere: bool, text }),
+      ),
     ),
   }),
   license: object({ ends: timeOrEmpty, seconds_left: int, text }),
@@ -261,7 +261,9 @@ const divergence = named(
               time,
               cut: int,
               epoch: text,
-              changes: listOf(object(place, { item: saying(anything, 'as it was stored'), deleted: always(true) })),
+              changes: listOf(
+                object(place, { item: saying(anything, 'as it was stored'), deleted: always(true) }),
+              ),
             },
             { too_large: always(true) },
           ),
@@ -271,7 +273,10 @@ const divergence = named(
       diverging: listOf(object({ ...place, rounds: int, last_found: time, given_up: bool, name: text })),
     },
     {
-      counts: object({ commits: int, kinds: mapOf(object({ written: int, deleted: int })) }, { more: always(true) }),
+      counts: object(
+        { commits: int, kinds: mapOf(object({ written: int, deleted: int })) },
+        { more: always(true) },
+      ),
     },
   ),
 )
@@ -299,7 +304,11 @@ export const replicationAnswers: Answers = {
   [`POST ${DR}/secondary/update-primary`]: told('updatePrimary', undefined, {
     sent: { ...operator, token: 'eyJhbGciOiJF' },
   }),
-  [`POST ${DR}/secondary/generate-public-key`]: told('generatePublicKey', object({ secondary_public_key: text }), byOperator),
+  [`POST ${DR}/secondary/generate-public-key`]: told(
+    'generatePublicKey',
+    object({ secondary_public_key: text }),
+    byOperator,
+  ),
   [`POST ${DR}/secondary/merkle-check`]: told('checkTreeOfSecondary', treeReport, byOperator),
   [`POST ${DR}/secondary/reindex`]: told('reindexSecondary', undefined, byOperator),
   'POST /sys/replication/merkle-check': told('checkTree', treeReport),

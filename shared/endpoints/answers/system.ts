@@ -26,7 +26,11 @@ const kept = {
   passthrough_request_headers: texts,
   allowed_response_headers: texts,
 }
-const leases = { default_lease_ttl: saying(int, 'seconds'), max_lease_ttl: saying(int, 'seconds'), force_no_cache: bool }
+const leases = {
+  default_lease_ttl: saying(int, 'seconds'),
+  max_lease_ttl: saying(int, 'seconds'),
+  force_no_cache: bool,
+}
 
 const tuning = named(
   'MountTuning',
@@ -64,7 +68,9 @@ export const mountAnswers: Answers = {
   'GET /sys/auth': told('listMounts', mapOf(mount)),
   'GET /sys/mounts': told('listEngines', object({ 'identity/': engine, 'sys/': engine })),
   'GET /sys/auth/:method_path': told('readMount', mount),
-  'POST /sys/auth/:method_path': told('enableMount', undefined, { sent: { type: 'aws', description: 'second' } }),
+  'POST /sys/auth/:method_path': told('enableMount', undefined, {
+    sent: { type: 'aws', description: 'second' },
+  }),
   'DELETE /sys/auth/:method_path': told('disableMount'),
   'GET /sys/internal/ui/mounts': told(
     'listVisibleMounts',
@@ -87,7 +93,9 @@ export const policyAnswers: Answers = {
   'DELETE /sys/policy/:policy_name': told('deleteRules'),
   'GET /sys/policy': told('listRules', names),
   'LIST /sys/policy': told('listRulesByFlag', names),
-  'POST /sys/capabilities-self': told('readOwnCapabilities', capabilities, { sent: { paths: ['sys/health'] } }),
+  'POST /sys/capabilities-self': told('readOwnCapabilities', capabilities, {
+    sent: { paths: ['sys/health'] },
+  }),
   'POST /sys/capabilities': told('readCapabilitiesOfToken', capabilities, {
     sent: { token: 'hvs.CAESIJ', paths: ['sys/health'] },
   }),
@@ -229,7 +237,9 @@ export const systemAnswers: Answers = {
     saying({ type: 'object', additionalProperties: anything }, 'this document'),
   ),
   'GET /sys/audit': told('listAuditDevices', object({})),
-  'POST /sys/audit-hash/:method_path': told('hashAsInAudit', object({ hash: text }), { sent: { input: 'text' } }),
+  'POST /sys/audit-hash/:method_path': told('hashAsInAudit', object({ hash: text }), {
+    sent: { input: 'text' },
+  }),
   'POST /sys/rotate': told('rotate', undefined, { sent: { retire: false } }),
   'GET /sys/key-status': told(
     'readKeyStatus',

@@ -173,7 +173,10 @@ export const identityAnswers: Answers = {
   'GET /identity/entity/id/:id': told('readEntity', entity),
   'POST /identity/entity/id/:id': told('writeEntity', undefined, { sent: { policies: ['web'] } }),
   'DELETE /identity/entity/id/:id': told('deleteEntity'),
-  'LIST /identity/entity/id': told('listEntities', object({ name: text, aliases: listOf(object(aliasOfEntity)) })),
+  'LIST /identity/entity/id': told(
+    'listEntities',
+    object({ name: text, aliases: listOf(object(aliasOfEntity)) }),
+  ),
   'GET /identity/entity-alias/id/:id': told('readEntityAlias', wholeAlias),
   'LIST /identity/entity-alias/id': told('listEntityAliases', object({ ...aliasInfo, local: bool })),
   'POST /identity/lookup/entity': told('lookUpEntity', entity, {

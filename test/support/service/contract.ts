@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { threadId } from 'node:worker_threads'
 import { type Endpoint, type Group, operations } from '../../../shared/api/endpoint.ts'
 import { type Code, errorCodes } from '../../../shared/api/errors.ts'
-import { answers } from '../../../shared/endpoints/answers/all.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
+import { answers } from '../../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 import { match } from '../../../shared/http/match.ts'
 import type { Reply } from './api.ts'
@@ -29,9 +29,15 @@ export const document = openApi(groups, answers, '0') as unknown as Document
 const compile = compiler(document.components.schemas)
 
 const VERBS = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
-const ENVELOPE = 'request_id lease_id renewable lease_duration data wrap_info warnings auth mount_type'.split(' ')
+const ENVELOPE = 'request_id lease_id renewable lease_duration data wrap_info warnings auth mount_type'.split(
+  ' ',
+)
 const ALL: Group = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
-const HELP = { type: 'object', properties: { help: { type: 'string' }, see_also: { type: 'array', items: { type: 'string' } } }, required: ['help', 'see_also'] }
+const HELP = {
+  type: 'object',
+  properties: { help: { type: 'string' }, see_also: { type: 'array', items: { type: 'string' } } },
+  required: ['help', 'see_also'],
+}
 
 const counted = { answers: 0, operations: new Set<string>() }
 const faults: string[] = []
@@ -69,7 +75,8 @@ export function faultsOf(method: string, path: string, reply: Reply): string[] {
 const FLAGS = ['1', 't', 'T', 'TRUE', 'true', 'True']
 
 function rowOf(method: string, path: string, asked: URLSearchParams): Endpoint | undefined {
-  const list = method === 'LIST' || (['GET', 'HEAD'].includes(method) && FLAGS.includes(asked.get('list') ?? ''))
+  const list =
+    method === 'LIST' || (['GET', 'HEAD'].includes(method) && FLAGS.includes(asked.get('list') ?? ''))
   const verb = list ? 'LIST' : method === 'PUT' ? 'POST' : method === 'HEAD' ? 'GET' : method
   const found = match(ALL, operations[verb as Endpoint['method']], decoded(path).replace(/^\//, ''))
   return 'endpoint' in found ? found.endpoint : undefined

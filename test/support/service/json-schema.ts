@@ -75,8 +75,10 @@ function checkOf(given: Schema, named: Named, compile: Compile): Check {
   const inside = insideOf(schema, compile)
   return (value, place) => {
     if (allowed) return allowed.includes(value) ? [] : [`${place} is none of ${JSON.stringify(allowed)}`]
-    if (wanted.length > 0 && !wanted.some(type => types[type]?.(value))) return [`${place} is not ${wanted.join(' or ')}`]
-    if (schema['format'] === 'date-time' && typeof value === 'string' && !TIME.test(value)) return [`${place} is no time`]
+    if (wanted.length > 0 && !wanted.some(type => types[type]?.(value)))
+      return [`${place} is not ${wanted.join(' or ')}`]
+    if (schema['format'] === 'date-time' && typeof value === 'string' && !TIME.test(value))
+      return [`${place} is no time`]
     return inside(value, place)
   }
 }

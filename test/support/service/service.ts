@@ -154,7 +154,8 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   const call: Service['call'] = async (method, path, body, more = {}) => {
     const event = frontEvent(BASE_URL, method, path, body, more)
     const name = find(method, event)
-    if (web && name === functions['login']) return checked(method, path, await web.call(method, path, body, more))
+    if (web && name === functions['login'])
+      return checked(method, path, await web.call(method, path, body, more))
     return checked(method, path, replyOf((await lambdas.invoke(name, event)) as FrontAnswer))
   }
   const { body } = await initialised(call)
