@@ -41,6 +41,8 @@ const HELP = {
 
 const counted = { answers: 0, operations: new Set<string>() }
 const faults: string[] = []
+/** More of them than that tell nothing more. */
+const MOST = 20
 
 /** What was found since this was asked last. */
 export const takeFaults = (): string[] => faults.splice(0)
@@ -56,8 +58,11 @@ export function tellAnswers(directory: string): void {
 /** Holds an answer against the document, and remembers what is wrong with it. @returns it */
 export function checked<R extends Reply>(method: string, path: string, reply: R): R {
   counted.answers += 1
-  for (const fault of faultsOf(method, path, reply))
-    faults.push(`${method} ${path.slice(0, 200)} → ${reply.status} ${reply.text.slice(0, 300)}: ${fault}`)
+  const found = faultsOf(method, path, reply)
+  if (found.length > 0 && faults.length < MOST)
+    faults.push(
+      `${method} ${path.slice(0, 200)} → ${reply.status} ${reply.text.slice(0, 300)}: ${found.slice(0, 3).join('; ')}`,
+    )
   return reply
 }
 
@@ -66,7 +71,7 @@ export function faultsOf(method: string, path: string, reply: Reply): string[] {
   if (reply.status >= 400 && reply.headers['x-error-code']) return refusalFaults(reply)
   const [before = '', query = ''] = path.split(/\?(.*)/s)
   const asked = new URLSearchParams(query)
-  if (asked.get('help')) return bodyFaults(HELP, reply)
+  if (method === 'GET' && asked.get('help')) return bodyFaults(HELP, reply)
   const row = rowOf(method, before, asked)
   if (!row) return reply.status < 400 ? ['no operation answers there'] : ['a refusal without a code']
   return successFaults(method, row, reply)
