@@ -57,12 +57,15 @@ const word = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...ODD) },
   { weight: 1, arbitrary: fc.string({ maxLength: 40 }) },
 )
-const number = fc.oneof(fc.integer({ min: -2, max: 10 }), fc.constantFrom(0.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308))
+const number = fc.oneof(
+  fc.integer({ min: -2, max: 10 }),
+  fc.constantFrom(0.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308),
+)
 
 /** Values of a schema. */
-function valueOf(schema: Schema): fc.Arbitrary<unknown> {
+function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const choices = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined
-  if (choices) return fc.oneof(...choices.map(valueOf))
+  if (choices) return fc.oneof(...choices.map(valuesOf))
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
   if ('const' in schema) return fc.constant(schema['const'])
   switch (schema['type']) {
@@ -73,9 +76,9 @@ function valueOf(schema: Schema): fc.Arbitrary<unknown> {
     case 'boolean':
       return fc.boolean()
     case 'array':
-      return fc.array(valueOf((schema['items'] as Schema | undefined) ?? {}), { maxLength: 4 })
+      return fc.array(valuesOf((schema['items'] as Schema | undefined) ?? {}), { maxLength: 4 })
     case 'object':
-      return fc.dictionary(word, valueOf((schema['additionalProperties'] as Schema | undefined) ?? {}), {
+      return fc.dictionary(word, valuesOf((schema['additionalProperties'] as Schema | undefined) ?? {}), {
         maxKeys: 3,
         noNullPrototype: true,
       })
@@ -95,7 +98,7 @@ function bodyOf(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
       Object.fromEntries(
         properties
           .filter(([name]) => required.includes(name) || names.includes(name))
-          .map(([name, one]) => [name, valueOf(one)]),
+          .map(([name, one]) => [name, valuesOf(one)]),
       ),
       { noNullPrototype: true },
     ),
@@ -115,7 +118,9 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map(
     (other): Mutation =>
       body =>
-        Object.fromEntries(Object.entries(body).map(([name, value], index) => [name, index === 0 ? other : value])),
+        Object.fromEntries(
+          Object.entries(body).map(([name, value], index) => [name, index === 0 ? other : value]),
+        ),
   ),
   word.map(
     (name): Mutation =>
@@ -163,17 +168,24 @@ const partOf = ({ example = 'web' }: Parameter): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(example) },
     { weight: 1, arbitrary: word.filter(isSegment).map(encodeURIComponent) },
-    { weight: 1, arbitrary: fc.constantFrom('other', 'web%2f', '%00', '..', 'a%zz', encodeURIComponent('a b')) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('other', 'web%2f', '%00', '..', 'a%zz', encodeURIComponent('a b')),
+    },
   )
 
 const queryOf = ({ schema, required, name }: Parameter): fc.Arbitrary<string> => {
-  const given = valueOf(schema).map(value => `${name}=${encodeURIComponent(safe(value))}`)
+  const given = valuesOf(schema).map(value => `${name}=${encodeURIComponent(safe(value))}`)
   return required ? given : fc.oneof({ weight: 2, arbitrary: fc.constant('') }, given)
 }
 const safe = (value: unknown): string => String(value).toWellFormed()
 
 /** Requests to an operation. @param verb `get`, `post`, `delete`, `head` */
-export function requestsTo(verb: string, path: string, { parameters, requestBody }: Operation): fc.Arbitrary<Sent> {
+export function requestsTo(
+  verb: string,
+  path: string,
+  { parameters, requestBody }: Operation,
+): fc.Arbitrary<Sent> {
   const inPath = parameters.filter(one => one.in === 'path')
   const inQuery = parameters.filter(one => one.in === 'query')
   const json = requestBody?.content['application/json']
@@ -203,7 +215,8 @@ export function requestsTo(verb: string, path: string, { parameters, requestBody
     })
     .map(({ parts, query, put, ...rest }) => {
       let filled = path
-      for (const [index, { name }] of inPath.entries()) filled = filled.replace(`{${name}}`, () => parts[index] ?? '')
+      for (const [index, { name }] of inPath.entries())
+        filled = filled.replace(`{${name}}`, () => parts[index] ?? '')
       const asked = query.filter(one => one !== '').join('&')
       return {
         ...rest,

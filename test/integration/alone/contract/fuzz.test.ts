@@ -34,7 +34,11 @@ async function revive(): Promise<void> {
   tokens.root = await newToken({ policies: 'root', ttl: '1h' })
   tokens.plain = await newToken({ policies: 'default', ttl: '1h' })
   await api('POST', '/sys/auth/cloud', { type: 'cloud' })
-  await api('POST', '/auth/cloud/role/web', { auth_type: 'ec2', bound_region: 'us-east-1', role_tag: 'CloudRole' })
+  await api('POST', '/auth/cloud/role/web', {
+    auth_type: 'ec2',
+    bound_region: 'us-east-1',
+    role_tag: 'CloudRole',
+  })
   await api('POST', '/auth/token/roles/web', { allowed_policies: 'default' })
   await api('POST', '/sys/policies/acl/web', { policy: 'path "a/*" { capabilities = ["read"] }' })
 }
