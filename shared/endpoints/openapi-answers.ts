@@ -20,7 +20,7 @@ import { exampleOf } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>
 
-export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const answered = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
 const Auth = object(

@@ -44,7 +44,7 @@ export function compiler(named: Readonly<Record<string, Schema>>): (schema: Sche
 type Compile = (schema: Schema) => Check
 type Named = Readonly<Record<string, Schema>>
 
-export function resolved(schema: Schema, named: Named): Schema {
+function resolved(schema: Schema, named: Named): Schema {
   if (typeof schema['$ref'] !== 'string') return schema
   const found = named[schema['$ref'].replace('#/components/schemas/', '')]
   if (!found) throw new Error(`there is no ${schema['$ref']}`)

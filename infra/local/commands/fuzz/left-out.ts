@@ -21,14 +21,26 @@ export const leftOut: Readonly<Record<string, string>> = {
 }
 
 /** Checks that the interface does not promise to pass. */
-export const uncheckedBy: Readonly<Record<string, string>> = {
-  positive_data_acceptance: 'rules beyond the schema refuse much that the schema allows: a role has to bind something',
-  negative_data_rejection: 'fields are lenient, as clients of the incumbent need it: numbers and booleans may be texts',
+const uncheckedBy: Readonly<Record<string, string>> = {
+  positive_data_acceptance:
+    'rules beyond the schema refuse much that the schema allows: a role has to bind something',
+  negative_data_rejection:
+    'fields are lenient, as clients of the incumbent need it: numbers and booleans may be texts',
   unsupported_method: 'PUT is POST, and PATCH is refused by its content type first',
   allow_header_conformance: 'the same',
   missing_required_header: 'no header is required but a token, which ignored_auth looks at',
   ensure_resource_availability: 'a write may be refused, and several names may be one thing',
-  use_after_free: 'what is deleted may be written again by another request of the run',
+  use_after_free: 'what names in paths stand for is written again on purpose',
+}
+
+/** Names in paths that are there (`subject.ts`): most requests take them, the others any. */
+const names: Readonly<Record<string, readonly string[]>> = {
+  mount: ['cloud'],
+  role: ['web'],
+  account_id: ['111122223333'],
+  role_name: ['web'],
+  policy_name: ['web', 'default'],
+  method_path: ['cloud', 'token'],
 }
 
 /** The settings of the fuzzer, as its file has them. */
@@ -38,9 +50,18 @@ export const settingsText = (): string =>
     // what AWS answers to what was configured is 502, what waits for others 503, and health has statuses of its own
     'not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", "501", "502", "503"]',
     ...Object.keys(uncheckedBy).map(name => `${name}.enabled = false`),
+    ...Object.entries(names).map(
+      ([name, values]) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(values)}`,
+    ),
+    '[parameters]',
+    ...Object.keys(names).map(name => `"path.${name}" = { dictionary = "${name}", probability = 0.7 }`),
     '[phases.coverage]',
     'unexpected-methods = []',
-    ...Object.keys(leftOut).flatMap(name => ['[[operations]]', `include-operation-id = "${name}"`, 'enabled = false']),
+    ...Object.keys(leftOut).flatMap(name => [
+      '[[operations]]',
+      `include-operation-id = "${name}"`,
+      'enabled = false',
+    ]),
     // callers choose the status of health
     ...['readHealth', 'readHealth_head'].flatMap(name => [
       '[[operations]]',

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { root } from '../../../checkout.ts'
 import { startHost } from '../../host/host.ts'
@@ -42,7 +42,9 @@ function fuzzer(): string {
   for (const [command = '', ...rest] of steps) {
     const { status, error } = spawnSync(command, rest, { stdio: 'inherit' })
     if (status !== 0)
-      throw new Error(`${[command, ...rest].join(' ')} failed${error ? `: ${error.message}` : ''}: install python3 with venv and pip, and let it reach PyPI`)
+      throw new Error(
+        `${[command, ...rest].join(' ')} failed${error ? `: ${error.message}` : ''}: install python3 with venv and pip, and let it reach PyPI`,
+      )
   }
   return program
 }
@@ -62,7 +64,10 @@ function tell({ requests, statuses, failures, tokens }: Seen, seed: string): voi
   requests   ${requests} to the cluster, by ${tokens} tokens
   statuses   ${counts.join(', ')}
   left out   ${Object.keys(leftOut).length} operations that would end the subject: infra/local/commands/fuzz/left-out.ts
-  failures   ${failures.length}${failures.slice(0, 20).map(one => `\n    ${one}`).join('')}
+  failures   ${failures.length}${failures
+    .slice(0, 20)
+    .map(one => `\n    ${one}`)
+    .join('')}
 `)
 }
 
@@ -102,6 +107,8 @@ async function main(): Promise<number> {
 try {
   process.exit(await main())
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}; npm run fuzz -- --help tells the options\n`)
+  process.stderr.write(
+    `${error instanceof Error ? error.message : String(error)}; npm run fuzz -- --help tells the options\n`,
+  )
   process.exit(1)
 }
