@@ -2,18 +2,18 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { type Code, errorCodes } from '../api/errors.ts'
 import type { Schema } from '../api/fields.ts'
 import {
-  anything,
-  bool,
-  int,
+  anyValue,
+  aFlag,
+  anInt,
   mapOf,
   none,
   object,
   orNull,
   saying,
   type Told,
-  text,
+  aText,
   texts,
-  time,
+  aTime,
   words,
 } from './answers/shape.ts'
 import { exampleOf } from './openapi-examples.ts'
@@ -25,41 +25,41 @@ const answered = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
 const Auth = object(
   {
-    client_token: text,
-    accessor: saying(text, 'empty for a batch token'),
+    client_token: aText,
+    accessor: saying(aText, 'empty for a batch token'),
     policies: texts,
-    metadata: orNull(mapOf(text)),
-    lease_duration: saying(int, 'seconds'),
-    renewable: bool,
-    entity_id: text,
+    metadata: orNull(mapOf(aText)),
+    lease_duration: saying(anInt, 'seconds'),
+    renewable: aFlag,
+    entity_id: aText,
     token_type: words('service', 'batch'),
-    orphan: bool,
+    orphan: aFlag,
     mfa_requirement: none,
-    num_uses: int,
+    num_uses: anInt,
   },
   { token_policies: texts, identity_policies: texts },
 )
 
 const WrapInfo = object(
   {
-    token: text,
-    accessor: text,
-    ttl: saying(int, 'seconds'),
-    creation_time: time,
-    creation_path: text,
+    token: aText,
+    accessor: aText,
+    ttl: saying(anInt, 'seconds'),
+    creation_time: aTime,
+    creation_path: aText,
   },
-  { wrapped_accessor: text },
+  { wrapped_accessor: aText },
 )
 
 const Envelope = object({
-  request_id: text,
-  lease_id: text,
-  renewable: bool,
-  lease_duration: int,
+  request_id: aText,
+  lease_id: aText,
+  renewable: aFlag,
+  lease_duration: anInt,
   wrap_info: orNull(refTo('WrapInfo')),
   warnings: orNull(texts),
   auth: orNull(refTo('Auth')),
-  mount_type: text,
+  mount_type: aText,
 })
 
 const enveloped = (fields: Readonly<Record<string, Schema>>): Schema => ({
@@ -159,7 +159,7 @@ function ownBody({ answers: kind, mirrored }: Endpoint, { shape, wrapped, body }
 function mirroredBody(shape: Schema): Schema {
   const whole = object({ data: shape })
   if (shape['additionalProperties'])
-    return { allOf: [refTo('Envelope'), { ...whole, additionalProperties: anything }] }
+    return { allOf: [refTo('Envelope'), { ...whole, additionalProperties: anyValue }] }
   return shape['anyOf']
     ? { anyOf: (shape['anyOf'] as Schema[]).map(mirroredBody) }
     : { allOf: [refTo('Envelope'), whole, shape] }

@@ -1,61 +1,61 @@
-import { type Answers, always, bool, int, named, object, orNull, saying, text, texts, told } from './shape.ts'
+import { type Answers, always, aFlag, anInt, titled, object, orNull, saying, aText, texts, told } from './shape.ts'
 
-const attempt = named(
+const attempt = titled(
   'Attempt',
   object({
-    nonce: text,
-    started: bool,
-    progress: int,
-    required: int,
-    complete: bool,
-    encoded_token: text,
-    encoded_root_token: text,
-    pgp_fingerprint: text,
-    otp: saying(text, 'in the answer that made it, and nowhere else'),
-    otp_length: int,
+    nonce: aText,
+    started: aFlag,
+    progress: anInt,
+    required: anInt,
+    complete: aFlag,
+    encoded_token: aText,
+    encoded_root_token: aText,
+    pgp_fingerprint: aText,
+    otp: saying(aText, 'in the answer that made it, and nowhere else'),
+    otp_length: anInt,
   }),
 )
 
-const rekey = named(
+const rekey = titled(
   'RekeyAttempt',
   object(
     {
-      nonce: text,
-      started: bool,
-      t: int,
-      n: int,
-      progress: int,
-      required: int,
-      seal_threshold: int,
+      nonce: aText,
+      started: aFlag,
+      t: anInt,
+      n: anInt,
+      progress: anInt,
+      required: anInt,
+      seal_threshold: anInt,
       pgp_fingerprints: orNull(texts),
       backup: always(false),
-      verification_required: bool,
+      verification_required: aFlag,
     },
-    { verification_nonce: text },
+    { verification_nonce: aText },
   ),
 )
 
-const newKey = named(
+const newKey = titled(
   'NewRecoveryKey',
   object(
     {
-      nonce: text,
+      nonce: aText,
       complete: always(true),
       keys: texts,
       keys_base64: texts,
       pgp_fingerprints: orNull(texts),
       backup: always(false),
-      verification_required: bool,
+      verification_required: aFlag,
     },
-    { verification_nonce: text },
+    { verification_nonce: aText },
   ),
 )
 
-const verification = named(
+const verification = titled(
   'RekeyVerification',
-  object({ nonce: text, started: bool, t: int, n: int, progress: int }),
+  object({ nonce: aText, started: aFlag, t: anInt, n: anInt, progress: anInt }),
 )
-const verified = named('VerifiedRecoveryKey', object({ nonce: text, complete: always(true) }))
+const verified = titled('VerifiedRecoveryKey', object({ nonce: aText, complete: always(true) }))
 
 const NONCE = '2dbd10f1-8528-6246-09e7-82b25b8aba63'
 const aShare = { sent: { key: '0f33a2…', nonce: NONCE } }
@@ -85,7 +85,7 @@ export const ceremonyAnswers: Answers = {
   [`POST ${SECONDARY}/operation-token/delete`]: told('deleteOperationToken', undefined, {
     sent: { dr_operation_token: 'hvs.CAESIJ' },
   }),
-  'POST /sys/decode-token': told('decodeToken', object({ token: text }), {
+  'POST /sys/decode-token': told('decodeToken', object({ token: aText }), {
     sent: { encoded_token: 'Gj4xOiUQ', otp: 'rH5oa2tW' },
   }),
   ...attemptAt('/sys/generate-root', 'RootToken'),

@@ -3,25 +3,25 @@ import { bindingNames, unbound } from '../../auth-method/roles/bindings.ts'
 import { type Taker, termRows } from '../../tokens/terms.ts'
 import {
   type Answers,
-  anything,
-  bool,
-  int,
+  anyValue,
+  aFlag,
+  anInt,
   like,
-  listOf,
+  eachOf,
   mapOf,
-  named,
+  titled,
   object,
   orNull,
   saying,
-  text,
+  aText,
   texts,
-  time,
+  aTime,
   told,
   words,
 } from './shape.ts'
 
 /** How terms of tokens read back, from the table of terms. */
-export function termsOf(taker: Taker) {
+export function termShapes(taker: Taker) {
   const own = termRows.filter(([_, { of }]) => of.includes(taker))
   const old = termRows.flatMap(([_, { old, neutral }]) =>
     old?.of.includes(taker) ? [{ ...old, shape: { ...like(neutral), deprecated: true } }] : [],
@@ -37,9 +37,9 @@ export function termsOf(taker: Taker) {
   }
 }
 
-const terms = termsOf('role')
+const terms = termShapes('role')
 
-const role = named(
+const role = titled(
   'Role',
   object(
     {
@@ -48,12 +48,12 @@ const role = named(
       bound_iam_principal_arn: texts,
       bound_iam_principal_id: texts,
       inferred_entity_type: words('', 'ec2_instance'),
-      inferred_aws_region: text,
-      resolve_aws_unique_ids: bool,
-      role_id: text,
-      role_tag: text,
-      allow_instance_migration: bool,
-      disallow_reauthentication: bool,
+      inferred_aws_region: aText,
+      resolve_aws_unique_ids: aFlag,
+      role_id: aText,
+      role_tag: aText,
+      allow_instance_migration: aFlag,
+      disallow_reauthentication: aFlag,
       ...terms.required,
     },
     terms.optional,
@@ -61,7 +61,7 @@ const role = named(
 )
 
 const settings = settingsAnswer(defaultSettings)
-const client = named(
+const client = titled(
   'ClientConfiguration',
   object({
     ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, like(value)])),
@@ -69,55 +69,55 @@ const client = named(
   }),
 )
 
-const tidySettings = named(
+const tidySettings = titled(
   'TidySettings',
-  object({ safety_buffer: saying(int, 'seconds'), disable_periodic_tidy: bool }),
+  object({ safety_buffer: saying(anInt, 'seconds'), disable_periodic_tidy: aFlag }),
 )
 
-const tidied = named(
+const tidied = titled(
   'TidyRun',
   object({
-    running: bool,
-    last_start: orNull(time),
-    last_end: orNull(time),
-    removed: int,
-    failed: int,
-    next_run: orNull(time),
+    running: aFlag,
+    last_start: orNull(aTime),
+    last_end: orNull(aTime),
+    removed: anInt,
+    failed: anInt,
+    next_run: orNull(aTime),
   }),
 )
 
-const explanation = named(
+const explanation = titled(
   'Explanation',
   object(
     {
-      role: text,
-      login_would_succeed: bool,
-      checks: listOf(
-        named(
+      role: aText,
+      login_would_succeed: aFlag,
+      checks: eachOf(
+        titled(
           'LoginCheck',
           object(
-            { check: text, verdict: words('pass', 'fail', 'not required') },
-            { seen: saying(anything, 'what was compared'), reason: text, message: text },
+            { check: aText, verdict: words('pass', 'fail', 'not required') },
+            { seen: saying(anyValue, 'what was compared'), reason: aText, message: aText },
           ),
         ),
       ),
       token: orNull(
-        named(
+        titled(
           'TokenPreview',
           object({
             policies: texts,
             type: words('service', 'batch'),
-            ttl: int,
-            metadata: mapOf(text),
-            alias_name: text,
+            ttl: anInt,
+            metadata: mapOf(aText),
+            alias_name: aText,
           }),
         ),
       ),
     },
     {
       auth_type: words('ec2', 'iam'),
-      signatures: listOf(
-        object({ algorithm: text, documents: text, accepted: bool, works_on_this_runtime: bool }),
+      signatures: eachOf(
+        object({ algorithm: aText, documents: aText, accepted: aFlag, works_on_this_runtime: aFlag }),
       ),
     },
   ),
@@ -133,8 +133,8 @@ const tidyOf = (list: string, name: string): Answers => ({
 })
 
 const certificate = object({
-  cloud_public_cert: text,
-  aws_public_cert: text,
+  cloud_public_cert: aText,
+  aws_public_cert: aText,
   type: words('pkcs7', 'identity'),
 })
 
@@ -157,15 +157,15 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/client': told('readClientConfiguration', client),
   'DELETE /auth/:mount/config/client': told('deleteClientConfiguration'),
-  'POST /auth/:mount/config/rotate-root': told('rotateAccessKey', object({ access_key: text })),
+  'POST /auth/:mount/config/rotate-root': told('rotateAccessKey', object({ access_key: aText })),
   'POST /auth/:mount/config/identity': told('writeIdentityConfiguration', undefined, {
     sent: { iam_alias: 'unique_id', iam_metadata: ['account_id'] },
   }),
   'GET /auth/:mount/config/identity': told(
     'readIdentityConfiguration',
-    named(
+    titled(
       'IdentityConfiguration',
-      object({ iam_alias: text, iam_metadata: texts, ec2_alias: text, ec2_metadata: texts }),
+      object({ iam_alias: aText, iam_metadata: texts, ec2_alias: aText, ec2_metadata: texts }),
     ),
   ),
   'POST /auth/:mount/config/certificate/:cert_name': told('writeCertificate', undefined, {
@@ -173,7 +173,7 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/certificate/:cert_name': told(
     'readCertificate',
-    named('Certificate', certificate),
+    titled('Certificate', certificate),
   ),
   'DELETE /auth/:mount/config/certificate/:cert_name': told('deleteCertificate'),
   'LIST /auth/:mount/config/certificates': told('listCertificates'),
@@ -182,7 +182,7 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/sts/:account_id': told(
     'readSatelliteAccount',
-    named('SatelliteAccount', object({ sts_role: text, external_id: text })),
+    titled('SatelliteAccount', object({ sts_role: aText, external_id: aText })),
   ),
   'DELETE /auth/:mount/config/sts/:account_id': told('deleteSatelliteAccount'),
   'LIST /auth/:mount/config/sts': told('listSatelliteAccounts'),
@@ -192,23 +192,23 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/role/:role': told('readRole', role),
   'DELETE /auth/:mount/role/:role': told('deleteRole'),
-  'POST /auth/:mount/role/:role/tag': told('makeRoleTag', object({ tag_key: text, tag_value: text }), {
+  'POST /auth/:mount/role/:role/tag': told('makeRoleTag', object({ tag_key: aText, tag_value: aText }), {
     sent: { policies: ['default'], max_ttl: '1h' },
   }),
   'LIST /auth/:mount/roles': told('listRoles'),
 
   'GET /auth/:mount/identity-accesslist/:instance_id': told(
     'readAccessListEntry',
-    named(
+    titled(
       'AccessListEntry',
       object({
-        client_nonce: text,
-        creation_time: time,
-        disallow_reauthentication: bool,
-        expiration_time: time,
-        last_updated_time: time,
-        pending_time: text,
-        role: text,
+        client_nonce: aText,
+        creation_time: aTime,
+        disallow_reauthentication: aFlag,
+        expiration_time: aTime,
+        last_updated_time: aTime,
+        pending_time: aText,
+        role: aText,
       }),
     ),
   ),
@@ -217,7 +217,7 @@ export const methodAnswers: Answers = {
   'POST /auth/:mount/roletag-denylist/:role_tag': told('denyRoleTag'),
   'GET /auth/:mount/roletag-denylist/:role_tag': told(
     'readDeniedRoleTag',
-    named('DeniedRoleTag', object({ creation_time: time, expiration_time: time })),
+    titled('DeniedRoleTag', object({ creation_time: aTime, expiration_time: aTime })),
   ),
   'DELETE /auth/:mount/roletag-denylist/:role_tag': told('allowRoleTag'),
   'LIST /auth/:mount/roletag-denylist': told('listDeniedRoleTags'),

@@ -1,97 +1,97 @@
 import {
   type Answers,
   always,
-  anything,
-  bool,
-  int,
-  listOf,
+  anyValue,
+  aFlag,
+  anInt,
+  eachOf,
   mapOf,
-  named,
+  titled,
   object,
   orNull,
   saying,
-  text,
+  aText,
   texts,
-  time,
+  aTime,
   timeOrEmpty,
   told,
   words,
 } from './shape.ts'
-import { licenseStatus } from './system.ts'
+import { licenseShape } from './system.ts'
 
-const NUMBER = saying(text, 'a number as text')
-const ID = { id: text, name: text, step: text }
+const NUMBER = saying(aText, 'a number as text')
+const ID = { id: aText, name: aText, step: aText }
 
 const tree = {
-  cluster_id: text,
-  merkle_root: text,
-  corrupted_merkle_tree: bool,
-  last_corruption_check_epoch: saying(text, 'epoch seconds as text'),
-  last_reindex_epoch: saying(text, 'epoch seconds as text'),
-  ssct_generation_counter: int,
+  cluster_id: aText,
+  merkle_root: aText,
+  corrupted_merkle_tree: aFlag,
+  last_corruption_check_epoch: saying(aText, 'epoch seconds as text'),
+  last_reindex_epoch: saying(aText, 'epoch seconds as text'),
+  ssct_generation_counter: anInt,
 }
 const building = {
-  reindex_in_progress: bool,
+  reindex_in_progress: aFlag,
   reindex_stage: words('scanning', 'building', 'commit'),
-  reindex_building_progress: int,
-  reindex_building_total: int,
+  reindex_building_progress: anInt,
+  reindex_building_total: anInt,
 }
 const underWay = {
-  operation: named('RoleOperation', object({ ...ID, since: time, waits_until: timeOrEmpty, error: text })),
-  last_error: named('LastError', object({ text, time }, { operation: object(ID) })),
+  operation: titled('RoleOperation', object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText })),
+  last_error: titled('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
 }
 
 const heartbeat = {
-  last_heartbeat: time,
+  last_heartbeat: aTime,
   last_heartbeat_duration_ms: NUMBER,
   clock_skew_ms: NUMBER,
   replication_primary_canary_age_ms: NUMBER,
 }
 const connection = { connection_status: words('connected', 'disconnected') }
-const addresses = { api_address: text, cluster_address: text }
+const addresses = { api_address: aText, cluster_address: aText }
 
 const term = object(
   {
-    id: text,
-    number: int,
-    since: time,
-    given_to: listOf(object({ cluster_id: text, name: text, revoked: bool })),
+    id: aText,
+    number: anInt,
+    since: aTime,
+    given_to: eachOf(object({ cluster_id: aText, name: aText, revoked: aFlag })),
     acknowledged_by: texts,
     unacknowledged_by: texts,
   },
-  { tokens_until: time },
+  { tokens_until: aTime },
 )
 
-const disabledStatus = named('DisabledStatus', object({ mode: always('disabled') }, underWay))
+const disabledStatus = titled('DisabledStatus', object({ mode: always('disabled') }, underWay))
 
-const primaryStatus = named(
+const primaryStatus = titled(
   'PrimaryStatus',
   object(
     {
       mode: always('primary'),
       ...tree,
       state: words('running', 'idle'),
-      primary_cluster_addr: text,
+      primary_cluster_addr: aText,
       known_secondaries: texts,
-      last_wal: int,
-      last_dr_wal: int,
-      secondaries: listOf(
-        named(
+      last_wal: anInt,
+      last_dr_wal: anInt,
+      secondaries: eachOf(
+        titled(
           'KnownSecondary',
-          object({ node_id: text, ...connection }, { ...addresses, ...heartbeat, expired: bool }),
+          object({ node_id: aText, ...connection }, { ...addresses, ...heartbeat, expired: aFlag }),
         ),
       ),
     },
     {
       ...building,
       ...underWay,
-      terms: listOf(named('TermOfPrimary', term)),
-      fences: listOf(object({ cluster_address: text, result: text, text, since: time })),
+      terms: eachOf(titled('TermOfPrimary', term)),
+      fences: eachOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
     },
   ),
 )
 
-const secondaryStatus = named(
+const secondaryStatus = titled(
   'SecondaryStatus',
   object(
     {
@@ -99,17 +99,17 @@ const secondaryStatus = named(
       ...tree,
       state: words('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
       connection_state: words('idle', 'connecting', 'ready', 'transient_failure'),
-      secondary_id: text,
-      primary_cluster_addr: text,
+      secondary_id: aText,
+      primary_cluster_addr: aText,
       known_primary_cluster_addrs: texts,
-      last_remote_wal: int,
+      last_remote_wal: anInt,
       last_start: timeOrEmpty,
-      primaries: listOf(
-        named(
+      primaries: eachOf(
+        titled(
           'KnownPrimary',
           object(
             { ...addresses, ...connection },
-            { ...heartbeat, last_position: int, last_position_time: time },
+            { ...heartbeat, last_position: anInt, last_position_time: aTime },
           ),
         ),
       ),
@@ -117,77 +117,77 @@ const secondaryStatus = named(
     {
       ...building,
       ...underWay,
-      activation_error: text,
-      readiness: object({ ready: bool, refused_by: texts, tried: time }),
+      activation_error: aText,
+      readiness: object({ ready: aFlag, refused_by: texts, tried: aTime }),
       diverging_items: texts,
-      merkle_sync_progress: object({ sync_progress: int, sync_total_keys: int }),
+      merkle_sync_progress: object({ sync_progress: anInt, sync_total_keys: anInt }),
     },
   ),
 )
 
 const status: { anyOf: object[] } = { anyOf: [disabledStatus, primaryStatus, secondaryStatus] }
-const performance = named('PerformanceStatus', object({ mode: always('disabled') }))
+const performance = titled('PerformanceStatus', object({ mode: always('disabled') }))
 
-const check = named('ReadinessCheck', object({ name: text, passes: bool, text, overridden_by_force: bool }))
-const steps = listOf(object({ step: text, does: text }))
-const plan = named('PromotionPlan', object({ goes_through: bool, refused: text, warnings: texts, steps }))
-const versions = { version: text, api_version: text, format: int }
+const check = titled('ReadinessCheck', object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag }))
+const steps = eachOf(object({ step: aText, does: aText }))
+const plan = titled('PromotionPlan', object({ goes_through: aFlag, refused: aText, warnings: texts, steps }))
+const versions = { version: aText, api_version: aText, format: anInt }
 
 const ofBoth = {
-  ready: bool,
-  cluster_id: text,
-  checks: listOf(check),
-  keyring: object({ opens: bool, fields_tried: int, failed: texts, term: int }),
-  tree: object({ corrupted: bool, reindexing: bool }),
-  operation_token: named(
+  ready: aFlag,
+  cluster_id: aText,
+  checks: eachOf(check),
+  keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
+  tree: object({ corrupted: aFlag, reindexing: aFlag }),
+  operation_token: titled(
     'PreparedOperationToken',
     object({
-      generated: orNull(object({ made: time, age_seconds: int })),
-      presented: object({ counts: bool, why: text, expires: timeOrEmpty, seconds_left: int }),
+      generated: orNull(object({ made: aTime, age_seconds: anInt })),
+      presented: object({ counts: aFlag, why: aText, expires: timeOrEmpty, seconds_left: anInt }),
       roles: texts,
       policies: texts,
     }),
   ),
-  recovery: object({ shares: int, threshold: int, rekey_needed: bool }),
+  recovery: object({ shares: anInt, threshold: anInt, rekey_needed: aFlag }),
   region: object({
-    own: text,
-    settings: listOf(
-      named(
+    own: aText,
+    settings: eachOf(
+      titled(
         'PlacedSetting',
-        object({ path: text, field: text, value: text, region: text, elsewhere: bool, text }),
+        object({ path: aText, field: aText, value: aText, region: aText, elsewhere: aFlag, text: aText }),
       ),
     ),
   }),
-  license: object({ ends: timeOrEmpty, seconds_left: int, text }),
+  license: object({ ends: timeOrEmpty, seconds_left: anInt, text: aText }),
 }
 
-const primaryReadiness = named(
+const primaryReadiness = titled(
   'PrimaryReadiness',
   object({
     mode: always('primary'),
     ...ofBoth,
     versions: object(versions),
     planned_switch: steps,
-    position: object({ epoch: text, last: int }),
-    secondaries: listOf(
-      named(
+    position: object({ epoch: aText, last: anInt }),
+    secondaries: eachOf(
+      titled(
         'Successor',
         object(
           {
-            id: text,
-            address: text,
-            version: text,
-            takes_over: bool,
-            text,
-            activation_token: object({ age_seconds: int, used: bool, expired: bool, expires: time }),
+            id: aText,
+            address: aText,
+            version: aText,
+            takes_over: aFlag,
+            text: aText,
+            activation_token: object({ age_seconds: anInt, used: aFlag, expired: aFlag, expires: aTime }),
           },
           {
-            state: text,
-            applied: int,
-            clock_skew_ms: int,
-            behind: int,
-            behind_ms: int,
-            last_heartbeat: time,
+            state: aText,
+            applied: anInt,
+            clock_skew_ms: anInt,
+            behind: anInt,
+            behind_ms: anInt,
+            last_heartbeat: aTime,
           },
         ),
       ),
@@ -195,31 +195,31 @@ const primaryReadiness = named(
   }),
 )
 
-const secondaryReadiness = named(
+const secondaryReadiness = titled(
   'SecondaryReadiness',
   object({
     mode: words('secondary', 'bootstrapping'),
     ...ofBoth,
-    versions: object({ ...versions, primary_format: orNull(int) }),
+    versions: object({ ...versions, primary_format: orNull(anInt) }),
     promotion: plan,
     promotion_with_force: plan,
-    lag: named(
+    lag: titled(
       'Lag',
       object(
         {
-          epoch: text,
-          received: int,
-          applied: int,
+          epoch: aText,
+          received: anInt,
+          applied: anInt,
           primary: words('answers', 'silent', 'refuses', 'none'),
         },
         {
-          text,
-          behind_ms: int,
-          last_contact: time,
-          last_contact_age_ms: int,
-          primary_position: int,
-          primary_frontier: int,
-          clock_skew_ms: int,
+          text: aText,
+          behind_ms: anInt,
+          last_contact: aTime,
+          last_contact_age_ms: anInt,
+          primary_position: anInt,
+          primary_frontier: anInt,
+          clock_skew_ms: anInt,
         },
       ),
     ),
@@ -228,53 +228,53 @@ const secondaryReadiness = named(
 
 const subtree = object({
   tree_type: words('replicated', 'local'),
-  root_hash: text,
-  corrupted_subtree_root: bool,
-  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: bool, subpages: listOf(int) }))),
+  root_hash: aText,
+  corrupted_subtree_root: aFlag,
+  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: eachOf(anInt) }))),
 })
 const treeReport = object({
-  merkle_corruption_report: named(
+  merkle_corruption_report: titled(
     'TreeReport',
     object({
-      corrupted_root: bool,
-      last_corruption_check_epoch: time,
+      corrupted_root: aFlag,
+      last_corruption_check_epoch: aTime,
       corrupted_tree_map: object({ '1': subtree, '2': subtree }),
     }),
   ),
 })
 
-const place = { kind: text, key: texts, what: text }
-const divergence = named(
+const place = { kind: aText, key: texts, what: aText }
+const divergence = titled(
   'DivergenceReport',
   object(
     {
-      complete: bool,
-      waits_for: text,
-      lost: listOf(
-        named(
+      complete: aFlag,
+      waits_for: aText,
+      lost: eachOf(
+        titled(
           'LostCommit',
           object(
             {
-              name: text,
-              position: text,
-              commit: text,
-              time,
-              cut: int,
-              epoch: text,
-              changes: listOf(
-                object(place, { item: saying(anything, 'as it was stored'), deleted: always(true) }),
+              name: aText,
+              position: aText,
+              commit: aText,
+              time: aTime,
+              cut: anInt,
+              epoch: aText,
+              changes: eachOf(
+                object(place, { item: saying(anyValue, 'as it was stored'), deleted: always(true) }),
               ),
             },
             { too_large: always(true) },
           ),
         ),
       ),
-      next: saying(text, 'what `after` takes; empty: there is no more'),
-      diverging: listOf(object({ ...place, rounds: int, last_found: time, given_up: bool, name: text })),
+      next: saying(aText, 'what `after` takes; empty: there is no more'),
+      diverging: eachOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
     },
     {
       counts: object(
-        { commits: int, kinds: mapOf(object({ written: int, deleted: int })) },
+        { commits: anInt, kinds: mapOf(object({ written: anInt, deleted: anInt })) },
         { more: always(true) },
       ),
     },
@@ -291,9 +291,9 @@ export const replicationAnswers: Answers = {
   'GET /sys/replication/status': told('readReplicationStatus', object({ dr: status, performance })),
   'GET /sys/replication/performance/status': told('readPerformanceStatus', performance),
   [`POST ${DR}/primary/enable`]: told('enablePrimary', undefined, { sent: {} }),
-  [`POST ${DR}/primary/demote`]: told('demotePrimary', object({ final_wal: int, epoch: text })),
+  [`POST ${DR}/primary/demote`]: told('demotePrimary', object({ final_wal: anInt, epoch: aText })),
   [`POST ${DR}/primary/disable`]: told('disablePrimary'),
-  [`POST ${DR}/primary/secondary-token`]: told('makeSecondaryToken', object({ token: text }), {
+  [`POST ${DR}/primary/secondary-token`]: told('makeSecondaryToken', object({ token: aText }), {
     sent: { id: 'eu', ttl: '30m' },
     wrapped: 'usually',
   }),
@@ -306,7 +306,7 @@ export const replicationAnswers: Answers = {
   }),
   [`POST ${DR}/secondary/generate-public-key`]: told(
     'generatePublicKey',
-    object({ secondary_public_key: text }),
+    object({ secondary_public_key: aText }),
     byOperator,
   ),
   [`POST ${DR}/secondary/merkle-check`]: told('checkTreeOfSecondary', treeReport, byOperator),
@@ -318,8 +318,8 @@ export const replicationAnswers: Answers = {
   [`GET ${DR}/divergence`]: told('readDivergence', divergence),
   [`GET ${DR}/readiness`]: told('readReadiness', { anyOf: [primaryReadiness, secondaryReadiness] }),
   [`POST ${DR}/secondary/readiness`]: told('readReadinessOfSecondary', secondaryReadiness, byOperator),
-  [`GET ${DR}/secondary/license/status`]: told('readLicenseOfSecondary', licenseStatus),
-  [`POST ${DR}/secondary/license/status`]: told('readLicenseOfSecondaryByPost', licenseStatus, byOperator),
-  'GET /sys/license/status': told('readLicense', licenseStatus),
+  [`GET ${DR}/secondary/license/status`]: told('readLicenseOfSecondary', licenseShape),
+  [`POST ${DR}/secondary/license/status`]: told('readLicenseOfSecondaryByPost', licenseShape, byOperator),
+  'GET /sys/license/status': told('readLicense', licenseShape),
   'GET /sys/license/features': told('listLicensedFeatures', object({ features: texts })),
 }

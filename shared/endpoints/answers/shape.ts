@@ -3,13 +3,13 @@ import type { Schema } from '../../api/fields.ts'
 /** Fields of an object by name. */
 type Shapes = Readonly<Record<string, Schema>>
 
-export const text: Schema = { type: 'string' }
-export const int: Schema = { type: 'integer' }
-export const bool: Schema = { type: 'boolean' }
+export const aText: Schema = { type: 'string' }
+export const anInt: Schema = { type: 'integer' }
+export const aFlag: Schema = { type: 'boolean' }
 export const none: Schema = { type: 'null' }
-export const anything: Schema = {}
+export const anyValue: Schema = {}
 /** RFC 3339. */
-export const time: Schema = { type: 'string', format: 'date-time' }
+export const aTime: Schema = { type: 'string', format: 'date-time' }
 /** RFC 3339, or empty where there is none. */
 export const timeOrEmpty: Schema = { type: 'string', description: 'a time, or empty' }
 
@@ -18,8 +18,8 @@ export const saying = (schema: Schema, description: string): Schema => ({ ...sch
 
 export const words = (...allowed: readonly string[]): Schema => ({ type: 'string', enum: allowed })
 export const always = (value: unknown): Schema => ({ const: value })
-export const listOf = (items: Schema): Schema => ({ type: 'array', items })
-export const texts: Schema = listOf(text)
+export const eachOf = (items: Schema): Schema => ({ type: 'array', items })
+export const texts: Schema = eachOf(aText)
 export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
 export const orNull = (schema: Schema): Schema =>
   typeof schema['type'] === 'string' && !('enum' in schema) && !('title' in schema)
@@ -34,14 +34,14 @@ export const object = (required: Shapes, optional: Shapes = {}): Schema => ({
 })
 
 /** A shape that has a name of its own in the document. */
-export const named = (title: string, schema: Schema): Schema => ({ title, ...schema })
+export const titled = (title: string, schema: Schema): Schema => ({ title, ...schema })
 
 /** The shape of a value that stands for all others of its kind: what a table of fields keeps where nothing was said. */
 export function like(value: unknown): Schema {
   if (Array.isArray(value)) return texts
-  if (typeof value === 'boolean') return bool
-  if (typeof value === 'number') return int
-  return typeof value === 'string' ? text : mapOf(texts)
+  if (typeof value === 'boolean') return aFlag
+  if (typeof value === 'number') return anInt
+  return typeof value === 'string' ? aText : mapOf(texts)
 }
 
 /** What an operation answers where it succeeds, beside what its row says. */

@@ -1,61 +1,61 @@
 import { mountTokenTypes } from '../../model/mount.ts'
 import {
   type Answers,
-  anything,
-  bool,
-  int,
-  listOf,
+  anyValue,
+  aFlag,
+  anInt,
+  eachOf,
   mapOf,
-  named,
+  titled,
   none,
   object,
   orNull,
   saying,
-  text,
+  aText,
   texts,
-  time,
+  aTime,
   timeOrEmpty,
   told,
   words,
 } from './shape.ts'
 
 const kept = {
-  listing_visibility: text,
+  listing_visibility: aText,
   audit_non_hmac_request_keys: texts,
   audit_non_hmac_response_keys: texts,
   passthrough_request_headers: texts,
   allowed_response_headers: texts,
 }
 const leases = {
-  default_lease_ttl: saying(int, 'seconds'),
-  max_lease_ttl: saying(int, 'seconds'),
-  force_no_cache: bool,
+  default_lease_ttl: saying(anInt, 'seconds'),
+  max_lease_ttl: saying(anInt, 'seconds'),
+  force_no_cache: aFlag,
 }
 
-const tuning = named(
+const tuning = titled(
   'MountTuning',
-  object({ ...leases, token_type: words(...mountTokenTypes), description: text }, kept),
+  object({ ...leases, token_type: words(...mountTokenTypes), description: aText }, kept),
 )
 
 const mounted = {
-  accessor: text,
-  type: text,
-  description: text,
-  uuid: text,
-  local: bool,
-  seal_wrap: bool,
-  external_entropy_access: bool,
+  accessor: aText,
+  type: aText,
+  description: aText,
+  uuid: aText,
+  local: aFlag,
+  seal_wrap: aFlag,
+  external_entropy_access: aFlag,
   options: object({}),
-  plugin_version: text,
-  running_plugin_version: text,
-  running_sha256: text,
+  plugin_version: aText,
+  running_plugin_version: aText,
+  running_sha256: aText,
 }
-const mount = named(
+const mount = titled(
   'Mount',
   object({ ...mounted, config: object({ ...leases, token_type: words(...mountTokenTypes) }, kept) }),
 )
-const engine = named('Engine', object({ ...mounted, config: object(leases) }))
-const visible = object({ type: text, description: text, options: object({}) })
+const engine = titled('Engine', object({ ...mounted, config: object(leases) }))
+const visible = object({ type: aText, description: aText, options: object({}) })
 
 const tune = { sent: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
 
@@ -85,11 +85,11 @@ const capabilities = saying(mapOf(texts), 'by path; `capabilities` too where one
 /** Policies, and what they come to. */
 export const policyAnswers: Answers = {
   'POST /sys/policies/acl/:policy_name': told('writePolicy', undefined, policy),
-  'GET /sys/policies/acl/:policy_name': told('readPolicy', object({ name: text, policy: text })),
+  'GET /sys/policies/acl/:policy_name': told('readPolicy', object({ name: aText, policy: aText })),
   'DELETE /sys/policies/acl/:policy_name': told('deletePolicy'),
   'LIST /sys/policies/acl': told('listPolicies'),
   'POST /sys/policy/:policy_name': told('writeRules', undefined, policy),
-  'GET /sys/policy/:policy_name': told('readRules', object({ name: text, rules: text })),
+  'GET /sys/policy/:policy_name': told('readRules', object({ name: aText, rules: aText })),
   'DELETE /sys/policy/:policy_name': told('deleteRules'),
   'GET /sys/policy': told('listRules', names),
   'LIST /sys/policy': told('listRulesByFlag', names),
@@ -107,103 +107,103 @@ export const policyAnswers: Answers = {
 const rule = object(
   { capabilities: texts },
   {
-    allowed_parameters: mapOf(listOf(anything)),
-    denied_parameters: mapOf(listOf(anything)),
+    allowed_parameters: mapOf(eachOf(anyValue)),
+    denied_parameters: mapOf(eachOf(anyValue)),
     required_parameters: texts,
-    min_wrapping_ttl: saying(int, 'seconds'),
-    max_wrapping_ttl: saying(int, 'seconds'),
+    min_wrapping_ttl: saying(anInt, 'seconds'),
+    max_wrapping_ttl: saying(anInt, 'seconds'),
   },
 )
 
-const health = named(
+const health = titled(
   'Health',
   object(
     {
-      initialized: bool,
-      sealed: bool,
-      standby: bool,
-      performance_standby: bool,
+      initialized: aFlag,
+      sealed: aFlag,
+      standby: aFlag,
+      performance_standby: aFlag,
       replication_performance_mode: words('disabled'),
       replication_dr_mode: words('disabled', 'primary', 'secondary', 'bootstrapping'),
-      server_time_utc: saying(int, 'epoch seconds'),
-      version: text,
-      product_version: text,
-      enterprise: bool,
-      cluster_name: text,
-      cluster_id: text,
-      echo_duration_ms: int,
-      clock_skew_ms: int,
-      replication_primary_canary_age_ms: int,
+      server_time_utc: saying(anInt, 'epoch seconds'),
+      version: aText,
+      product_version: aText,
+      enterprise: aFlag,
+      cluster_name: aText,
+      cluster_id: aText,
+      echo_duration_ms: anInt,
+      clock_skew_ms: anInt,
+      replication_primary_canary_age_ms: anInt,
     },
-    { last_wal: int, license: object({ state: text, expiry_time: time, terminated: bool }) },
+    { last_wal: anInt, license: object({ state: aText, expiry_time: aTime, terminated: aFlag }) },
   ),
 )
 
-const sealStatus = named(
+const sealStatus = titled(
   'SealStatus',
   object(
     {
-      type: text,
-      initialized: bool,
-      sealed: bool,
-      t: int,
-      n: int,
-      progress: int,
-      nonce: text,
-      version: text,
-      product_version: text,
-      build_date: text,
-      migration: bool,
-      recovery_seal: bool,
-      recovery_seal_type: text,
-      storage_type: text,
+      type: aText,
+      initialized: aFlag,
+      sealed: aFlag,
+      t: anInt,
+      n: anInt,
+      progress: anInt,
+      nonce: aText,
+      version: aText,
+      product_version: aText,
+      build_date: aText,
+      migration: aFlag,
+      recovery_seal: aFlag,
+      recovery_seal_type: aText,
+      storage_type: aText,
     },
-    { cluster_name: text, cluster_id: text },
+    { cluster_name: aText, cluster_id: aText },
   ),
 )
 
 const leader = object({
-  ha_enabled: bool,
-  is_self: bool,
-  leader_address: text,
-  leader_cluster_address: text,
-  performance_standby: bool,
-  performance_standby_last_remote_wal: int,
+  ha_enabled: aFlag,
+  is_self: aFlag,
+  leader_address: aText,
+  leader_cluster_address: aText,
+  performance_standby: aFlag,
+  performance_standby_last_remote_wal: anInt,
 })
 
 const node = object({
-  hostname: text,
-  api_address: text,
-  cluster_address: text,
-  active_node: bool,
+  hostname: aText,
+  api_address: aText,
+  cluster_address: aText,
+  active_node: aFlag,
   last_echo: none,
-  version: text,
-  echo_duration_ms: int,
-  clock_skew_ms: int,
-  replication_primary_canary_age_ms: int,
+  version: aText,
+  echo_duration_ms: anInt,
+  clock_skew_ms: anInt,
+  replication_primary_canary_age_ms: anInt,
 })
 
 const olderTerm = object({
-  id: text,
-  term: int,
-  install_time: time,
+  id: aText,
+  term: anInt,
+  install_time: aTime,
   unused_since: timeOrEmpty,
   destroyed_time: timeOrEmpty,
-  held: bool,
+  held: aFlag,
   waits_for: texts,
 })
 const reencryption = object({
-  term: int,
+  term: anInt,
   state: words('waiting', 'running', 'done'),
-  own_keys_done: bool,
+  own_keys_done: aFlag,
   since: timeOrEmpty,
   done_time: timeOrEmpty,
-  pass: int,
-  seen: int,
-  of: int,
-  written: int,
-  left: int,
-  unreadable: object({ count: int, names: texts }),
+  pass: anInt,
+  seen: anInt,
+  of: anInt,
+  written: anInt,
+  left: anInt,
+  unreadable: object({ count: anInt, names: texts }),
 })
 
 /** The cluster itself. */
@@ -211,7 +211,7 @@ export const systemAnswers: Answers = {
   'GET /sys/health': told('readHealth', health),
   'GET /sys/seal-status': told('readSealStatus', sealStatus),
   'GET /sys/leader': told('readLeader', leader),
-  'GET /sys/init': told('readInitialisation', object({ initialized: bool })),
+  'GET /sys/init': told('readInitialisation', object({ initialized: aFlag })),
   'POST /sys/init': told(
     'initialise',
     object({
@@ -219,44 +219,44 @@ export const systemAnswers: Answers = {
       keys_base64: texts,
       recovery_keys: texts,
       recovery_keys_base64: texts,
-      root_token: text,
+      root_token: aText,
     }),
     { sent: { recovery_shares: 5, recovery_threshold: 3 } },
   ),
-  'GET /sys/ha-status': told('listNodes', object({ nodes: listOf(node) })),
+  'GET /sys/ha-status': told('listNodes', object({ nodes: eachOf(node) })),
   'LIST /sys/version-history': told(
     'listVersions',
-    object({ build_date: text, previous_version: none, timestamp_installed: time }),
+    object({ build_date: aText, previous_version: none, timestamp_installed: aTime }),
   ),
   'GET /sys/internal/ui/resultant-acl': told(
     'readResultantAcl',
-    object({ root: bool, chroot_namespace: text }, { exact_paths: mapOf(rule), glob_paths: mapOf(rule) }),
+    object({ root: aFlag, chroot_namespace: aText }, { exact_paths: mapOf(rule), glob_paths: mapOf(rule) }),
   ),
   'GET /sys/internal/specs/openapi': told(
     'readOpenApi',
-    saying({ type: 'object', additionalProperties: anything }, 'this document'),
+    saying({ type: 'object', additionalProperties: anyValue }, 'this document'),
   ),
   'GET /sys/audit': told('listAuditDevices', object({})),
-  'POST /sys/audit-hash/:method_path': told('hashAsInAudit', object({ hash: text }), {
+  'POST /sys/audit-hash/:method_path': told('hashAsInAudit', object({ hash: aText }), {
     sent: { input: 'text' },
   }),
   'POST /sys/rotate': told('rotate', undefined, { sent: { retire: false } }),
   'GET /sys/key-status': told(
     'readKeyStatus',
-    object({ term: int, install_time: time }, { reencryption, older_terms: listOf(olderTerm) }),
+    object({ term: anInt, install_time: aTime }, { reencryption, older_terms: eachOf(olderTerm) }),
   ),
 }
 
 const license = object({
-  license_id: text,
+  license_id: aText,
   features: texts,
-  start_time: time,
-  expiration_time: time,
-  terminated: bool,
+  start_time: aTime,
+  expiration_time: aTime,
+  terminated: aFlag,
 })
 
 /** The licence of the deployment. */
-export const licenseStatus = named(
+export const licenseShape = titled(
   'LicenseStatus',
-  object({ autoloading_used: bool, autoloaded: orNull(license), persisted_autoload: orNull(license) }),
+  object({ autoloading_used: aFlag, autoloaded: orNull(license), persisted_autoload: orNull(license) }),
 )

@@ -1,22 +1,22 @@
 import { termRows } from '../../tokens/terms.ts'
-import { termsOf } from './method.ts'
+import { termShapes } from './method.ts'
 import {
   type Answers,
   always,
-  anything,
-  bool,
-  int,
+  anyValue,
+  aFlag,
+  anInt,
   like,
-  listOf,
+  eachOf,
   mapOf,
-  named,
+  titled,
   none,
   object,
   orNull,
   saying,
-  text,
+  aText,
   texts,
-  time,
+  aTime,
   told,
   words,
 } from './shape.ts'
@@ -29,51 +29,51 @@ const keptTerms = (shown: 'shown' | 'shown where used') =>
       .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), like(neutral)]),
   )
 
-const token = named(
+const token = titled(
   'Token',
   object(
     {
-      id: saying(text, 'empty where the token itself is not to be shown'),
-      accessor: saying(text, 'empty for a batch token'),
+      id: saying(aText, 'empty where the token itself is not to be shown'),
+      accessor: saying(aText, 'empty for a batch token'),
       type: words('service', 'batch'),
-      path: text,
-      display_name: text,
+      path: aText,
+      display_name: aText,
       policies: texts,
       identity_policies: texts,
-      meta: orNull(mapOf(text)),
-      entity_id: text,
-      orphan: bool,
-      renewable: bool,
-      creation_time: saying(int, 'epoch seconds'),
-      issue_time: time,
-      creation_ttl: saying(int, 'seconds'),
-      ttl: saying(int, 'seconds that are left'),
-      expire_time: orNull(time),
+      meta: orNull(mapOf(aText)),
+      entity_id: aText,
+      orphan: aFlag,
+      renewable: aFlag,
+      creation_time: saying(anInt, 'epoch seconds'),
+      issue_time: aTime,
+      creation_ttl: saying(anInt, 'seconds'),
+      ttl: saying(anInt, 'seconds that are left'),
+      expire_time: orNull(aTime),
       ...keptTerms('shown'),
     },
     {
       ...keptTerms('shown where used'),
-      role: text,
-      last_renewal: time,
-      last_renewal_time: saying(int, 'epoch seconds'),
+      role: aText,
+      last_renewal: aTime,
+      last_renewal_time: saying(anInt, 'epoch seconds'),
     },
   ),
 )
 
-const terms = termsOf('token-role')
-const tokenRole = named(
+const terms = termShapes('token-role')
+const tokenRole = titled(
   'TokenRole',
   object(
     {
-      name: text,
+      name: aText,
       allowed_policies: texts,
       disallowed_policies: texts,
       allowed_policies_glob: texts,
       disallowed_policies_glob: texts,
       allowed_entity_aliases: texts,
-      orphan: bool,
-      renewable: bool,
-      path_suffix: text,
+      orphan: aFlag,
+      renewable: aFlag,
+      path_suffix: aText,
       ...terms.required,
     },
     terms.optional,
@@ -110,56 +110,56 @@ export const tokenAnswers: Answers = {
   'POST /auth/token/renew-self': told('renewOwnToken', undefined, { sent: { increment: '1h' } }),
   'POST /auth/token/renew-accessor': told('renewAccessor', undefined, anAccessor),
 
-  'POST /sys/wrapping/wrap': told('wrap', anything, { wrapped: 'always' }),
+  'POST /sys/wrapping/wrap': told('wrap', anyValue, { wrapped: 'always' }),
   'POST /sys/wrapping/unwrap': told('unwrap', undefined, {
     ...aToken,
     body: {
       type: 'object',
-      additionalProperties: anything,
+      additionalProperties: anyValue,
       description: 'the answer as it would have been; mostly an envelope',
     },
   }),
   'POST /sys/wrapping/lookup': told(
     'lookUpWrapping',
-    object({ creation_path: text, creation_time: time, creation_ttl: saying(int, 'seconds') }),
+    object({ creation_path: aText, creation_time: aTime, creation_ttl: saying(anInt, 'seconds') }),
     aToken,
   ),
-  'POST /sys/wrapping/rewrap': told('rewrap', anything, { ...aToken, wrapped: 'always' }),
+  'POST /sys/wrapping/rewrap': told('rewrap', anyValue, { ...aToken, wrapped: 'always' }),
 }
 
 const alias = {
-  id: text,
-  canonical_id: saying(text, 'ID of the entity'),
-  name: text,
-  mount_accessor: text,
-  mount_path: text,
-  mount_type: text,
+  id: aText,
+  canonical_id: saying(aText, 'ID of the entity'),
+  name: aText,
+  mount_accessor: aText,
+  mount_path: aText,
+  mount_type: aText,
 }
-const wholeAlias = named(
+const wholeAlias = titled(
   'EntityAlias',
   object({
     ...alias,
-    metadata: mapOf(text),
-    creation_time: time,
-    last_update_time: time,
-    local: bool,
+    metadata: mapOf(aText),
+    creation_time: aTime,
+    last_update_time: aTime,
+    local: aFlag,
     namespace_id: always('root'),
   }),
 )
 const { id: _id, ...aliasInfo } = alias
 const { canonical_id: _entity, ...aliasOfEntity } = alias
 
-const entity = named(
+const entity = titled(
   'Entity',
   object({
-    id: text,
-    name: text,
-    disabled: bool,
+    id: aText,
+    name: aText,
+    disabled: aFlag,
     policies: texts,
-    metadata: mapOf(text),
-    creation_time: time,
-    last_update_time: time,
-    aliases: listOf(wholeAlias),
+    metadata: mapOf(aText),
+    creation_time: aTime,
+    last_update_time: aTime,
+    aliases: eachOf(wholeAlias),
     group_ids: texts,
     direct_group_ids: texts,
     inherited_group_ids: texts,
@@ -175,10 +175,10 @@ export const identityAnswers: Answers = {
   'DELETE /identity/entity/id/:id': told('deleteEntity'),
   'LIST /identity/entity/id': told(
     'listEntities',
-    object({ name: text, aliases: listOf(object(aliasOfEntity)) }),
+    object({ name: aText, aliases: eachOf(object(aliasOfEntity)) }),
   ),
   'GET /identity/entity-alias/id/:id': told('readEntityAlias', wholeAlias),
-  'LIST /identity/entity-alias/id': told('listEntityAliases', object({ ...aliasInfo, local: bool })),
+  'LIST /identity/entity-alias/id': told('listEntityAliases', object({ ...aliasInfo, local: aFlag })),
   'POST /identity/lookup/entity': told('lookUpEntity', entity, {
     sent: { alias_name: 'AROAEXAMPLE', alias_mount_accessor: 'auth_cloud_8609694a' },
     orNothing: true,

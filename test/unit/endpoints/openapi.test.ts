@@ -59,11 +59,11 @@ const group: Group = {
   ],
 }
 
-const thing = object({ label: word }, { is_new: bool })
+const thing = object({ label: aText }, { is_new: aFlag })
 const answers = {
   'POST /auth/:mount/thing/:name': told('writeThing', undefined, { sent: { label: 'a' } }),
   'GET /auth/:mount/thing/:name': told('readThing', { title: 'Thing', ...thing }),
-  'GET /things': told('readThings', mapOf(word)),
+  'GET /things': told('readThings', mapOf(aText)),
   'LIST /things': told('listThings'),
   'POST /go': told('go'),
 }

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { root } from '../../../checkout.ts'
 import { startHost } from '../../host/host.ts'
 import { leftOut, settingsText } from './left-out.ts'
-import { type Seen, subjectOf, TOKEN } from './subject.ts'
+import { type Seen, keptSubject, TOKEN } from './subject.ts'
 
 /** The fuzzer, from PyPI, in an environment of its own. */
 const FUZZER = 'schemathesis==4.32.5'
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
   writeFileSync(settings, settingsText())
   const host = await startHost({ cluster: 'fuzz', port: 0, memory: true, unlisted: true })
   try {
-    const subject = await subjectOf(host.base_url, host.root_token)
+    const subject = await keptSubject(host.base_url, host.root_token)
     const code = await run(program, [
       `--config-file=${settings}`,
       'run',

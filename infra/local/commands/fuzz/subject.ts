@@ -45,7 +45,7 @@ const EVERY = 50
  * Stands before a cluster and keeps it the subject of a run: requests with `TOKEN` carry a root token that is made anew
  * as soon as it has ended, and what paths name is there again after some requests.
  */
-export async function subjectOf(base: string, root: string): Promise<Subject> {
+export async function keptSubject(base: string, root: string): Promise<Subject> {
   const seen: Seen = { requests: 0, statuses: new Map(), failures: [], tokens: 0 }
   let token = ''
   const renew = async () => {
