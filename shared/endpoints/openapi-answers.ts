@@ -2,18 +2,18 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { type Code, errorCodes } from '../api/errors.ts'
 import type { Schema } from '../api/fields.ts'
 import {
-  anyValue,
   aFlag,
   anInt,
+  anyValue,
+  aText,
+  aTime,
   mapOf,
   none,
   object,
   orNull,
   saying,
   type Told,
-  aText,
   texts,
-  aTime,
   words,
 } from './answers/shape.ts'
 import { exampleOf } from './openapi-examples.ts'

@@ -1,4 +1,16 @@
-import { type Answers, always, aFlag, anInt, titled, object, orNull, saying, aText, texts, told } from './shape.ts'
+import {
+  type Answers,
+  aFlag,
+  always,
+  anInt,
+  aText,
+  object,
+  orNull,
+  saying,
+  texts,
+  titled,
+  told,
+} from './shape.ts'
 
 const attempt = titled(
   'Attempt',

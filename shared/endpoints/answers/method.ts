@@ -3,19 +3,19 @@ import { bindingNames, unbound } from '../../auth-method/roles/bindings.ts'
 import { type Taker, termRows } from '../../tokens/terms.ts'
 import {
   type Answers,
-  anyValue,
   aFlag,
   anInt,
+  anyValue,
+  aText,
+  aTime,
+  manyOf,
   like,
-  eachOf,
   mapOf,
-  titled,
   object,
   orNull,
   saying,
-  aText,
   texts,
-  aTime,
+  titled,
   told,
   words,
 } from './shape.ts'
@@ -92,7 +92,7 @@ const explanation = titled(
     {
       role: aText,
       login_would_succeed: aFlag,
-      checks: eachOf(
+      checks: manyOf(
         titled(
           'LoginCheck',
           object(
@@ -116,7 +116,7 @@ const explanation = titled(
     },
     {
       auth_type: words('ec2', 'iam'),
-      signatures: eachOf(
+      signatures: manyOf(
         object({ algorithm: aText, documents: aText, accepted: aFlag, works_on_this_runtime: aFlag }),
       ),
     },

@@ -1,19 +1,19 @@
 import {
   type Answers,
-  always,
-  anyValue,
   aFlag,
+  always,
   anInt,
-  eachOf,
+  anyValue,
+  aText,
+  aTime,
+  manyOf,
   mapOf,
-  titled,
   object,
   orNull,
   saying,
-  aText,
   texts,
-  aTime,
   timeOrEmpty,
+  titled,
   told,
   words,
 } from './shape.ts'
@@ -55,7 +55,7 @@ const term = object(
     id: aText,
     number: anInt,
     since: aTime,
-    given_to: eachOf(object({ cluster_id: aText, name: aText, revoked: aFlag })),
+    given_to: manyOf(object({ cluster_id: aText, name: aText, revoked: aFlag })),
     acknowledged_by: texts,
     unacknowledged_by: texts,
   },
@@ -75,7 +75,7 @@ const primaryStatus = titled(
       known_secondaries: texts,
       last_wal: anInt,
       last_dr_wal: anInt,
-      secondaries: eachOf(
+      secondaries: manyOf(
         titled(
           'KnownSecondary',
           object({ node_id: aText, ...connection }, { ...addresses, ...heartbeat, expired: aFlag }),
@@ -85,8 +85,8 @@ const primaryStatus = titled(
     {
       ...building,
       ...underWay,
-      terms: eachOf(titled('TermOfPrimary', term)),
-      fences: eachOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
+      terms: manyOf(titled('TermOfPrimary', term)),
+      fences: manyOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
     },
   ),
 )
@@ -104,7 +104,7 @@ const secondaryStatus = titled(
       known_primary_cluster_addrs: texts,
       last_remote_wal: anInt,
       last_start: timeOrEmpty,
-      primaries: eachOf(
+      primaries: manyOf(
         titled(
           'KnownPrimary',
           object(
@@ -128,15 +128,18 @@ const secondaryStatus = titled(
 const status: { anyOf: object[] } = { anyOf: [disabledStatus, primaryStatus, secondaryStatus] }
 const performance = titled('PerformanceStatus', object({ mode: always('disabled') }))
 
-const check = titled('ReadinessCheck', object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag }))
-const steps = eachOf(object({ step: aText, does: aText }))
+const check = titled(
+  'ReadinessCheck',
+  object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag }),
+)
+const steps = manyOf(object({ step: aText, does: aText }))
 const plan = titled('PromotionPlan', object({ goes_through: aFlag, refused: aText, warnings: texts, steps }))
 const versions = { version: aText, api_version: aText, format: anInt }
 
 const ofBoth = {
   ready: aFlag,
   cluster_id: aText,
-  checks: eachOf(check),
+  checks: manyOf(check),
   keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
   tree: object({ corrupted: aFlag, reindexing: aFlag }),
   operation_token: titled(
@@ -151,7 +154,7 @@ const ofBoth = {
   recovery: object({ shares: anInt, threshold: anInt, rekey_needed: aFlag }),
   region: object({
     own: aText,
-    settings: eachOf(
+    settings: manyOf(
       titled(
         'PlacedSetting',
         object({ path: aText, field: aText, value: aText, region: aText, elsewhere: aFlag, text: aText }),
@@ -169,7 +172,7 @@ const primaryReadiness = titled(
     versions: object(versions),
     planned_switch: steps,
     position: object({ epoch: aText, last: anInt }),
-    secondaries: eachOf(
+    secondaries: manyOf(
       titled(
         'Successor',
         object(
@@ -230,7 +233,7 @@ const subtree = object({
   tree_type: words('replicated', 'local'),
   root_hash: aText,
   corrupted_subtree_root: aFlag,
-  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: eachOf(anInt) }))),
+  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: manyOf(anInt) }))),
 })
 const treeReport = object({
   merkle_corruption_report: titled(
@@ -250,7 +253,7 @@ const divergence = titled(
     {
       complete: aFlag,
       waits_for: aText,
-      lost: eachOf(
+      lost: manyOf(
         titled(
           'LostCommit',
           object(
@@ -261,7 +264,7 @@ const divergence = titled(
               time: aTime,
               cut: anInt,
               epoch: aText,
-              changes: eachOf(
+              changes: manyOf(
                 object(place, { item: saying(anyValue, 'as it was stored'), deleted: always(true) }),
               ),
             },
@@ -270,7 +273,7 @@ const divergence = titled(
         ),
       ),
       next: saying(aText, 'what `after` takes; empty: there is no more'),
-      diverging: eachOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
+      diverging: manyOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
     },
     {
       counts: object(

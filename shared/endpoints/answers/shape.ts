@@ -18,8 +18,8 @@ export const saying = (schema: Schema, description: string): Schema => ({ ...sch
 
 export const words = (...allowed: readonly string[]): Schema => ({ type: 'string', enum: allowed })
 export const always = (value: unknown): Schema => ({ const: value })
-export const eachOf = (items: Schema): Schema => ({ type: 'array', items })
-export const texts: Schema = eachOf(aText)
+export const manyOf = (items: Schema): Schema => ({ type: 'array', items })
+export const texts: Schema = manyOf(aText)
 export const mapOf = (values: Schema): Schema => ({ type: 'object', additionalProperties: values })
 export const orNull = (schema: Schema): Schema =>
   typeof schema['type'] === 'string' && !('enum' in schema) && !('title' in schema)

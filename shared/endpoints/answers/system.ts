@@ -1,20 +1,20 @@
 import { mountTokenTypes } from '../../model/mount.ts'
 import {
   type Answers,
-  anyValue,
   aFlag,
   anInt,
-  eachOf,
+  anyValue,
+  aText,
+  aTime,
+  manyOf,
   mapOf,
-  titled,
   none,
   object,
   orNull,
   saying,
-  aText,
   texts,
-  aTime,
   timeOrEmpty,
+  titled,
   told,
   words,
 } from './shape.ts'
@@ -107,8 +107,8 @@ export const policyAnswers: Answers = {
 const rule = object(
   { capabilities: texts },
   {
-    allowed_parameters: mapOf(eachOf(anyValue)),
-    denied_parameters: mapOf(eachOf(anyValue)),
+    allowed_parameters: mapOf(manyOf(anyValue)),
+    denied_parameters: mapOf(manyOf(anyValue)),
     required_parameters: texts,
     min_wrapping_ttl: saying(anInt, 'seconds'),
     max_wrapping_ttl: saying(anInt, 'seconds'),
@@ -223,7 +223,7 @@ export const systemAnswers: Answers = {
     }),
     { sent: { recovery_shares: 5, recovery_threshold: 3 } },
   ),
-  'GET /sys/ha-status': told('listNodes', object({ nodes: eachOf(node) })),
+  'GET /sys/ha-status': told('listNodes', object({ nodes: manyOf(node) })),
   'LIST /sys/version-history': told(
     'listVersions',
     object({ build_date: aText, previous_version: none, timestamp_installed: aTime }),
@@ -243,7 +243,7 @@ export const systemAnswers: Answers = {
   'POST /sys/rotate': told('rotate', undefined, { sent: { retire: false } }),
   'GET /sys/key-status': told(
     'readKeyStatus',
-    object({ term: anInt, install_time: aTime }, { reencryption, older_terms: eachOf(olderTerm) }),
+    object({ term: anInt, install_time: aTime }, { reencryption, older_terms: manyOf(olderTerm) }),
   ),
 }
 

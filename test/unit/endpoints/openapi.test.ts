@@ -3,7 +3,7 @@ import { answer, data, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
-import { bool, mapOf, object, told, text as word } from '../../../shared/endpoints/answers/shape.ts'
+import { aFlag, aText, mapOf, object, told } from '../../../shared/endpoints/answers/shape.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 
 const handle = () => answer(data({}))

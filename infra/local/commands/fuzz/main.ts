@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { root } from '../../../checkout.ts'
 import { startHost } from '../../host/host.ts'
 import { leftOut, settingsText } from './left-out.ts'
-import { type Seen, keptSubject, TOKEN } from './subject.ts'
+import { keptSubject, type Seen, TOKEN } from './subject.ts'
 
 /** The fuzzer, from PyPI, in an environment of its own. */
 const FUZZER = 'schemathesis==4.32.5'
@@ -14,7 +14,7 @@ const HELP = `npm run fuzz [-- options]    Schemathesis against a fresh cluster 
 
   --examples N    requests to each operation, and phase, at most (600: some 100,000 in all)
   --seed N        which (any)
-  --workers N     at once (2)
+  --workers N     at once (1: with more, Python itself may fail)
 
 It needs python3 with venv, and PyPI once: ${FUZZER} goes into .local/fuzz/. It ends with 0 where nothing was found.
 `
@@ -22,7 +22,7 @@ It needs python3 with venv, and PyPI once: ${FUZZER} goes into .local/fuzz/. It 
 const options = {
   examples: { type: 'string', default: '600' },
   seed: { type: 'string', default: String(randomInt(2 ** 31)) },
-  workers: { type: 'string', default: '2' },
+  workers: { type: 'string', default: '1' },
   help: { type: 'boolean', default: false },
 } as const
 
