@@ -50,7 +50,7 @@ export interface Told {
   id: string
   /** of rows that answer `data`: the data. `keys`: what stands beside each name. `plain`: the whole body */
   shape?: Schema
-  /** a body that says what the shape is of, as a careful client sends it */
+  /** the example of a request: a body that its fields take */
   sent?: Readonly<Record<string, unknown>>
   /** 204 is an answer, too: nothing was found */
   orNothing?: true
