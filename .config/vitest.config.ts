@@ -13,7 +13,12 @@ export default defineConfig({
     // most of a test of a service is waiting for its engine, and some files wait for minutes
     maxWorkers: 6,
     sequence: { sequencer: WaitingFirst },
-    reporters: ['default', `${root}.config/slowest.ts`, `${root}.config/grants.ts`],
+    reporters: [
+      'default',
+      `${root}.config/slowest.ts`,
+      `${root}.config/grants.ts`,
+      `${root}.config/answers.ts`,
+    ],
     // a loaded machine makes a short test long; what hangs is still found
     testTimeout: 20_000,
     projects: [
@@ -29,7 +34,7 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
-          setupFiles: './test/support/runner/afresh.ts',
+          setupFiles: ['./test/support/runner/afresh.ts', './test/support/runner/answers.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -51,6 +56,7 @@ export default defineConfig({
           name: 'host',
           include: ['test/host/**/*.test.ts'],
           globalSetup: './test/support/runner/running-host.ts',
+          setupFiles: './test/support/runner/answers.ts',
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,

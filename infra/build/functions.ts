@@ -91,6 +91,18 @@ const tableWithoutHandlers: Plugin = {
   },
 }
 
+// The document is read from docs/, which no bundle has beside it.
+const documentInside: Plugin = {
+  name: 'document-inside',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/shared\/endpoints\/openapi-document\.ts$/ }, () => ({
+      contents: `const text = ${JSON.stringify(JSON.stringify(JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8'))))}
+        export const openApiDocument = async () => JSON.parse(text)`,
+      loader: 'js',
+    }))
+  },
+}
+
 const namesOf = ({ name, endpoints }: Group) => ({
   name,
   endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
@@ -146,6 +158,7 @@ async function newBundler(directory: string): Promise<Bundler> {
       environmentCredentials,
       unusedByClients,
       tableWithoutHandlers,
+      documentInside,
     ],
     // some packages inside still call require
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },

@@ -129,8 +129,8 @@ export interface Endpoint {
   /** answers whatever namespace the request names */
   anyNamespace?: true
   uses: readonly Use[]
-  /** what a success looks like, for OpenAPI */
-  answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain'
+  /** what a success looks like; `refused`: there is none, and the row only says so in words */
+  answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain' | 'refused'
   /** fields of the answer's data that are secret: the audit log keeps their HMAC */
   secretAnswers?: readonly string[]
   /** older clients read the answer's data outside `data` too */

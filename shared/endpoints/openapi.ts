@@ -1,62 +1,126 @@
-import { accessText, type Endpoint, type Group, needsNoHeader } from '../api/endpoint.ts'
-import { type Code, errorCodes } from '../api/errors.ts'
-import type { Field, Fields } from '../api/fields.ts'
+import { accessText, type Endpoint, type Group, knowsOf, needsNoHeader } from '../api/endpoint.ts'
+import type { Field, Fields, Schema } from '../api/fields.ts'
+import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
+import type { Answers, Told } from './answers/shape.ts'
+import { commonResponses, commonSchemas, responsesOf } from './openapi-answers.ts'
 
 type Json = Record<string, unknown>
 
-/** The interface as an OpenAPI 3.1 document, written from the endpoint table. */
-export const openApi = (groups: readonly Group[], version: string): Json => ({
-  openapi: '3.1.0',
-  info: {
-    title: 'cloud-auth',
-    version,
-    description:
-      'PUT is the same as POST. LIST is `GET ?list=true`; where the front end lets it through, the verb LIST works too. Every answer but the plain ones comes in the envelope `Envelope`.',
-  },
-  servers: [{ url: '{base_url}', variables: { base_url: { default: 'https://cloud-auth.example.com/v1' } } }],
-  security: [{ token: [] }, { bearer: [] }],
-  paths: pathsOf(groups),
-  components: {
-    securitySchemes: {
-      token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' },
-      bearer: { type: 'http', scheme: 'bearer' },
-    },
-    schemas: { Envelope, Auth, Errors },
-  },
-})
+const DESCRIPTION = `PUT is the same as POST. LIST is \`GET ?list=true\`; where the front end lets it through, the verb LIST works too.
+Every answer but the plain ones comes in the envelope \`Envelope\`. A request with the header \`X-Vault-Wrap-TTL\` is answered by
+\`WrappedAnswer\`, and one with the query \`help=1\` by a text: neither is a parameter here, so that every operation has one type.`
 
-function pathsOf(groups: readonly Group[]): Json {
-  const paths: Record<string, Json> = {}
-  for (const group of groups) {
-    for (const row of group.endpoints) {
-      addPath(paths, row, row.path, group.name, false)
-      if (row.also) addPath(paths, row, row.also, group.name, false)
-      if (row.formerly) addPath(paths, row, row.formerly, group.name, true)
-    }
+/** Groups of operations, in words. */
+const tags: Readonly<Record<string, string>> = {
+  login: 'Logins of AWS workloads',
+  config: 'Configuration of a mount',
+  'rotate-root': 'Rotation of the access key of a mount',
+  roles: 'Who may log in, and what tokens are like',
+  explain: 'Why a login is refused',
+  lists: 'Instances that have logged in, and role tags that are denied',
+  tidy: 'Removal of what has expired',
+  tokens: 'Tokens and token roles',
+  renewal: 'Renewal of tokens',
+  wrapping: 'Answers that wait behind a token',
+  identity: 'Entities and their aliases',
+  mounts: 'Paths of the auth method',
+  policies: 'Policies, and what they come to',
+  audit: 'The audit log',
+  keys: 'The keyring',
+  system: 'The state of the cluster',
+  replication: 'Replication to other clusters',
+  init: 'Initialisation',
+  ceremony: 'DR operation tokens from recovery shares',
+  'generate-root': 'Root tokens from recovery shares',
+  rekey: 'Another recovery key',
+}
+
+/** The interface as an OpenAPI 3.1 document, written from the endpoint table and what its rows answer. */
+export function openApi(groups: readonly Group[], answers: Answers, version: string): Json {
+  const schemas: Record<string, Schema> = { ...commonSchemas }
+  const paths = pathsOf(groups, answers, schemas)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'cloud-auth',
+      version,
+      description: DESCRIPTION.replaceAll('\n', ' '),
+      contact: { name: 'Who runs the deployment' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [
+      {
+        url: '{base_url}',
+        description: 'A deployment',
+        variables: { base_url: { default: 'https://cloud-auth.example.net/v1', description: 'Where it is' } },
+      },
+    ],
+    tags: groups.map(({ name }) => ({ name, description: tags[name] ?? name })),
+    security: [{ token: [] }, { bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token', description: 'A token' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The same' },
+      },
+      schemas,
+      responses: commonResponses,
+    },
   }
-  return paths
+}
+
+/** An operation of the document: a row at one of its paths. */
+interface Place {
+  row: Endpoint
+  path: string
+  tag: string
+  id: string
+  told: Told
+  deprecated?: true
+}
+
+/** @throws Error for a row of which nobody has said what it answers */
+function placesOf(groups: readonly Group[], answers: Answers): Place[] {
+  return groups.flatMap(({ name: tag, endpoints }) =>
+    endpoints
+      .filter(row => row.answers !== 'refused')
+      .flatMap((row): Place[] => {
+        const told = answers[`${row.method} ${row.path}`]
+        if (!told) throw new Error(`nobody has said what ${row.method} ${row.path} answers`)
+        const { id } = told
+        const { path, also, formerly } = row
+        return [
+          { row, path, tag, id, told },
+          ...(also ? [{ row, path: also, tag, id: `${id}_also`, told }] : []),
+          ...(formerly
+            ? [{ row, path: formerly, tag, id: `${id}_formerly`, told, deprecated: true as const }]
+            : []),
+        ]
+      }),
+  )
 }
 
 const verbs = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
 
-function addPath(
-  paths: Record<string, Json>,
-  row: Endpoint,
-  path: string,
-  tag: string,
-  deprecated: boolean,
-): void {
-  const place = path.replace(/:(\w+)/g, '{$1}')
-  const verb = verbs[row.method]
-  paths[place] ??= {}
-  const known = paths[place][verb] as Json | undefined
-  paths[place][verb] = known ? both(known, row) : operation(row, path, tag, deprecated)
+function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, Schema>): Json {
+  const paths: Record<string, Json> = {}
+  for (const one of placesOf(groups, answers)) {
+    const place = one.path.replace(/:(\w+)/g, '{$1}')
+    const verb = verbs[one.row.method]
+    paths[place] ??= {}
+    const known = paths[place][verb] as Json | undefined
+    const made = operation(one, schemas)
+    paths[place][verb] = known ? both(known, one.row, made) : made
+    if (one.row.head) paths[place]['head'] = headOf(made)
+  }
+  return paths
 }
 
 /** A path that can be read as well as listed: one operation of OpenAPI, told apart by its query. */
-const both = (known: Json, row: Endpoint): Json => ({
+const both = (known: Json, row: Endpoint, made: Json): Json => ({
   ...known,
+  responses: { ...(known['responses'] as Json), 200: either(known, made) },
   description: `With list=true: ${row.summary}`,
   parameters: [
     ...(known['parameters'] as unknown[]),
@@ -64,39 +128,103 @@ const both = (known: Json, row: Endpoint): Json => ({
   ],
 })
 
-function operation(row: Endpoint, path: string, tag: string, deprecated: boolean): Json {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
+interface Content {
+  content: { 'application/json': { schema: Schema } }
+}
+
+/** What either of two operations answers. */
+function either(...both: Json[]): Json {
+  const contents = both.map(one => (one['responses'] as Record<string, Json & Content>)['200'])
+  const schemas = contents.map(one => one?.content['application/json'].schema)
+  const [first] = contents
+  return {
+    ...first,
+    content: { 'application/json': { ...first?.content['application/json'], schema: { anyOf: schemas } } },
+  }
+}
+
+/** The same without a body. */
+const headOf = (read: Json): Json => ({
+  ...read,
+  operationId: `${read['operationId']}_head`,
+  responses: Object.fromEntries(
+    Object.entries(read['responses'] as Record<string, Json>).map(([status, { description = 'Refused' }]) => [
+      status,
+      { description },
+    ]),
+  ),
+})
+
+function operation({ row, path, tag, id, told, deprecated }: Place, schemas: Record<string, Schema>): Json {
   const body = row.method === 'POST' && (Object.keys(row.fields).length > 0 || row.freeForm)
   return defined({
+    operationId: id,
     tags: [tag],
     summary: row.summary,
-    description: accessText(row),
-    deprecated: deprecated || undefined,
-    security: needsNoHeader(row) ? [] : undefined,
+    description: `${accessText(row)}${row.unrouted ? ' On AWS it has no address: its function is invoked directly.' : ''}`,
+    deprecated,
+    security: securityOf(row),
     parameters: [
-      ...inPath,
+      ...[...path.matchAll(/:(\w+)/g)].map(([, name = '']) => pathParameter(name)),
       ...(row.method === 'LIST' ? [listFlag(true)] : []),
       ...(row.method === 'POST' ? [] : queryOf(row.fields)),
     ],
-    requestBody: body ? { content: { 'application/json': { schema: bodyOf(row.fields) } } } : undefined,
-    responses: { ...successOf(row), default: { description: 'Refused or failed', content: errorContent } },
+    requestBody: body ? requestOf(row, told) : undefined,
+    responses: responsesOf(row, told, schemas),
   })
 }
 
-const listFlag = (required: boolean) => ({ name: 'list', in: 'query', required, schema: { type: 'boolean' } })
+/** A token may be left out where it makes a difference all the same. */
+const securityOf = (row: Endpoint) =>
+  needsNoHeader(row) ? (knowsOf(row.access) ? [{}, { token: [] }, { bearer: [] }] : []) : undefined
+
+const parameters: Readonly<Record<string, { description: string; example: string }>> = {
+  mount: { description: 'Path under which the method is enabled', example: 'cloud' },
+  role: { description: 'Name of the role', example: 'web' },
+  cert_name: { description: 'Name of the certificate', example: 'own' },
+  account_id: { description: 'AWS account', example: '111122223333' },
+  instance_id: { description: 'EC2 instance', example: 'i-0123456789abcdef0' },
+  role_tag: { description: 'A role tag, as it is or as base64', example: 'djE6eA' },
+  role_name: { description: 'Name of the token role', example: 'web' },
+  id: { description: 'ID', example: '2dbd10f1-8528-4246-89e7-82b25b8aba63' },
+  policy_name: { description: 'Name of the policy', example: 'web' },
+  method_path: { description: 'Path under which a method is enabled, without auth/', example: 'cloud' },
+}
+
+const pathParameter = (name: string): Json => {
+  const { pattern } = paramOf(name)
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...parameters[name],
+    schema: { type: 'string', minLength: 1, ...(pattern.includes('\\w') ? { pattern: `^${pattern}$` } : {}) },
+  }
+}
+
+const listFlag = (required: boolean) => ({
+  name: 'list',
+  in: 'query',
+  description: 'Asks for the names below the path',
+  required,
+  schema: required ? { type: 'boolean', const: true } : { type: 'boolean' },
+})
 
 const queryOf = (fields: Fields) =>
   Object.entries(fields).map(([name, field]) => ({
     name,
     in: 'query',
     description: field.doc,
+    ...(field.required ? { required: true } : {}),
     schema: field.schema,
   }))
+
+const requestOf = (row: Endpoint, { sent }: Told): Json => ({
+  ...(Object.values(row.fields).some(field => field.required) ? { required: true } : {}),
+  content: {
+    'application/json': { schema: bodyOf(row.fields), ...(sent ? { example: sent } : { example: {} }) },
+  },
+})
 
 const bodyOf = (fields: Fields): Json => {
   const required = Object.entries(fields).flatMap(([name, field]) => (field.required ? [name] : []))
@@ -120,64 +248,4 @@ const propertiesOf = ([name, field]: [string, Field<unknown>]): [string, Json][]
         [field.formerly, { ...shown, deprecated: true }],
       ]
     : [[name, shown]]
-}
-
-const successes: Record<Endpoint['answers'], [status: number, description: string]> = {
-  nothing: [204, 'Done; 200 with the envelope when there are warnings'],
-  data: [200, 'The envelope, with `data`'],
-  keys: [200, 'The envelope, with `data.keys`; 404 when there are none'],
-  auth: [200, 'The envelope, with `auth`'],
-  accepted: [202, 'Started; the warnings say what happens'],
-  plain: [200, 'An object without envelope'],
-}
-
-function successOf({ answers: kind }: Endpoint): Json {
-  const [status, description] = successes[kind]
-  if (kind === 'nothing') return { [status]: { description } }
-  const schema = kind === 'plain' ? { type: 'object' } : { $ref: '#/components/schemas/Envelope' }
-  return { [status]: { description, content: { 'application/json': { schema } } } }
-}
-
-const errorContent = { 'application/json': { schema: { $ref: '#/components/schemas/Errors' } } }
-const nullable = (schema: Json): Json => ({ oneOf: [schema, { type: 'null' }] })
-const texts = { type: 'array', items: { type: 'string' } }
-
-const Envelope: Json = {
-  type: 'object',
-  properties: {
-    request_id: { type: 'string' },
-    lease_id: { type: 'string' },
-    renewable: { type: 'boolean' },
-    lease_duration: { type: 'integer' },
-    data: nullable({ type: 'object' }),
-    wrap_info: nullable({ type: 'object' }),
-    warnings: nullable(texts),
-    auth: nullable({ $ref: '#/components/schemas/Auth' }),
-    mount_type: { type: 'string' },
-  },
-}
-
-const Auth: Json = {
-  type: 'object',
-  properties: {
-    client_token: { type: 'string' },
-    accessor: { type: 'string', description: 'empty for a batch token' },
-    policies: texts,
-    token_policies: texts,
-    identity_policies: texts,
-    metadata: nullable({ type: 'object', additionalProperties: { type: 'string' } }),
-    lease_duration: { type: 'integer', description: 'seconds' },
-    renewable: { type: 'boolean' },
-    entity_id: { type: 'string' },
-    token_type: { enum: ['service', 'batch'] },
-    orphan: { type: 'boolean' },
-    num_uses: { type: 'integer' },
-  },
-}
-
-const Errors: Json = {
-  type: 'object',
-  required: ['errors'],
-  properties: { errors: texts },
-  description: `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
 }

@@ -147,7 +147,7 @@ function refusing(method: Endpoint['method'], path: string): Endpoint {
     path,
     access: anyone,
     serves: 'dr',
-    answers: 'nothing',
+    answers: 'refused',
     summary: path.endsWith('backup')
       ? 'Refused: no shares are kept'
       : 'Refused: KMS keeps the keys, and only the recovery key has shares',

@@ -1,3 +1,4 @@
+import { answer } from '../api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
 import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
 import { haStatus, versionHistory } from '../system/inventory.ts'
@@ -50,6 +51,17 @@ export const systemGroup: Group = {
       access: { by: 'token' },
       answers: 'data',
       handle: resultantAcl,
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/sys/internal/specs/openapi',
+      summary: 'This interface as an OpenAPI document',
+      access: { by: 'token' },
+      answers: 'plain',
+      handle: async () => {
+        const { openApiDocument } = await import('./openapi-document.ts')
+        return answer({ kind: 'plain', status: 200, body: await openApiDocument() })
+      },
     }),
   ],
 }

@@ -51,14 +51,15 @@ const HEADS: Readonly<Record<string, number>> = {
 }
 
 /**
- * What is no protobuf is taken for an empty call, which is refused in words: the library would answer 500. What is
- * compressed, or too long, is its own to judge.
+ * What is no protobuf is taken for an empty call, which is refused in words: the library would call it a fault inside, and
+ * so a frame that says it is compressed where no header says how. What is compressed, or too long, is its own to judge.
  */
 function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']
-  const isPacked = headers.has('content-encoding') || (head === 5 && bytes[0] !== 0)
+  const isPacked = headers.has('content-encoding') || headers.has('grpc-encoding')
   if (head === undefined || isPacked || bytes.length > LARGEST_QUESTION) return bytes
-  return isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
+  const isFrame = head === 0 || bytes[0] === 0
+  return isFrame && isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
 }
 
 async function asked(

@@ -2,18 +2,38 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { version } from '../../infra/build/functions.ts'
 import { root } from '../../infra/checkout.ts'
-import { pathsOf } from '../../shared/api/endpoint.ts'
+import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
+import { readFields } from '../../shared/api/fields.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { answers } from '../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../shared/endpoints/openapi.ts'
+import { openApiDocument } from '../../shared/endpoints/openapi-document.ts'
+import { compiler } from '../support/service/json-schema.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+interface Answered {
+  $ref?: string
+  content?: { 'application/json': { schema: Schema; example: unknown } }
+}
 
 interface Operation {
+  operationId: string
+  tags: string[]
+  responses: Record<string, Answered>
   parameters: { name: string; in: string; required?: boolean }[]
   security?: unknown[]
   requestBody?: { content: Record<string, { schema: { properties: Record<string, unknown> } }> }
   deprecated?: boolean
 }
 
-const document = openApi(groups, version) as { paths: Record<string, Record<string, Operation>> }
+interface Document {
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; responses: Record<string, Answered> }
+}
+
+const document = openApi(groups, answers, version) as unknown as Document
 
 describe('docs/openapi.json', () => {
   test('is what the endpoint table says: `npm run openapi`', () => {
@@ -22,9 +42,9 @@ describe('docs/openapi.json', () => {
     )
   })
 
-  test('has every path of every row, and no other', () => {
+  test('has every path of every row that does not only refuse, and no other', () => {
     const wanted = groups
-      .flatMap(group => group.endpoints.flatMap(pathsOf))
+      .flatMap(group => group.endpoints.filter(row => row.answers !== 'refused').flatMap(pathsOf))
       .map(path => path.replace(/:(\w+)/g, '{$1}'))
     expect(new Set(Object.keys(document.paths))).toEqual(new Set(wanted))
   })
@@ -44,5 +64,106 @@ describe('docs/openapi.json', () => {
       deprecated: true,
     })
     expect(paths['/auth/{mount}/identity-accesslist/{instance_id}']?.['get']).not.toHaveProperty('deprecated')
+  })
+})
+
+/** Everything in the document that has such a key, wherever it stands. */
+function all(key: string, inside: unknown): unknown[] {
+  if (typeof inside !== 'object' || inside === null) return []
+  return Object.entries(inside).flatMap(([name, value]) => [
+    ...(name === key ? [value] : []),
+    ...all(key, value),
+  ])
+}
+
+const opened = (ref: string): unknown =>
+  ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
+
+const operations = Object.entries(document.paths).flatMap(([path, verbs]) =>
+  Object.entries(verbs).map(([verb, operation]) => ({ title: `${verb} ${path}`, path, operation })),
+)
+const { components } = document
+const jsonOf = (one: Answered) => one.content?.['application/json']
+
+describe('as a document of OpenAPI 3.1', () => {
+  test('every reference opens, and every component is used', () => {
+    const refs = all('$ref', document) as string[]
+    expect(refs.filter(ref => opened(ref) === undefined)).toEqual([])
+    const wanted = (['schemas', 'responses'] as const).flatMap(kind =>
+      Object.keys(components[kind]).map(name => `#/components/${kind}/${name}`),
+    )
+    expect(wanted.filter(ref => !refs.includes(ref))).toEqual([])
+  })
+
+  test('every operation has a name that no other has, and a tag that is described', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    expect(ids.filter(id => !/^[a-z][A-Za-z]*(_also|_formerly|_head)?$/.test(id))).toEqual([])
+    const tags = document.tags.filter(one => one.description !== one.name).map(one => one.name)
+    expect(operations.filter(({ operation }) => !operation.tags.every(tag => tags.includes(tag)))).toEqual([])
+  })
+
+  test.each(operations)(
+    '$title names its parameters, and tells of a success and of refusals',
+    ({ path, operation }) => {
+      const named = operation.parameters.filter(one => one.in === 'path').map(one => one.name)
+      expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
+      const statuses = Object.keys(operation.responses)
+      expect(statuses.filter(status => status.startsWith('2')).length).toBeGreaterThan(0)
+      expect(statuses).toEqual(expect.arrayContaining(['400', '403', '429', '4XX', '5XX']))
+    },
+  )
+
+  test.each(
+    operations.flatMap(({ title, operation }) =>
+      Object.entries(operation.responses).flatMap(([status, one]) => {
+        const json = jsonOf(one.$ref ? (opened(one.$ref) as Answered) : one)
+        return json ? [{ title: `${title} ${status}`, json }] : []
+      }),
+    ),
+  )('the example of $title is of its schema', ({ json }) => {
+    expect(compiler(components.schemas)(json.schema)(json.example, 'example')).toEqual([])
+  })
+
+  test('every shape of an answer says which fields are always there', () => {
+    const shapes = (all('properties', components.schemas) as object[]).filter(
+      one => Object.keys(one).length > 0,
+    )
+    expect((all('required', components.schemas) as unknown[]).length).toBeGreaterThanOrEqual(shapes.length)
+  })
+})
+
+describe('the table of answers', () => {
+  const rows = groups.flatMap(group => group.endpoints)
+  const nameOf = (row: Endpoint) => `${row.method} ${row.path}`
+
+  test('has a line for every row, and no other', () => {
+    const wanted = rows.filter(row => row.answers !== 'refused').map(nameOf)
+    expect(Object.keys(answers).sort()).toEqual(wanted.sort())
+  })
+
+  test('says the shape of all data', () => {
+    const silent = rows.filter(row => {
+      const told = answers[nameOf(row)]
+      return ['data', 'plain'].includes(row.answers) && !told?.shape && !told?.body
+    })
+    expect(silent.map(nameOf)).toEqual([])
+  })
+
+  test.each(
+    rows.filter(row => row.method === 'POST' && answers[nameOf(row)] && Object.keys(row.fields).length > 0),
+  )('has a body for $method $path that its fields take', row => {
+    const sent = answers[nameOf(row)]?.sent
+    expect(readFields(row.fields, sent ?? {}).unknown).toEqual([])
+    if (row.path !== '/sys/init') expect(sent).toBeDefined()
+  })
+})
+
+describe('a function answers it', () => {
+  test('as it stands in docs/', async () => {
+    expect(await openApiDocument()).toEqual(JSON.parse(JSON.stringify(document)))
   })
 })

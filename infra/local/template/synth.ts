@@ -53,6 +53,8 @@ function sources(): { code: string; templates: string } {
     ...filesIn('shared'),
     ...filesIn('functions'),
     ...filesIn('infra/build'),
+    // functions answer it
+    'docs/openapi.json',
     'package-lock.json',
     'package.json',
   ])

@@ -88,3 +88,13 @@ describe('sys/generate-root-token', () => {
     expect((await api(method, path, body, { token: '' })).status).toBe(403)
   })
 })
+
+describe('sys/internal/specs/openapi', () => {
+  test('is the document of docs/, for whoever has a token', async () => {
+    const token = await tokenWith('path "a" { capabilities = ["read"] }')
+    const { body } = await done('GET', '/sys/internal/specs/openapi', undefined, { token })
+    expect(body.openapi).toBe('3.1.0')
+    expect(body.paths['/sys/internal/specs/openapi'].get.operationId).toBe('readOpenApi')
+    expect((await api('GET', '/sys/internal/specs/openapi', undefined, { token: '' })).status).toBe(403)
+  })
+})

@@ -6,6 +6,7 @@ import type { StorageCall } from '../../../infra/local/faults/storage-tap.ts'
 import { remoteControl } from '../../../infra/local/provider/control.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 import { clock } from './clock.ts'
+import { checked } from './contract.ts'
 import { type Service, startService } from './service.ts'
 import { tapKind } from './tap-kind.ts'
 
@@ -19,14 +20,16 @@ export const cluster = (service ?? inject('cluster')) as unknown as ProvidedCont
 export const aws = remoteControl(cluster.provider_url)
 
 /** Calls the cluster; as root unless a token is given (`token: ''` sends none). */
-export const api = (
+export const api = async (
   method: string,
   path: string,
   body?: unknown,
   options: CallOptions = {},
 ): Promise<Reply> => {
   const all = { token: cluster.root_token, ...options }
-  return service ? service.call(method, path, body, all) : call(cluster.base_url, method, path, body, all)
+  return service
+    ? service.call(method, path, body, all)
+    : checked(method, path, await call(cluster.base_url, method, path, body, all))
 }
 
 /** The same, failing on any answer that is not a success. */

@@ -31,6 +31,7 @@ import { asFunction } from '../iam/judge.ts'
 import type { Policies } from '../iam/policies.ts'
 import { sendTo } from '../tables/store.ts'
 import type { CallOptions, Reply } from './api.ts'
+import { checked } from './contract.ts'
 import { frontEvent, replyOf, routing } from './front.ts'
 import { leanSend, tappedSend } from './lean-client.ts'
 import { loginsByWebFunction } from './login-front.ts'
@@ -153,8 +154,9 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   const call: Service['call'] = async (method, path, body, more = {}) => {
     const event = frontEvent(BASE_URL, method, path, body, more)
     const name = find(method, event)
-    if (web && name === functions['login']) return web.call(method, path, body, more)
-    return replyOf((await lambdas.invoke(name, event)) as FrontAnswer)
+    if (web && name === functions['login'])
+      return checked(method, path, await web.call(method, path, body, more))
+    return checked(method, path, replyOf((await lambdas.invoke(name, event)) as FrontAnswer))
   }
   const { body } = await initialised(call)
   return {

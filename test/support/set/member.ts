@@ -24,6 +24,7 @@ import { operationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
+import { checked } from '../service/contract.ts'
 import { frontEvent, replyOf, routing } from '../service/front.ts'
 import { type PortSettings, portsOf } from './member-ports.ts'
 import { addressFor, type network } from './network.ts'
@@ -203,7 +204,7 @@ function requester({ name, model, simulation, entropy, answered }: MemberSetting
     const context = contextOf({ clock: simulation.clock, entropy }, API_S)
     return simulation.run(name, 'api', async () => {
       const answer = await asFunction(folder, () => handler(event, context) as Promise<unknown>)
-      const reply = replyOf(answer as FrontAnswer)
+      const reply = checked(method, path, replyOf(answer as FrontAnswer))
       answered(name, `${method} ${path}`, reply.status)
       return reply
     })

@@ -3,6 +3,7 @@ import { answer, data, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
+import { aFlag, aText, mapOf, object, told } from '../../../shared/endpoints/answers/shape.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 
 const handle = () => answer(data({}))
@@ -58,8 +59,17 @@ const group: Group = {
   ],
 }
 
+const thing = object({ label: aText }, { is_new: aFlag })
+const answers = {
+  'POST /auth/:mount/thing/:name': told('writeThing', undefined, { sent: { label: 'a' } }),
+  'GET /auth/:mount/thing/:name': told('readThing', { title: 'Thing', ...thing }),
+  'GET /things': told('readThings', mapOf(aText)),
+  'LIST /things': told('listThings'),
+  'POST /go': told('go'),
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: a document to look into
-const document = openApi([group], '1.2.3') as any
+const document = openApi([group], answers, '1.2.3') as any
 const operation = (path: string, verb: string) => document.paths[path]?.[verb]
 
 describe('the interface as an OpenAPI document', () => {
@@ -79,11 +89,59 @@ describe('the interface as an OpenAPI document', () => {
       },
       required: ['label'],
     })
-    expect(write.parameters).toEqual(
+    expect(write.parameters).toMatchObject(
       ['mount', 'name'].map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
     )
-    expect(write.responses).toMatchObject({ 204: {}, default: {} })
+    expect(write.requestBody).toMatchObject({
+      required: true,
+      content: { 'application/json': { example: { label: 'a' } } },
+    })
+    expect(Object.keys(write.responses)).toEqual([
+      '200',
+      '204',
+      '400',
+      '403',
+      '404',
+      '413',
+      '415',
+      '429',
+      '4XX',
+      '5XX',
+    ])
     expect(write).not.toHaveProperty('deprecated')
+  })
+
+  test('every operation has a name of its own, at each of its paths', () => {
+    expect(operation('/auth/{mount}/thing/{name}', 'post').operationId).toBe('writeThing')
+    expect(operation('/auth/{mount}/object/{name}', 'post').operationId).toBe('writeThing_formerly')
+    expect(operation('/go', 'post')).toMatchObject({ operationId: 'go', tags: ['things'] })
+  })
+
+  test('an answer is the envelope with its data, by the name of its type, and an example of it', () => {
+    const { schema, example } = operation('/auth/{mount}/thing/{name}', 'get').responses[200].content[
+      'application/json'
+    ]
+    expect(schema).toEqual({ $ref: '#/components/schemas/ReadThingAnswer' })
+    expect(document.components.schemas.ReadThingAnswer.allOf).toEqual([
+      { $ref: '#/components/schemas/Envelope' },
+      { type: 'object', properties: { data: { $ref: '#/components/schemas/Thing' } }, required: ['data'] },
+    ])
+    expect(document.components.schemas.Thing).toEqual({
+      type: 'object',
+      properties: { label: { type: 'string' }, is_new: { type: 'boolean' } },
+      required: ['label'],
+    })
+    expect(example).toMatchObject({ data: { label: '' }, auth: null, warnings: null })
+  })
+
+  test('a row of which nobody has said what it answers makes no document', () => {
+    const { 'POST /go': _, ...others } = answers
+    expect(() => openApi([group], others, '1')).toThrow('nobody has said what POST /go answers')
+  })
+
+  test('what is always refused is no operation', () => {
+    const refused = endpoint({ ...group.endpoints[4], path: '/never', answers: 'refused' } as never)
+    expect(openApi([{ ...group, endpoints: [refused] }], {}, '1')).toMatchObject({ paths: {} })
   })
 
   test('a former path is deprecated', () => {
@@ -113,7 +171,7 @@ describe('the interface as an OpenAPI document', () => {
     expect(both.summary).toBe('The things')
     expect(both.description).toBe('With list=true: List things')
     expect(both.parameters).toEqual([
-      { name: 'list', in: 'query', required: false, schema: { type: 'boolean' } },
+      expect.objectContaining({ name: 'list', in: 'query', required: false, schema: { type: 'boolean' } }),
       { name: 'limit', in: 'query', description: 'At most so many', schema: { type: 'integer' } },
     ])
   })

@@ -11,7 +11,11 @@ import { FORMAT } from '../../../../shared/link/source.ts'
 import { sealTo } from '../../../../shared/storage/box.ts'
 import type { Method } from '../../../../shared/wire/carry.ts'
 import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
+import { LONGEST, mutated, mutations } from '../../../builders/mutations.ts'
 import { follower, primaryWorld } from './world.ts'
+
+/** Questions of each kind. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 80)
 
 // What a member signs is a real question but for some bytes: it is answered, or refused as a fault of the sender, and what
 // is refused leaves nothing behind.
@@ -104,46 +108,6 @@ function expectAnswered({ status, said }: { status: number; said: string }) {
   if (status === 503) expect(said).toMatch(/the keyring has no term \d+ yet/)
 }
 
-type Mutation = (bytes: Buffer) => Buffer
-const at = (bytes: Buffer, part: number) => Math.floor(part * bytes.length)
-const part = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
-const mutation: fc.Arbitrary<Mutation> = fc.oneof(
-  // a bit, a cut, bytes put in, a part that is left out, a part that comes again and again
-  fc.tuple(part, fc.nat(7)).map(
-    ([where, bit]): Mutation =>
-      bytes => {
-        const copy = Buffer.from(bytes)
-        const place = at(copy, where)
-        if (copy.length > 0) copy.writeUInt8((copy[place] ?? 0) ^ (1 << bit), place)
-        return copy
-      },
-  ),
-  part.map(
-    (where): Mutation =>
-      bytes =>
-        bytes.subarray(0, at(bytes, where)),
-  ),
-  fc.tuple(part, fc.uint8Array({ maxLength: 40 })).map(
-    ([where, added]): Mutation =>
-      bytes =>
-        Buffer.concat([bytes.subarray(0, at(bytes, where)), added, bytes.subarray(at(bytes, where))]),
-  ),
-  fc.tuple(part, part).map(
-    ([from, length]): Mutation =>
-      bytes =>
-        Buffer.concat([bytes.subarray(0, at(bytes, from)), bytes.subarray(at(bytes, from + length))]),
-  ),
-  fc.nat(3000).map(
-    (times): Mutation =>
-      bytes =>
-        Buffer.concat(Array.from({ length: times }, () => bytes)),
-  ),
-)
-const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 })
-const LONGEST = 700_000
-const mutated = (bytes: Uint8Array, all: readonly Mutation[]): Buffer =>
-  all.reduce<Buffer>((now, mutate) => mutate(now).subarray(0, LONGEST), Buffer.from(bytes))
-
 /** Characters of one item. */
 const MOST_STORED = 3000
 
@@ -175,7 +139,7 @@ describe.each(methodNames)('%s', method => {
         if ((await judge(of, method, mutated(questions[method](of), all))) === 'roles changed')
           of = await scene()
       }),
-      { numRuns: 80 },
+      { numRuns: RUNS },
     )
   })
 
@@ -219,6 +183,6 @@ test('an activation whose sealed part has other bytes is refused or admits, and 
       const body = methods.Activate.forms.question.write({ ...activation(of), sealed })
       if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
     }),
-    { numRuns: 80 },
+    { numRuns: RUNS },
   )
 })

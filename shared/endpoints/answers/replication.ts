@@ -1,0 +1,328 @@
+import {
+  type Answers,
+  aFlag,
+  always,
+  anInt,
+  anyValue,
+  aText,
+  aTime,
+  manyOf,
+  mapOf,
+  object,
+  orNull,
+  saying,
+  texts,
+  timeOrEmpty,
+  titled,
+  told,
+  words,
+} from './shape.ts'
+import { licenseShape } from './system.ts'
+
+const NUMBER = saying(aText, 'a number as text')
+const ID = { id: aText, name: aText, step: aText }
+
+const tree = {
+  cluster_id: aText,
+  merkle_root: aText,
+  corrupted_merkle_tree: aFlag,
+  last_corruption_check_epoch: saying(aText, 'epoch seconds as text'),
+  last_reindex_epoch: saying(aText, 'epoch seconds as text'),
+  ssct_generation_counter: anInt,
+}
+const building = {
+  reindex_in_progress: aFlag,
+  reindex_stage: words('scanning', 'building', 'commit'),
+  reindex_building_progress: anInt,
+  reindex_building_total: anInt,
+}
+const underWay = {
+  operation: titled('RoleOperation', object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText })),
+  last_error: titled('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
+}
+
+const heartbeat = {
+  last_heartbeat: aTime,
+  last_heartbeat_duration_ms: NUMBER,
+  clock_skew_ms: NUMBER,
+  replication_primary_canary_age_ms: NUMBER,
+}
+const connection = { connection_status: words('connected', 'disconnected') }
+const addresses = { api_address: aText, cluster_address: aText }
+
+const term = object(
+  {
+    id: aText,
+    number: anInt,
+    since: aTime,
+    given_to: manyOf(object({ cluster_id: aText, name: aText, revoked: aFlag })),
+    acknowledged_by: texts,
+    unacknowledged_by: texts,
+  },
+  { tokens_until: aTime },
+)
+
+const disabledStatus = titled('DisabledStatus', object({ mode: always('disabled') }, underWay))
+
+const primaryStatus = titled(
+  'PrimaryStatus',
+  object(
+    {
+      mode: always('primary'),
+      ...tree,
+      state: words('running', 'idle'),
+      primary_cluster_addr: aText,
+      known_secondaries: texts,
+      last_wal: anInt,
+      last_dr_wal: anInt,
+      secondaries: manyOf(
+        titled(
+          'KnownSecondary',
+          object({ node_id: aText, ...connection }, { ...addresses, ...heartbeat, expired: aFlag }),
+        ),
+      ),
+    },
+    {
+      ...building,
+      ...underWay,
+      terms: manyOf(titled('TermOfPrimary', term)),
+      fences: manyOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
+    },
+  ),
+)
+
+const secondaryStatus = titled(
+  'SecondaryStatus',
+  object(
+    {
+      mode: words('secondary', 'bootstrapping'),
+      ...tree,
+      state: words('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
+      connection_state: words('idle', 'connecting', 'ready', 'transient_failure'),
+      secondary_id: aText,
+      primary_cluster_addr: aText,
+      known_primary_cluster_addrs: texts,
+      last_remote_wal: anInt,
+      last_start: timeOrEmpty,
+      primaries: manyOf(
+        titled(
+          'KnownPrimary',
+          object(
+            { ...addresses, ...connection },
+            { ...heartbeat, last_position: anInt, last_position_time: aTime },
+          ),
+        ),
+      ),
+    },
+    {
+      ...building,
+      ...underWay,
+      activation_error: aText,
+      readiness: object({ ready: aFlag, refused_by: texts, tried: aTime }),
+      diverging_items: texts,
+      merkle_sync_progress: object({ sync_progress: anInt, sync_total_keys: anInt }),
+    },
+  ),
+)
+
+const status: { anyOf: object[] } = { anyOf: [disabledStatus, primaryStatus, secondaryStatus] }
+const performance = titled('PerformanceStatus', object({ mode: always('disabled') }))
+
+const check = titled(
+  'ReadinessCheck',
+  object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag }),
+)
+const steps = manyOf(object({ step: aText, does: aText }))
+const plan = titled('PromotionPlan', object({ goes_through: aFlag, refused: aText, warnings: texts, steps }))
+const versions = { version: aText, api_version: aText, format: anInt }
+
+const ofBoth = {
+  ready: aFlag,
+  cluster_id: aText,
+  checks: manyOf(check),
+  keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
+  tree: object({ corrupted: aFlag, reindexing: aFlag }),
+  operation_token: titled(
+    'PreparedOperationToken',
+    object({
+      generated: orNull(object({ made: aTime, age_seconds: anInt })),
+      presented: object({ counts: aFlag, why: aText, expires: timeOrEmpty, seconds_left: anInt }),
+      roles: texts,
+      policies: texts,
+    }),
+  ),
+  recovery: object({ shares: anInt, threshold: anInt, rekey_needed: aFlag }),
+  region: object({
+    own: aText,
+    settings: manyOf(
+      titled(
+        'PlacedSetting',
+        object({ path: aText, field: aText, value: aText, region: aText, elsewhere: aFlag, text: aText }),
+      ),
+    ),
+  }),
+  license: object({ ends: timeOrEmpty, seconds_left: anInt, text: aText }),
+}
+
+const primaryReadiness = titled(
+  'PrimaryReadiness',
+  object({
+    mode: always('primary'),
+    ...ofBoth,
+    versions: object(versions),
+    planned_switch: steps,
+    position: object({ epoch: aText, last: anInt }),
+    secondaries: manyOf(
+      titled(
+        'Successor',
+        object(
+          {
+            id: aText,
+            address: aText,
+            version: aText,
+            takes_over: aFlag,
+            text: aText,
+            activation_token: object({ age_seconds: anInt, used: aFlag, expired: aFlag, expires: aTime }),
+          },
+          {
+            state: aText,
+            applied: anInt,
+            clock_skew_ms: anInt,
+            behind: anInt,
+            behind_ms: anInt,
+            last_heartbeat: aTime,
+          },
+        ),
+      ),
+    ),
+  }),
+)
+
+const secondaryReadiness = titled(
+  'SecondaryReadiness',
+  object({
+    mode: words('secondary', 'bootstrapping'),
+    ...ofBoth,
+    versions: object({ ...versions, primary_format: orNull(anInt) }),
+    promotion: plan,
+    promotion_with_force: plan,
+    lag: titled(
+      'Lag',
+      object(
+        {
+          epoch: aText,
+          received: anInt,
+          applied: anInt,
+          primary: words('answers', 'silent', 'refuses', 'none'),
+        },
+        {
+          text: aText,
+          behind_ms: anInt,
+          last_contact: aTime,
+          last_contact_age_ms: anInt,
+          primary_position: anInt,
+          primary_frontier: anInt,
+          clock_skew_ms: anInt,
+        },
+      ),
+    ),
+  }),
+)
+
+const subtree = object({
+  tree_type: words('replicated', 'local'),
+  root_hash: aText,
+  corrupted_subtree_root: aFlag,
+  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: manyOf(anInt) }))),
+})
+const treeReport = object({
+  merkle_corruption_report: titled(
+    'TreeReport',
+    object({
+      corrupted_root: aFlag,
+      last_corruption_check_epoch: aTime,
+      corrupted_tree_map: object({ '1': subtree, '2': subtree }),
+    }),
+  ),
+})
+
+const place = { kind: aText, key: texts, what: aText }
+const divergence = titled(
+  'DivergenceReport',
+  object(
+    {
+      complete: aFlag,
+      waits_for: aText,
+      lost: manyOf(
+        titled(
+          'LostCommit',
+          object(
+            {
+              name: aText,
+              position: aText,
+              commit: aText,
+              time: aTime,
+              cut: anInt,
+              epoch: aText,
+              changes: manyOf(
+                object(place, { item: saying(anyValue, 'as it was stored'), deleted: always(true) }),
+              ),
+            },
+            { too_large: always(true) },
+          ),
+        ),
+      ),
+      next: saying(aText, 'what `after` takes; empty: there is no more'),
+      diverging: manyOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
+    },
+    {
+      counts: object(
+        { commits: anInt, kinds: mapOf(object({ written: anInt, deleted: anInt })) },
+        { more: always(true) },
+      ),
+    },
+  ),
+)
+
+const operator = { dr_operation_token: 'hvs.CAESIJ' }
+const byOperator = { sent: operator }
+const DR = '/sys/replication/dr'
+
+/** Replication to other clusters, and the licence that it needs. */
+export const replicationAnswers: Answers = {
+  [`GET ${DR}/status`]: told('readDrStatus', status),
+  'GET /sys/replication/status': told('readReplicationStatus', object({ dr: status, performance })),
+  'GET /sys/replication/performance/status': told('readPerformanceStatus', performance),
+  [`POST ${DR}/primary/enable`]: told('enablePrimary', undefined, { sent: {} }),
+  [`POST ${DR}/primary/demote`]: told('demotePrimary', object({ final_wal: anInt, epoch: aText })),
+  [`POST ${DR}/primary/disable`]: told('disablePrimary'),
+  [`POST ${DR}/primary/secondary-token`]: told('makeSecondaryToken', object({ token: aText }), {
+    sent: { id: 'eu', ttl: '30m' },
+    wrapped: 'usually',
+  }),
+  [`POST ${DR}/primary/revoke-secondary`]: told('revokeSecondary', undefined, { sent: { id: 'eu' } }),
+  [`POST ${DR}/secondary/enable`]: told('becomeSecondary', undefined, { sent: { token: 'eyJhbGciOiJF' } }),
+  [`POST ${DR}/secondary/promote`]: told('promoteSecondary', undefined, byOperator),
+  [`POST ${DR}/secondary/disable`]: told('disableSecondary', undefined, byOperator),
+  [`POST ${DR}/secondary/update-primary`]: told('updatePrimary', undefined, {
+    sent: { ...operator, token: 'eyJhbGciOiJF' },
+  }),
+  [`POST ${DR}/secondary/generate-public-key`]: told(
+    'generatePublicKey',
+    object({ secondary_public_key: aText }),
+    byOperator,
+  ),
+  [`POST ${DR}/secondary/merkle-check`]: told('checkTreeOfSecondary', treeReport, byOperator),
+  [`POST ${DR}/secondary/reindex`]: told('reindexSecondary', undefined, byOperator),
+  'POST /sys/replication/merkle-check': told('checkTree', treeReport),
+  'POST /sys/replication/reindex': told('reindex', undefined, { sent: { diff: false } }),
+  [`POST ${DR}/secondary/recover`]: told('recoverLinkOfSecondary', undefined, byOperator),
+  'POST /sys/replication/recover': told('recoverLink'),
+  [`GET ${DR}/divergence`]: told('readDivergence', divergence),
+  [`GET ${DR}/readiness`]: told('readReadiness', { anyOf: [primaryReadiness, secondaryReadiness] }),
+  [`POST ${DR}/secondary/readiness`]: told('readReadinessOfSecondary', secondaryReadiness, byOperator),
+  [`GET ${DR}/secondary/license/status`]: told('readLicenseOfSecondary', licenseShape),
+  [`POST ${DR}/secondary/license/status`]: told('readLicenseOfSecondaryByPost', licenseShape, byOperator),
+  'GET /sys/license/status': told('readLicense', licenseShape),
+  'GET /sys/license/features': told('listLicensedFeatures', object({ features: texts })),
+}

@@ -1,0 +1,229 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { type Code, errorCodes } from '../api/errors.ts'
+import type { Schema } from '../api/fields.ts'
+import {
+  aFlag,
+  anInt,
+  anyValue,
+  aText,
+  aTime,
+  mapOf,
+  none,
+  object,
+  orNull,
+  saying,
+  type Told,
+  texts,
+  words,
+} from './answers/shape.ts'
+import { exampleOf } from './openapi-examples.ts'
+
+type Json = Record<string, unknown>
+
+const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+const answered = (name: string) => ({ $ref: `#/components/responses/${name}` })
+
+const Auth = object(
+  {
+    client_token: aText,
+    accessor: saying(aText, 'empty for a batch token'),
+    policies: texts,
+    metadata: orNull(mapOf(aText)),
+    lease_duration: saying(anInt, 'seconds'),
+    renewable: aFlag,
+    entity_id: aText,
+    token_type: words('service', 'batch'),
+    orphan: aFlag,
+    mfa_requirement: none,
+    num_uses: anInt,
+  },
+  { token_policies: texts, identity_policies: texts },
+)
+
+const WrapInfo = object(
+  {
+    token: aText,
+    accessor: aText,
+    ttl: saying(anInt, 'seconds'),
+    creation_time: aTime,
+    creation_path: aText,
+  },
+  { wrapped_accessor: aText },
+)
+
+const Envelope = object({
+  request_id: aText,
+  lease_id: aText,
+  renewable: aFlag,
+  lease_duration: anInt,
+  wrap_info: orNull(refTo('WrapInfo')),
+  warnings: orNull(texts),
+  auth: orNull(refTo('Auth')),
+  mount_type: aText,
+})
+
+const enveloped = (fields: Readonly<Record<string, Schema>>): Schema => ({
+  allOf: [refTo('Envelope'), object(fields)],
+})
+
+const Errors = saying(
+  object({ errors: texts }),
+  `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
+)
+
+/** Schemas that answers of several operations have. */
+export const commonSchemas: Readonly<Record<string, Schema>> = {
+  Envelope,
+  Auth,
+  WrapInfo,
+  Errors,
+  DoneWithWarnings: enveloped({ data: none, warnings: texts }),
+  WrappedAnswer: enveloped({ data: none, wrap_info: refTo('WrapInfo') }),
+  AuthAnswer: enveloped({ data: none, auth: refTo('Auth') }),
+  Names: enveloped({ data: object({ keys: texts }) }),
+}
+
+const errorHeaders = {
+  'X-Error-Code': {
+    description: 'What went wrong, as a code',
+    schema: { type: 'string', enum: Object.keys(errorCodes) },
+  },
+  'Retry-After': {
+    description: 'Seconds after which repeating the request makes sense',
+    schema: { type: 'integer' },
+  },
+}
+
+const refusal = (description: string, message: string): Json => ({
+  description,
+  headers: errorHeaders,
+  content: {
+    'application/json': {
+      schema: refTo('Errors'),
+      example: { errors: message === '' ? [] : [message] },
+    },
+  },
+})
+
+/** Answers that are not successes, and those that have nothing of their own. */
+export const commonResponses: Json = {
+  Done: { description: 'Done' },
+  DoneWithWarnings: {
+    description: 'Done, and there is something to know',
+    content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
+  },
+  Invalid: refusal(
+    'The request cannot be taken as it is',
+    'Field validation failed: token_ttl must be a duration',
+  ),
+  Denied: refusal('The caller may not', 'permission denied'),
+  Absent: refusal('There is no such thing', ''),
+  TooLarge: refusal('The body is too large', 'the body is too large'),
+  UnsupportedMediaType: refusal('The body is not JSON', 'the body must be JSON'),
+  TooMany: refusal('Too many requests', 'too many requests'),
+  Refused: refusal('Refused for another reason', 'unsupported operation'),
+  Failed: refusal('Failed, or busy', 'internal error'),
+}
+
+function contentOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): Json {
+  return { 'application/json': { schema, example: exampleOf(schema, schemas) } }
+}
+
+const hasNames = (row: Endpoint): boolean =>
+  /:/.test(row.path) || row.licence !== undefined || row.answers === 'keys'
+
+/** Refusals of a row, whatever it does. */
+const refusals = (row: Endpoint): Json => ({
+  400: answered('Invalid'),
+  403: answered('Denied'),
+  ...(hasNames(row) ? { 404: answered('Absent') } : {}),
+  ...(row.method === 'POST' ? { 413: answered('TooLarge'), 415: answered('UnsupportedMediaType') } : {}),
+  429: answered('TooMany'),
+  '4XX': answered('Refused'),
+  '5XX': answered('Failed'),
+})
+
+/** The schema of a success that is an operation's own; undefined: one of the common ones will do. */
+function ownBody({ answers: kind, mirrored }: Endpoint, { shape, wrapped, body }: Told): Schema | undefined {
+  if (body) return body
+  if (kind === 'plain') return shape
+  if (kind === 'keys')
+    return shape ? enveloped({ data: object({ keys: texts, key_info: mapOf(shape) }) }) : undefined
+  if (kind !== 'data' || !shape) return undefined
+  if (wrapped === 'always') return refTo('WrappedAnswer')
+  const answer = mirrored ? mirroredBody(shape) : enveloped({ data: shape })
+  return wrapped ? { anyOf: [refTo('WrappedAnswer'), answer] } : answer
+}
+
+/** Data that stands outside `data`, too, as older clients read it. Names that nobody knows stay open. */
+function mirroredBody(shape: Schema): Schema {
+  const whole = object({ data: shape })
+  if (shape['additionalProperties'])
+    return { allOf: [refTo('Envelope'), { ...whole, additionalProperties: anyValue }] }
+  return shape['anyOf']
+    ? { anyOf: (shape['anyOf'] as Schema[]).map(mirroredBody) }
+    : { allOf: [refTo('Envelope'), whole, shape] }
+}
+
+const common: Partial<Record<Endpoint['answers'], string>> = { keys: 'Names', auth: 'AuthAnswer' }
+
+const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
+  nothing: 'Done',
+  data: 'The envelope, with `data`',
+  keys: 'The envelope, with `data.keys`; 404 when there are none',
+  auth: 'The envelope, with `auth`',
+  accepted: 'Started; the warnings say what happens',
+  plain: 'An object without envelope',
+  refused: '',
+}
+
+/** A name for types: `readRole` is `ReadRoleAnswer`. */
+const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
+
+/** What an operation answers, by status; schemas that have names are put among `schemas`. */
+export function responsesOf(row: Endpoint, told: Told, schemas: Record<string, Schema>): Json {
+  const own = ownBody(row, told)
+  const name = typeName(told.id)
+  if (own) schemas[name] = hoisted(own, schemas)
+  const schema = own ? refTo(name) : refTo(common[row.answers] ?? 'DoneWithWarnings')
+  const success = { description: descriptions[row.answers], content: contentOf(schema, schemas) }
+  const done = { 200: answered('DoneWithWarnings'), 204: answered('Done') }
+  if (row.answers === 'nothing') return { ...done, ...refusals(row) }
+  if (row.answers === 'accepted') return { 202: success, 200: answered('DoneWithWarnings'), ...refusals(row) }
+  return {
+    200: success,
+    ...(told.orNothing ? { 204: answered('Done') } : {}),
+    ...(row.head ? byOverride(success, schema, schemas) : {}),
+    ...refusals(row),
+    ...(row.head ? { '5XX': { ...success, description: 'The cluster serves nobody' } } : {}),
+  }
+}
+
+/** Health has a status for each situation, and callers may choose others. */
+const byOverride = (success: Json, schema: Schema, schemas: Readonly<Record<string, Schema>>): Json => ({
+  472: { ...success, description: 'A DR secondary' },
+  default: {
+    description: 'The status that the caller has chosen, or a refusal',
+    content: contentOf({ anyOf: [schema, refTo('Errors')] }, schemas),
+  },
+})
+
+/** The same schema, with what has a title put among the named ones. */
+function hoisted(schema: Schema, schemas: Record<string, Schema>): Schema {
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (key === 'properties') return [key, each(value as Record<string, Schema>, schemas)]
+      if (key === 'items' || key === 'additionalProperties') return [key, hoisted(value as Schema, schemas)]
+      if (key === 'anyOf' || key === 'allOf')
+        return [key, (value as Schema[]).map(one => hoisted(one, schemas))]
+      return [key, value]
+    }),
+  )
+  const { title, ...rest } = inner
+  if (typeof title !== 'string') return inner
+  schemas[title] = rest
+  return refTo(title)
+}
+
+const each = (shapes: Readonly<Record<string, Schema>>, schemas: Record<string, Schema>) =>
+  Object.fromEntries(Object.entries(shapes).map(([name, one]) => [name, hoisted(one, schemas)]))

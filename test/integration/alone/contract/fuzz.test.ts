@@ -1,0 +1,73 @@
+import { randomInt } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { endsService } from '../../../support/requests/endpoints.ts'
+import { type Operation, requestsTo, type Sent } from '../../../support/requests/from-document.ts'
+import type { Reply } from '../../../support/service/api.ts'
+import { api, done, settled } from '../../../support/service/cluster.ts'
+import { document, faultsOf } from '../../../support/service/contract.ts'
+
+// Requests that follow from the document of the interface, and some that are a little beside it, to every operation:
+// nothing fails inside, and every answer is as the document says. `FUZZ_RUNS`: how many to each; `FUZZ_SEED`: which.
+
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 6)
+const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
+
+const operations = Object.entries(document.paths)
+  .filter(([path]) => !endsService(path))
+  .flatMap(([path, verbs]) =>
+    Object.entries(verbs).map(([verb, operation]) => ({
+      title: `${verb} ${path}`,
+      verb,
+      path,
+      operation: operation as unknown as Operation,
+    })),
+  )
+
+const tokens = { root: '', plain: '', none: '', bogus: 'hvs.AAAAAAAAAAAAAAAAAAAAAAAA' }
+
+const newToken = async (body: object): Promise<string> =>
+  (await done('POST', '/auth/token/create', body)).body.auth.client_token
+
+/** What earlier requests may have taken away is there again: the tokens, the mount, and what names of paths stand for. */
+async function revive(): Promise<void> {
+  tokens.root = await newToken({ policies: 'root', ttl: '1h' })
+  tokens.plain = await newToken({ policies: 'default', ttl: '1h' })
+  await api('POST', '/sys/auth/cloud', { type: 'cloud' })
+  await api('POST', '/auth/cloud/role/web', {
+    auth_type: 'ec2',
+    bound_region: 'us-east-1',
+    role_tag: 'CloudRole',
+  })
+  await api('POST', '/auth/token/roles/web', { allowed_policies: 'default' })
+  await api('POST', '/sys/policies/acl/web', { policy: 'path "a/*" { capabilities = ["read"] }' })
+}
+
+const sendOne = ({ method, path, body, headers, token }: Sent): Promise<Reply> =>
+  api(method, path, body, { headers, token: tokens[token] })
+
+/** A fault of ours; what AWS says of what was configured, and a cluster whose role changes, are none. */
+const isFailure = ({ status }: Reply): boolean => status >= 500 && ![501, 502, 503].includes(status)
+
+let sent = 0
+afterAll(async () => {
+  await settled()
+  process.stdout.write(`\n${sent} requests to ${operations.length} operations, seed ${seed}\n`)
+})
+
+describe(`requests by the document, seed ${seed}`, () => {
+  beforeEach(revive)
+
+  test.each(operations)('$title', { timeout: 600_000 }, async ({ verb, path, operation }) => {
+    await fc.assert(
+      fc.asyncProperty(requestsTo(verb, path, operation), async request => {
+        sent += 1
+        const reply = await sendOne(request)
+        expect(isFailure(reply), `${reply.status} ${reply.text}`).toBe(false)
+        expect(faultsOf(request.method, request.path, reply)).toEqual([])
+        if (reply.status === 403 && request.token === 'root') await revive()
+      }),
+      { seed, numRuns: RUNS },
+    )
+  })
+})

@@ -1,0 +1,137 @@
+import { appendFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { threadId } from 'node:worker_threads'
+import { type Endpoint, type Group, operations } from '../../../shared/api/endpoint.ts'
+import { type Code, errorCodes } from '../../../shared/api/errors.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { answers } from '../../../shared/endpoints/answers/all.ts'
+import { openApi } from '../../../shared/endpoints/openapi.ts'
+import { match } from '../../../shared/http/match.ts'
+import type { Reply } from './api.ts'
+import { compiler } from './json-schema.ts'
+
+/*
+ * What the interface's document promises, held against every answer that tests are given.
+ */
+
+type Schema = Readonly<Record<string, unknown>>
+interface Answered {
+  $ref?: string
+  content?: { 'application/json': { schema: Schema } }
+}
+interface Document {
+  paths: Record<string, Record<string, { responses: Record<string, Answered> }>>
+  components: { schemas: Record<string, Schema>; responses: Record<string, Answered> }
+}
+
+/** The document as it is written from the table now. */
+export const document = openApi(groups, answers, '0') as unknown as Document
+const compile = compiler(document.components.schemas)
+
+const VERBS = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
+const ENVELOPE = 'request_id lease_id renewable lease_duration data wrap_info warnings auth mount_type'.split(
+  ' ',
+)
+const ALL: Group = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
+const HELP = {
+  type: 'object',
+  properties: { help: { type: 'string' }, see_also: { type: 'array', items: { type: 'string' } } },
+  required: ['help', 'see_also'],
+}
+
+const counted = { answers: 0, operations: new Set<string>() }
+const faults: string[] = []
+/** More of them than that tell nothing more. */
+const MOST = 20
+
+/** What was found since this was asked last. */
+export const takeFaults = (): string[] => faults.splice(0)
+
+/** Notes for the end of the run how many answers were looked at since the last time, and of which operations. */
+export function tellAnswers(directory: string): void {
+  const line = JSON.stringify({ answers: counted.answers, operations: [...counted.operations] })
+  counted.answers = 0
+  counted.operations.clear()
+  appendFileSync(`${directory}/answers-${process.pid}-${threadId}`, `${line}\n`)
+}
+
+/** Holds an answer against the document, and remembers what is wrong with it. @returns it */
+export function checked<R extends Reply>(method: string, path: string, reply: R): R {
+  counted.answers += 1
+  const found = faultsOf(method, path, reply)
+  if (found.length > 0 && faults.length < MOST)
+    faults.push(
+      `${method} ${path.slice(0, 200)} → ${reply.status} ${reply.text.slice(0, 300)}: ${found.slice(0, 3).join('; ')}`,
+    )
+  return reply
+}
+
+/** What is wrong with an answer. */
+export function faultsOf(method: string, path: string, reply: Reply): string[] {
+  // a front that answers by itself gives no number
+  if (reply.status >= 400 && !reply.headers['x-request-id']) return []
+  if (reply.status >= 400 && reply.headers['x-error-code']) return refusalFaults(reply)
+  const [before = '', query = ''] = path.split(/\?(.*)/s)
+  const asked = new URLSearchParams(query)
+  if (method === 'GET' && asked.get('help')) return bodyFaults(HELP, reply)
+  const row = rowOf(method, before, asked)
+  if (!row) return reply.status < 400 ? ['no operation answers there'] : ['a refusal without a code']
+  return successFaults(method, row, reply)
+}
+
+const FLAGS = ['1', 't', 'T', 'TRUE', 'true', 'True']
+
+function rowOf(method: string, path: string, asked: URLSearchParams): Endpoint | undefined {
+  const list =
+    method === 'LIST' || (['GET', 'HEAD'].includes(method) && FLAGS.includes(asked.get('list') ?? ''))
+  const verb = list ? 'LIST' : method === 'PUT' ? 'POST' : method === 'HEAD' ? 'GET' : method
+  const found = match(ALL, operations[verb as Endpoint['method']], decoded(path).replace(/^\//, ''))
+  return 'endpoint' in found ? found.endpoint : undefined
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+const refusalFaults = (reply: Reply): string[] => {
+  const code = reply.headers['x-error-code'] as Code
+  const row: { status: number } | undefined = errorCodes[code]
+  return [
+    ...(row?.status === reply.status ? [] : [`the code ${code} is not one of status ${reply.status}`]),
+    ...bodyFaults(document.components.schemas['Errors'] ?? {}, reply),
+  ]
+}
+
+/** An answer to HEAD has no body. */
+const bodyFaults = (schema: Schema, { body, text }: Reply): string[] =>
+  body === undefined && text === '' ? [] : compile(schema)(body, 'body')
+
+function successFaults(method: string, row: Endpoint, reply: Reply): string[] {
+  counted.operations.add(`${row.method} ${row.path}`)
+  const place = row.path.replace(/:(\w+)/g, '{$1}')
+  const responses = document.paths[place]?.[VERBS[row.method]]?.responses
+  const given = responses?.[reply.status] ?? (row.head ? responses?.['200'] : undefined)
+  if (!given) return [`the status ${reply.status} is not told of ${row.method} ${row.path}`]
+  const told = given.$ref ? document.components.responses[given.$ref.split('/').at(-1) ?? ''] : given
+  const schema = told?.content?.['application/json'].schema
+  if (!schema) return reply.text === '' ? [] : ['a body where none is told of']
+  if (reply.text === '') return method === 'HEAD' ? [] : ['no body']
+  if (isWrapped(reply)) return compile({ $ref: '#/components/schemas/WrappedAnswer' })(reply.body, 'body')
+  return [...compile(schema)(reply.body, 'body'), ...mirrorFaults(row, reply)]
+}
+
+const isWrapped = ({ body }: Reply): boolean => body?.wrap_info !== undefined && body.wrap_info !== null
+
+/** Data stands outside `data`, too, as it is there. */
+function mirrorFaults({ mirrored, answers: kind }: Endpoint, { body }: Reply): string[] {
+  if (kind !== 'data' || !body?.data || typeof body.data !== 'object') return []
+  const outside = Object.entries(body).filter(([name]) => !ENVELOPE.includes(name))
+  const wanted = mirrored ? Object.entries(body.data).filter(([name]) => !ENVELOPE.includes(name)) : []
+  return isDeepStrictEqual(Object.fromEntries(outside), Object.fromEntries(wanted))
+    ? []
+    : ['what stands outside of data is not what is inside']
+}

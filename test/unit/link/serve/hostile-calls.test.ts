@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { create, toBinary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../../../../infra/checkout.ts'
+import { linkHandler } from '../../../../shared/http/link.ts'
+import { asker } from '../../../../shared/link/call.ts'
+import { signAnswer, signCall } from '../../../../shared/link/envelope.ts'
+import { methodNames, methods } from '../../../../shared/link/methods.ts'
+import { FORMAT, LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import type { Method } from '../../../../shared/wire/carry.ts'
+import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
+import { pair } from '../../../builders/link.ts'
+import { mutated, mutations } from '../../../builders/mutations.ts'
+import { follower, primaryWorld } from './world.ts'
+
+// What is on the wire has other bytes than a cluster of this product would send: whole calls with their envelopes, by
+// every protocol, and answers that a primary has signed all the same. Nothing fails inside.
+
+/** Calls, and answers, of each method. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
+
+type Kept = Record<Method, Record<'question' | 'answer', string>>
+const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${FORMAT}.json`, 'utf8')) as {
+  messages: Kept
+}
+const keptBytes = (method: Method, which: 'question' | 'answer') =>
+  Buffer.from(kept.messages[method][which], 'base64')
+
+/** Codes of Connect: those of refusals, and what the library itself answers. `internal` and `unknown` are none of them. */
+const DECLARED = new Set([
+  'unauthenticated',
+  'permission_denied',
+  'failed_precondition',
+  'unavailable',
+  'invalid_argument',
+  'resource_exhausted',
+  'unimplemented',
+  'deadline_exceeded',
+])
+/** The same as numbers, as gRPC-Web tells them. */
+const NUMBERS = new Set([0, 3, 4, 7, 8, 9, 12, 14, 16])
+
+const types = [
+  'application/proto',
+  'application/grpc-web',
+  'application/grpc-web+proto',
+  'application/json',
+  'application/grpc',
+  'text/plain',
+] as const
+
+const framed = (type: string, bytes: Buffer): Buffer => {
+  if (!type.startsWith('application/grpc')) return bytes
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(bytes.length, 1)
+  return Buffer.concat([head, bytes])
+}
+
+let w: Awaited<ReturnType<typeof primaryWorld>>
+let one: ReturnType<typeof follower>
+beforeAll(async () => {
+  w = await primaryWorld()
+  one = follower(w, 'west')
+  await one.activate(await w.token('west'))
+})
+
+/** A call as it is on the wire. */
+function callBytes(method: Method): Buffer {
+  w.clock.ms += 1000
+  const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
+  const caller = {
+    set: w.set,
+    from: method === 'Fence' ? one.cluster : 'west',
+    lineage: [[w.epoch, 1]] as const,
+  }
+  return Buffer.from(toBinary(CallSchema, signCall(method, caller, keptBytes(method, 'question'), means)))
+}
+
+async function sent(path: string, type: string, body: Buffer) {
+  const answer = await linkHandler(w.ports)({
+    version: '2.0',
+    rawPath: path,
+    headers: {
+      'content-type': type,
+      ...(type === 'application/proto' ? { 'connect-protocol-version': '1' } : {}),
+    },
+    requestContext: { http: { method: 'POST' }, domainName: 'east.example' },
+    body: body.toString('base64'),
+    isBase64Encoded: true,
+  })
+  const text = Buffer.from(answer.body ?? '', 'base64')
+  const ofGrpc = type.startsWith('application/grpc-web')
+    ? /grpc-status: ?(\d+)/i.exec(text.toString('latin1'))?.[1]
+    : undefined
+  const inHeader = answer.headers['grpc-status']
+  return { status: answer.statusCode, text: text.toString('utf8'), grpc: ofGrpc ?? inHeader }
+}
+
+function expectDeclared({ status, text, grpc }: Awaited<ReturnType<typeof sent>>): void {
+  expect([200, 400, 401, 403, 404, 405, 413, 415, 429, 501, 503], text).toContain(status)
+  if (grpc !== undefined) expect(NUMBERS, text).toContain(Number(grpc))
+  if (status < 400 || !text.startsWith('{')) return
+  const { code } = JSON.parse(text) as { code?: string }
+  if (code !== undefined) expect(DECLARED, text).toContain(code)
+}
+
+describe.each(methodNames)('%s', method => {
+  test('a call with other bytes is refused by a declared code, or answered', {
+    timeout: 600_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(mutations, fc.constantFrom(...types), fc.boolean(), async (all, type, inside) => {
+        const bytes = callBytes(method)
+        // either the call has other bytes, or its frame has
+        const body = inside ? framed(type, mutated(bytes, all)) : mutated(framed(type, bytes), all)
+        expectDeclared(await sent(`/cloudauth.link.v1.LinkService/${method}`, type, body))
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('an answer with other bytes that is signed all the same is read, or is as none', {
+    timeout: 600_000,
+  }, async () => {
+    const mine = pair()
+    const answer = keptBytes(method, 'answer')
+    const question = methods[method].forms.question.read(keptBytes(method, 'question'))
+    await fc.assert(
+      fc.asyncProperty(mutations, async all => {
+        const ask = asker(
+          { set: w.set, from: 'west', signing: one.pair.signing, otherKey: mine.keys.signing },
+          {
+            carry: async (_, call) => {
+              const nonce = call.envelope?.nonce ?? Buffer.alloc(0)
+              const means = { signing: mine.signing, now: w.clock.ms }
+              return signAnswer(method, nonce, { body: mutated(answer, all) }, means)
+            },
+            clock: { now: () => w.clock.ms },
+            entropy: { bytes: randomBytes },
+            rules: { plainEndpoints: false },
+          },
+        )
+        const got = await ask(method, question as never, [[w.epoch, 1]]).catch((error: unknown) => error)
+        if (got instanceof Error)
+          expect(
+            [LinkSilent, LinkRefused].some(one => got instanceof one),
+            String(got),
+          ).toBe(true)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+test.each([1, 2, 0x80, 0xff])('a frame of gRPC-Web with the flags %d is refused in words', async flags => {
+  const body = framed('application/grpc-web', callBytes('Echo'))
+  body.writeUInt8(flags, 0)
+  const { status, grpc } = await sent('/cloudauth.link.v1.LinkService/Echo', 'application/grpc-web', body)
+  // invalid argument
+  expect([status, Number(grpc)]).toEqual([200, 3])
+})
+
+test('what is no call at all is refused by a declared code', { timeout: 600_000 }, async () => {
+  const path = fc.oneof(
+    fc.constantFrom(...methodNames).map(name => `/cloudauth.link.v1.LinkService/${name}`),
+    fc.constantFrom(
+      '/cloudauth.link.v1.LinkService/None',
+      '/cloudauth.link.v1.LinkService/',
+      '/',
+      '//',
+      '/x/..',
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      path,
+      fc.constantFrom(...types),
+      fc.uint8Array({ maxLength: 300 }),
+      async (at, type, bytes) => {
+        expectDeclared(await sent(at, type, Buffer.from(bytes)))
+      },
+    ),
+    { numRuns: RUNS * 2 },
+  )
+  expectDeclared(
+    await sent(
+      '/cloudauth.link.v1.LinkService/Echo',
+      'application/proto',
+      Buffer.from(toBinary(CallSchema, create(CallSchema, {}))),
+    ),
+  )
+})
