@@ -95,7 +95,7 @@ async function exchanged(
     })
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException
-    const why = name === 'TimeoutError' ? `no answer within ${timeoutMs / 1000} s` : (code ?? message)
+    const why = name === 'AbortError' ? `no answer within ${timeoutMs / 1000} s` : (code ?? message)
     throw new Ended('unreachable', `${url.origin} cannot be reached (${why})`)
   }
 }

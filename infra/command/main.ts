@@ -11,7 +11,9 @@ import { tellStatus } from './set/status.ts'
 import { switchSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
 
-const { env } = process
+const env = process.env
+// of interest to who builds the command: for who runs it, it would stand beside every token
+env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
 const print = (text: string): void => void process.stdout.write(text)

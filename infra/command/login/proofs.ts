@@ -20,7 +20,8 @@ export interface LoginAsked {
 
 type Given = Readonly<Record<string, string | undefined>>
 
-const MOUNT = /^[\w.~-]+(\/[\w.~-]+)*$/
+/** Segments of a path, none of which is dots alone. */
+const MOUNT = /^(?!\.+(\/|$))[\w.~-]+(\/(?!\.+(\/|$))[\w.~-]+)*$/
 const REGION = /^(auto|[a-z]{2}(-[a-z]+)+-\d+)$/
 
 /**

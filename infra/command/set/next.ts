@@ -93,6 +93,8 @@ function nextBefore({ from, to }: Both, own: Told, other: Told): NextOfSwitch {
       where: `Nobody serves: ${from.name} has handed over or closed, and ${to.name} has not taken over yet.`,
     }
   }
+  if (own['mode'] !== 'primary')
+    return stop('Nothing was changed.', `${from.name} is no primary, but ${textIn(own, 'mode')}`)
   if (busy) return stop(nothing, `${from.name}: ${textIn(busy, 'name')} is under way; wait for its end`)
   if (textIn(other, 'state') !== 'stream-wals')
     return stop(
