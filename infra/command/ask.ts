@@ -112,13 +112,15 @@ function objectIn(text: string): Heard['body'] {
 /** What a refusal says, in one line. */
 export function refusalOf({ status, body, text }: Heard): string {
   const errors = Array.isArray(body['errors']) ? body['errors'].map(String).filter(Boolean) : []
-  return `${status}: ${errors.length > 0 ? errors.join('; ') : text.slice(0, 300).trim() || 'without a text'}`
+  return `${status} ${errors.length > 0 ? errors.join('; ') : text.slice(0, 300).trim() || 'without a text'}`
 }
 
 /** For how long something is asked again, and who is told. */
 export interface Patience {
   forMs: number
   say: (text: string) => void
+  /** what is asked, as it is told; default: the path */
+  named?: string
 }
 
 /**
@@ -131,13 +133,13 @@ export async function askFor(
   path: string,
   asking: Asking,
   connection: Connection,
-  { forMs, say }: Patience,
+  { forMs, say, named = path }: Patience,
 ): Promise<Heard['body']> {
   const end = Date.now() + forMs
   for (;;) {
     const heard = await askOnce(base, path, asking, connection)
     if (heard.status < 300) return heard.body
-    const told = `${path}: ${refusalOf(heard)}`
+    const told = `${named}: ${refusalOf(heard)}`
     if (heard.retryAfter === undefined || Date.now() > end) throw new Ended('refused', told)
     say(`${told}; asking again in ${heard.retryAfter} s`)
     await setTimeout(heard.retryAfter * 1000)

@@ -101,13 +101,13 @@ describe('a login', () => {
   test('without the server’s name in the signature is refused, in one line, as the server puts it', async () => {
     const { status, stdout, stderr } = await run('login --role user', own())
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400: .*IAM-Server-ID.*\n$/)
+    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 .*IAM-Server-ID.*\n$/)
   })
 
   test('of the right role by the wrong principal is refused', async () => {
     const { status, stderr } = await run(`login --role role --header-value ${SERVER}`, own())
     expect(status).toBe(1)
-    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400: /)
+    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 /)
   })
 
   test('by the instance’s document: the first one is told its nonce, later ones show it', async () => {

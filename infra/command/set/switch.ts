@@ -92,7 +92,8 @@ async function ask(
   body: object,
 ): Promise<Readonly<Record<string, unknown>>> {
   const request = { method: 'POST', body, token } as const
-  const { data } = await askFor(at.base, `${DR}/${path}`, request, connection, { forMs: PATIENCE_MS, say })
+  const patience = { forMs: PATIENCE_MS, say, named: `${path} on ${at.name}` }
+  const { data } = await askFor(at.base, `${DR}/${path}`, request, connection, patience)
   return (data ?? {}) as Readonly<Record<string, unknown>>
 }
 

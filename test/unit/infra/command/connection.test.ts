@@ -86,9 +86,9 @@ describe('a request', () => {
     const said: string[] = []
     const patience = { forMs: 5000, say: (text: string) => said.push(text) }
     expect(await askFor(url, 'x', {}, plain, patience)).toEqual({ data: {} })
-    expect(said).toEqual(['x: 503: busy; asking again in 0 s'])
+    expect(said).toEqual(['x: 503 busy; asking again in 0 s'])
     asked = 0
-    await expect(askFor(url, 'x', {}, plain, { ...patience, forMs: -1 })).rejects.toThrow('x: 503: busy')
+    await expect(askFor(url, 'x', {}, plain, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
   })
 
   test('follows a node that stands by once, and never out of an encrypted connection', async () => {

@@ -134,7 +134,7 @@ describe('the token helper', () => {
   })
 
   test('get does not log in again where the cluster is in trouble', async () => {
-    await expect(helper('get', 500)).rejects.toThrow('lookup-self: 500: x')
+    await expect(helper('get', 500)).rejects.toThrow('lookup-self: 500 x')
   })
 
   test('store reads what it is given, erase does nothing, and neither says a word', async () => {
