@@ -36,6 +36,7 @@ interface Switching {
 /** For so long a request is repeated that has to wait, and what goes on by itself is waited for. */
 const PATIENCE_MS = 10 * 60_000
 const LOOK_MS = 1000
+const READY_WITHIN_MS = 30_000
 
 /**
  * A planned switch, from wherever the set is to its end.
@@ -103,11 +104,8 @@ async function promote(
 ): Promise<void> {
   const { from, to, ports } = switching
   const body = { dr_operation_token: ports.token }
-  if (!resumed) {
-    const ready: Readiness = await ask(switching, to, 'secondary/readiness', body)
-    const fault = readinessFault(to.name, ready) || notHeard(ready, switching)
-    if (fault) throw new Ended('refused', `${fault}. ${where}`)
-  }
+  const fault = resumed ? '' : await obstacle(switching)
+  if (fault) throw new Ended('refused', `${fault}. ${where}`)
   ports.say(
     resumed
       ? `2. Switch: ${where} ${to.name} is asked once more.`
@@ -119,6 +117,25 @@ async function promote(
   await ask(switching, to, 'secondary/promote', body).catch((error: unknown) => {
     throw error instanceof Ended ? new Ended(error.exit, `${error.message}. ${underWay}`) : error
   })
+}
+
+/**
+ * What is in the way of a switch, after a while in which it may pass by itself: behind another switch some things are not
+ * known yet. Empty: nothing.
+ */
+async function obstacle(switching: Switching): Promise<string> {
+  const { to, ports } = switching
+  const end = Date.now() + READY_WITHIN_MS
+  let told = ''
+  for (;;) {
+    const body = { dr_operation_token: ports.token }
+    const ready: Readiness = await ask(switching, to, 'secondary/readiness', body)
+    const fault = readinessFault(to.name, ready) || notHeard(ready, switching)
+    if (!fault || Date.now() > end) return fault
+    if (fault !== told) ports.say(`${fault}; looking again for ${READY_WITHIN_MS / 1000} s`)
+    told = fault
+    await setTimeout(LOOK_MS)
+  }
 }
 
 /** Only a primary that answers can hand over. */

@@ -41,13 +41,13 @@ export function startCommand(
 
 const LOOK_MS = 10
 
-/** Ends a command by a signal as soon as something is so. */
+/** Ends a command by a signal as soon as something is so, unless it has ended by then. */
 export async function endedWhen(
   { child, ended }: Started,
   signal: NodeJS.Signals,
   probe: () => Promise<boolean>,
 ): Promise<CommandEnd> {
-  while (!(await probe())) await setTimeout(LOOK_MS)
+  while (child.exitCode === null && !(await probe())) await setTimeout(LOOK_MS)
   child.kill(signal)
   return ended
 }
