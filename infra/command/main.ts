@@ -35,6 +35,8 @@ function loginOf({ values }: Read) {
 
 async function login(read: Read): Promise<ExitName> {
   if (read.words.length > 0) throw new Ended('usage', `login takes no word: ${read.words[0]}`)
+  if (read.flags.has('json') && read.flags.has('export'))
+    throw new Ended('usage', '--json and --export do not go together')
   const { base, run } = loginOf(read)
   const auth = await run()
   const nonce = env['CLOUD_AUTH_NONCE'] ? undefined : auth.metadata?.['nonce']
@@ -86,6 +88,8 @@ function clustersOf({ words }: Read): readonly Named[] {
 
 async function status(read: Read): Promise<ExitName> {
   const clusters = clustersOf(read)
+  if (read.values.every !== undefined && !read.flags.has('watch'))
+    throw new Ended('usage', '--every says nothing without --watch')
   const every = read.flags.has('watch') ? Number(read.values.every ?? 2) : undefined
   if (every !== undefined && !(every >= 0.1 && every <= 86_400))
     throw new Ended('usage', '--every must be a number of seconds, 0.1 at least')

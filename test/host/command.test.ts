@@ -175,6 +175,43 @@ describe('the token helper, called as command lines call it', () => {
   })
 })
 
+test.each([
+  ['login somebody', 'login takes no word: somebody'],
+  ['login --json --export', '--json and --export do not go together'],
+  ['token-helper list', 'token-helper wants one word: get, store or erase'],
+  ['status', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS'],
+  ['status --every 3 http://127.0.0.1:1', '--every says nothing without --watch'],
+  ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, 0.1 at least'],
+  ['switch http://127.0.0.1:1', 'switch wants two clusters: the one that serves, then the one that takes over'],
+  [
+    'switch http://127.0.0.1:1 http://127.0.0.1:2',
+    'the DR operation token is missing: CLOUD_AUTH_OPERATION_TOKEN, or a line of standard input',
+  ],
+])('%s cannot be meant, and is told in a line', async (line, text) => {
+  const { status, stdout, stderr } = await run(line)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; cloud-auth --help tells more`)
+})
+
+test('status is told again and again, until Ctrl-C ends it with the code of the last look', async () => {
+  const { child, ended } = startCommand(
+    ['status', '--watch', '--every', '0.1', '--json', `ours=${cluster.base_url}`],
+    variables,
+    { file },
+  )
+  let looks = 0
+  child.stdout?.on('data', () => {
+    looks += 1
+    if (looks === 3) child.kill('SIGINT')
+  })
+  const { status, stdout, stderr } = await ended
+  expect({ status, stderr }).toEqual({ status: 4, stderr: '' })
+  const told = stdout.trim().split('\n').map(line => JSON.parse(line))
+  expect(told.length).toBeGreaterThan(2)
+  for (const one of told)
+    expect(one).toMatchObject({ verdict: 'unwell', clusters: [{ name: 'ours', role: 'disabled', serves: true }] })
+})
+
 test('it is one file that runs by its own first line, from wherever it is', () => {
   expect(readdirSync(folder).filter(name => name.startsWith('cloud-auth'))).toEqual(['cloud-auth.mjs'])
   const text = readFileSync(file, 'utf8')

@@ -112,11 +112,19 @@ async function promote(
       : `2. Switch: ${to.name} is ready. It takes over from ${from.name}; nothing is lost, and for some seconds nobody serves.`,
   )
   await agreed(ports, where)
-  const underWay = `${to.name} may be taking over from ${from.name}: that goes on without this command.`
-  ports.at(underWay)
-  await ask(switching, to, 'secondary/promote', body).catch((error: unknown) => {
-    throw error instanceof Ended ? new Ended(error.exit, `${error.message}. ${underWay}`) : error
-  })
+  ports.at(`${to.name} may be taking over from ${from.name}: that goes on without this command.`)
+  await orPlace(switching, () => ask(switching, to, 'secondary/promote', body))
+}
+
+/** Does something. @throws Ended with what came of it, and where the set is since */
+async function orPlace(switching: Switching, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error
+    const { where } = nextOfSwitch(await lookAtBoth(switching))
+    throw new Ended(error.exit, `${error.message}. ${where}`)
+  }
 }
 
 /**
@@ -162,13 +170,11 @@ async function follow(
   const known = (to.word.status['known_secondaries'] ?? []) as readonly string[]
   const { id, freed } = namesToJoin(from.word?.cluster ?? from.name, known)
   ports.at(`${to.name} serves; ${from.name} is being told to follow it.`)
-  try {
+  await orPlace(switching, async () => {
     // a try whose answer was lost may have been admitted, by keys that nobody has any more
     for (const name of freed) await ask(switching, to, 'primary/revoke-secondary', { id: name })
     await joinUnder(id, ports.token, (which, path, body) =>
       ask(switching, which === 'primary' ? to : from, path, body),
     )
-  } catch (error) {
-    throw error instanceof Ended ? new Ended(error.exit, `${error.message}. ${where}`) : error
-  }
+  })
 }
