@@ -68,7 +68,7 @@ export async function switchSet(switching: Switching): Promise<readonly SwitchDo
     }
     const began = Date.now()
     if (next.do === 'promote') await promote(switching, next)
-    else await follow(switching, seen, next.where)
+    else if (!(await follow(switching, seen, next.where))) continue
     done.push({ step: next.do, ms: Date.now() - began })
   }
 }
@@ -155,19 +155,20 @@ async function agreed({ confirm }: SwitchPorts, where: string): Promise<void> {
   if (!(await confirm('Go on?'))) throw new Ended('declined', `Ended before the next step. ${where}`)
 }
 
-async function follow(
-  switching: Switching,
-  { from, to }: { from: Seen; to: Seen },
-  where: string,
-): Promise<void> {
+/** @returns false: while it was asked for, somebody else has seen to it */
+async function follow(switching: Switching, seen: { from: Seen; to: Seen }, where: string): Promise<boolean> {
   const { ports } = switching
+  const { from, to } = seen
   ports.say(
     `3. Send the clients: sys/health answers ${to.word?.health} on ${to.name}, and ${from.word?.health} on ${from.name}. Move the name that clients use, if they do not look themselves.`,
   )
   if (to.word?.health !== 200) throw new Ended('unwell', `${to.name} does not serve. ${where}`)
   ports.say(`4. Follow: ${from.name} is given a token of ${to.name}; it has all data, and needs no wipe.`)
   await agreed(ports, where)
-  const known = (to.word.status['known_secondaries'] ?? []) as readonly string[]
+  // an answer takes as long as it takes, and who follows by now must not be revoked
+  const anew = await lookAtBoth(switching)
+  if (nextOfSwitch(anew).do !== 'follow') return false
+  const known = (anew.to.word?.status['known_secondaries'] ?? []) as readonly string[]
   const { id, freed } = namesToJoin(from.word?.cluster ?? from.name, known)
   ports.at(`${to.name} serves; ${from.name} is being told to follow it.`)
   await orPlace(switching, async () => {
@@ -177,4 +178,5 @@ async function follow(
       ask(switching, which === 'primary' ? to : from, path, body),
     )
   })
+  return true
 }
