@@ -182,7 +182,10 @@ test.each([
   ['status', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS'],
   ['status --every 3 http://127.0.0.1:1', '--every says nothing without --watch'],
   ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, 0.1 at least'],
-  ['switch http://127.0.0.1:1', 'switch wants two clusters: the one that serves, then the one that takes over'],
+  [
+    'switch http://127.0.0.1:1',
+    'switch wants two clusters: the one that serves, then the one that takes over',
+  ],
   [
     'switch http://127.0.0.1:1 http://127.0.0.1:2',
     'the DR operation token is missing: CLOUD_AUTH_OPERATION_TOKEN, or a line of standard input',
@@ -206,10 +209,16 @@ test('status is told again and again, until Ctrl-C ends it with the code of the 
   })
   const { status, stdout, stderr } = await ended
   expect({ status, stderr }).toEqual({ status: 4, stderr: '' })
-  const told = stdout.trim().split('\n').map(line => JSON.parse(line))
+  const told = stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
   expect(told.length).toBeGreaterThan(2)
   for (const one of told)
-    expect(one).toMatchObject({ verdict: 'unwell', clusters: [{ name: 'ours', role: 'disabled', serves: true }] })
+    expect(one).toMatchObject({
+      verdict: 'unwell',
+      clusters: [{ name: 'ours', role: 'disabled', serves: true }],
+    })
 })
 
 test('it is one file that runs by its own first line, from wherever it is', () => {

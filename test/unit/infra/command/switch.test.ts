@@ -31,7 +31,8 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
   const clusterOf = async (name: 'east' | 'west') => {
     const { url } = await webServer(onTestFinished, ({ url: path = '' }, response) => {
       const end = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body))
-      if (path === '/sys/health') return end(play[name]['mode'] === 'primary' ? 200 : 472, { cluster_name: name })
+      const health = play[name]['mode'] === 'primary' ? 200 : 472
+      if (path === '/sys/health') return end(health, { cluster_name: name })
       if (path.endsWith('dr/status')) return end(200, { data: play[name] })
       asked.push(`${name} ${path.replace('/sys/replication/dr/', '')}`)
       const index = play.changes.findIndex(([one]) => path.endsWith(one))
@@ -64,7 +65,8 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
 }
 
 const ready: Change = ['secondary/readiness', 200, { data: READY }]
-const taken = (play: Play) => () => Object.assign(play, { east: closed, west: { ...primary, ssct_generation_counter: 2 } })
+const taken = (play: Play) => () =>
+  Object.assign(play, { east: closed, west: { ...primary, ssct_generation_counter: 2 } })
 const joined = (play: Play) => () => Object.assign(play, { east: following })
 
 function whole(): Play {
@@ -111,7 +113,8 @@ describe('a switch', () => {
 
   test('who is refused is told why, and where the set is since', async () => {
     const play = whole()
-    play.changes[1] = ['secondary/promote', 400, { errors: ['handed-over-not-claimed'] }, () => Object.assign(play, { east: closed })]
+    const errors = ['handed-over-not-claimed']
+    play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
     expect((await played(play, [true])).result).toBe(
       'secondary/promote on west: 400 handed-over-not-claimed. Nobody serves: east has handed over or closed, and west has not taken over yet.',
     )
