@@ -1,4 +1,4 @@
-import { signedLogin } from '../../infra/local/commands/start/workload.ts'
+import { signedLogin } from '../../infra/command/login/signed-login.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { type Key, key } from '../../shared/storage/kinds.ts'

@@ -1,14 +1,15 @@
-import { rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { freePort } from '../../infra/local/os/loopback.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { commandFile } from '../support/programs/command.ts'
 import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
 // A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand", and what
-// the pages on checking tokens and on the imitated AWS say.
+// the pages on checking tokens, on the imitated AWS and on the command say.
 
 const checkout = temporaryDirectory()
 let run: Run
@@ -115,5 +116,26 @@ describe('the page of the imitated AWS', () => {
     expect(JSON.parse(session)).toMatchObject({ sessionToken: expect.any(String) })
     const shown = await paste(fault)
     expect(shown).toContain('{"service":"sts","action":"GetCallerIdentity"}')
+  })
+})
+
+describe('the page of the command', () => {
+  const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/command.md', 'Log in')
+  const [helper = '', ...more] = blocksOf('docs/command.md', 'A token helper')
+
+  test('has no block that is not run, here or with the runbooks', () => {
+    const headings = ['Log in', 'A token helper', 'Status', 'Switch']
+    const run = headings.flatMap(heading => blocksOf('docs/command.md', heading))
+    expect([...further, ...more]).toEqual([])
+    expect(blocksOf('docs/command.md')).toEqual(run)
+  })
+
+  test('its logins print a token each, and its lines are evaluated', async () => {
+    mkdirSync(`${checkout}/bin`)
+    symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
+    await paste('PATH=$PWD/bin:$PATH')
+    for (const block of [iam, ec2]) expect(await paste(block)).toMatch(/^hvs\.\S+\n$/)
+    expect(JSON.parse(await paste(lines)).data).toMatchObject({ policies: ['default', 'demo'] })
+    expect(await paste(helper)).toMatch(/^hvs\.\S+$/)
   })
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
 import {
   disaster,
@@ -11,6 +11,7 @@ import type { Host } from '../../infra/local/host/host.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import type { ClusterPair } from '../../infra/local/pair/pair.ts'
 import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
+import { type CommandEnd, commandFile, endedWhen, startCommand } from '../support/programs/command.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
@@ -151,6 +152,111 @@ describe('the runbooks, one after the other', () => {
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(200)
   })
 
+  test('the command tells of both clusters, each by its own word, in words and as JSON', async () => {
+    mkdirSync(`${checkout}/bin`)
+    symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
+    await shell.paste('PATH=$PWD/bin:$PATH')
+    const [block = ''] = blocksOf('docs/command.md', 'Status')
+    const shown = await eventually(async () => {
+      const told = JSON.parse((await shell.paste(`${block} --json || true`)).stdout)
+      return told.verdict === 'done' ? told : undefined
+    })
+    expect(shown).toMatchObject({ verdict: 'done', faults: [] })
+    expect(shown.clusters).toMatchObject([
+      {
+        name: 'east',
+        role: 'primary',
+        serves: true,
+        health: 200,
+        operation: null,
+        peers: [{ connected: true }],
+      },
+      {
+        name: 'west',
+        role: 'secondary',
+        serves: false,
+        health: 472,
+        state: 'stream-wals',
+        lag: expect.any(Number),
+      },
+    ])
+    for (const { age_ms, peers } of shown.clusters) {
+      expect(age_ms).toBeLessThan(5000)
+      expect(peers[0].heard_age_ms).toBeLessThan(30_000)
+    }
+    const { stdout } = await shell.paste(block)
+    expect(stdout).toMatch(
+      /^east: primary, running, serves\n[\s\S]*\nwest: secondary, stream-wals\n[\s\S]*All is well\.\n$/,
+    )
+    // the shell ends where a line fails
+    const away = await shell.paste(`${block} north=http://127.0.0.1:1 || echo "code $?"`)
+    expect(away.stdout).toMatch(/\nnorth: cannot be reached\n[\s\S]*code 3\n$/)
+  })
+
+  test('the command switches under load; killed in the middle it goes on where the set is, to its end', async () => {
+    const { east, west } = rehearsal
+    const ends: CommandEnd[] = []
+    const switched = await switchOver(
+      rehearsal,
+      { from: east, to: west },
+      {
+        promote: async () => {
+          ends.push(
+            await endedWhen(await switching(east, west, 'y\ny\n'), 'SIGKILL', () => isTakingOver(west)),
+          )
+          expect(ends[0]?.status, `killed in the middle: ${ends[0]?.stderr}`).toBe(null)
+          await eventually(async () => ((await healthOf(west)) === 200 ? true : undefined))
+          ends.push(await (await switching(east, west, 'n\n')).ended)
+        },
+        rejoin: () => shell.paste(blocksOf('docs/command.md', 'Switch')[0] ?? ''),
+      },
+    )
+    expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
+    expect(switched.logins).toBeGreaterThan(0)
+    expect(ends[0]).toMatchObject({
+      status: null,
+      stderr: expect.stringContaining('2. Switch: west is ready.'),
+    })
+    expect(ends[1]).toMatchObject({
+      status: 5,
+      stderr: expect.stringMatching(
+        /4\. Follow: [\s\S]*Ended before the next step\. west serves; east follows nobody yet\./,
+      ),
+    })
+  })
+
+  test('the command switches back; Ctrl-C leaves a sentence, and the same command does what is left', async () => {
+    const { east, west } = rehearsal
+    const ends: CommandEnd[] = []
+    const switched = await switchOver(
+      rehearsal,
+      { from: west, to: east },
+      {
+        promote: async () => {
+          ends.push(
+            await endedWhen(await switching(west, east, '', '--yes'), 'SIGINT', () => isTakingOver(east)),
+          )
+          expect(ends[0]?.status, `broken off in the middle: ${ends[0]?.stderr}`).toBe(130)
+          ends.push(await (await switching(west, east, '', '--yes', '--json')).ended)
+        },
+        rejoin: async () => undefined,
+      },
+    )
+    const [broken, resumed] = ends
+    expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
+    expect(resumed?.status, resumed?.stderr).toBe(0)
+    expect(JSON.parse(resumed?.stdout ?? '').done.at(-1)).toMatchObject({ step: 'follow' })
+    expect(broken).toMatchObject({
+      status: 130,
+      stderr: expect.stringMatching(/\nBroken off\. .*east.*goes on where the set is\.\n$/),
+    })
+    // nothing is left to do, and nothing is done
+    const again = await (await switching(west, east, '', '--yes', '--json')).ended
+    expect(again.status, again.stderr).toBe(0)
+    expect(JSON.parse(again.stdout)).toMatchObject({ done: [], where: 'east serves; west follows it.' })
+    expect(JSON.stringify([...ends, again])).not.toContain(await shell.value('OPERATION'))
+  })
+
   test('drill: its policy is written, and one is started by hand; this pair lacks the setting, so it stops', async () => {
     const started = JSON.parse(await follow('drill')) as { executionArn: string }
     const describe = `$AWS_EAST stepfunctions describe-execution --execution-arn ${started.executionArn}`
@@ -241,6 +347,23 @@ describe('the runbooks, one after the other', () => {
     })
   })
 })
+
+/** A switch by the command, with the prepared token. @param answers to its questions */
+async function switching(from: Host, to: Host, answers: string, ...options: string[]) {
+  const words = [
+    'switch',
+    ...options,
+    ...[from, to].map(host => `${checkout}/.local/${host.cluster}/cluster.json`),
+  ]
+  return startCommand(words, {}, { input: `${await shell.value('OPERATION')}\n${answers}` })
+}
+const healthOf = async (host: Host): Promise<number> =>
+  (await call(host.base_url, 'GET', '/sys/health')).status
+/** Whether a promotion has been begun there, or is over already. */
+const isTakingOver = async (host: Host): Promise<boolean> => {
+  const { operation, mode } = (await call(host.base_url, 'GET', `${R}/status`)).body.data
+  return operation?.name === 'promotion' || mode === 'primary'
+}
 
 /** An access key of the cluster's own account, as a mount may be configured with. */
 async function ownKey({ control }: Host) {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse, request as sen
 import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { webPaths } from '../../infra/constructs/web-paths.ts'
-import { signedLogin } from '../../infra/local/commands/start/workload.ts'
+import { signedLogin } from '../../infra/command/login/signed-login.ts'
 import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'

@@ -185,13 +185,14 @@ describe('imports point downward', () => {
     expect(files.map(file => circleFrom(file, [])).filter(Boolean)).toEqual([])
   })
 
-  test('only adapters import AWS clients; the host has its own engine and imitated AWS', () => {
+  test('only adapters import AWS clients; the host has its own engine and imitated AWS, the command its credentials', () => {
     const outside = imports.filter(
       ({ file, target, typeOnly }) =>
         target.startsWith('@aws-sdk/') &&
         !typeOnly &&
         !file.startsWith('shared/adapters/') &&
-        !file.startsWith('infra/local/'),
+        !file.startsWith('infra/local/') &&
+        file !== 'infra/command/login/caller-request.ts',
     )
     expect(outside).toEqual([])
   })
@@ -226,13 +227,14 @@ describe('imports point downward', () => {
     ])
   })
 
-  test('the environment is read in three files, and by the local host', () => {
+  test('the environment is read in four files, and by the local host', () => {
     const readers = files.filter(
       file => !file.startsWith('infra/local/') && /process\.env\b/.test(readFileSync(root + file, 'utf8')),
     )
     expect(readers.sort()).toEqual([
       'infra/app.ts',
       'infra/build/functions.ts',
+      'infra/command/main.ts',
       'shared/adapters/aws/environment.ts',
     ])
   })

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { askFor } from '../../command/ask.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -58,20 +59,7 @@ export async function askHost(
   token = root_token,
   say: (text: string) => void = () => undefined,
 ): Promise<HostAnswer> {
-  const end = Date.now() + WAIT_MS
-  for (;;) {
-    const answer = await fetch(`${base_url}/${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { 'x-vault-token': token },
-      signal: AbortSignal.timeout(ANSWER_MS),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    if (answer.ok) return (text === '' ? {} : JSON.parse(text)) as HostAnswer
-    const told = `${path} on ${cluster}: ${answer.status} ${text}`
-    const seconds = answer.headers.get('retry-after')
-    if (seconds === null || Date.now() > end) throw new Error(told)
-    say(`${told}; asking again in ${seconds} s`)
-    await setTimeout(Number(seconds) * 1000)
-  }
+  const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
+  const patience = { forMs: WAIT_MS, say, named: `${path} on ${cluster}` }
+  return askFor(base_url, path, asking, { timeoutMs: ANSWER_MS }, patience)
 }

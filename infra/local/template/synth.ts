@@ -58,7 +58,7 @@ function sources(): { code: string; templates: string } {
     'package-lock.json',
     'package.json',
   ])
-  const rest = filesIn('infra').filter(file => !/^infra\/(build|local)\//.test(file))
+  const rest = filesIn('infra').filter(file => !/^infra\/(build|command|local)\//.test(file))
   return { code, templates: digest(code + fingerprint([...rest, 'cdk.json'])) }
 }
 

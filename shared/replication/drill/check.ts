@@ -1,33 +1,10 @@
 import { primaryOf } from '../../model/cluster.ts'
 import type { Drill } from '../../model/drill.ts'
 import { key } from '../../storage/kinds.ts'
+import { type Readiness, readinessFault } from './readiness-fault.ts'
 import { type DrillRun, DrillStopped } from './run.ts'
 import { couldTakeOver, statusAt } from './switch-over.ts'
 import { drillToken } from './token.ts'
-
-/** Seconds that a licence has to last: a former primary needs a token of its successor. */
-const LICENCE_S = 86_400
-
-/** What readiness says, as far as a drill looks at it. */
-interface Ready {
-  checks?: readonly { name: string; passes: boolean; text: string }[]
-  lag?: { primary?: string }
-  license?: { seconds_left?: number }
-  operation_token?: { presented?: { counts?: boolean; why?: string } }
-}
-
-/** Why a cluster is not ready for a drill; empty: it is. */
-export function readinessFault(side: string, given: object): string {
-  const { checks = [], license, operation_token } = given as Ready
-  const presented = operation_token?.presented
-  if (!presented?.counts) return `${side}: the token of the drill does not do: ${presented?.why}`
-  // the primary's view of its secondaries may be outdated: the other cluster answers for itself
-  const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
-  if (faults.length > 0) return `${side}: ${faults.map(({ text }) => text).join('; ')}`
-  return (license?.seconds_left ?? 0) < LICENCE_S
-    ? `${side}: the licence ends within a day, and without it no cluster can come back`
-    : ''
-}
 
 /**
  * Whether the set may be switched for a drill: both clusters say that they are ready, and mean each other.
@@ -49,7 +26,7 @@ export async function checkBoth(run: DrillRun): Promise<Drill['peer']> {
   const fault = readinessFault('own', own.data) || readinessFault('peer', other)
   if (fault) throw new DrillStopped(fault)
   // a silent primary is no obstacle of a promotion, but a drill must not take it for lost
-  if ((other as Ready).lag?.primary !== 'answers')
+  if ((other as Readiness).lag?.primary !== 'answers')
     throw new DrillStopped('peer: it does not reach this cluster')
   return String(peer['secondary_id'] ?? '')
 }

@@ -1,6 +1,7 @@
 import type { Drill } from '../../model/drill.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { checkBoth, ownName, readinessFault } from './check.ts'
+import { checkBoth, ownName } from './check.ts'
+import { readinessFault } from './readiness-fault.ts'
 import { type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
 import { couldTakeOver, followBack, lostSince, type Side, switchTo } from './switch-over.ts'
 

@@ -1,6 +1,6 @@
 import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
-import { signedLogin } from '../../../infra/local/commands/start/workload.ts'
+import { signedLogin } from '../../../infra/command/login/signed-login.ts'
 import { HOME } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 

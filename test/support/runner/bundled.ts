@@ -1,6 +1,7 @@
+import { buildPrograms } from '../../../infra/build/command.ts'
 import { synthesiseAndBundle } from '../../../infra/local/template/synth.ts'
 
-/** Makes bundles and templates before hosts in several processes want them at once. */
+/** Makes bundles, templates and the command before several processes want them at once. */
 export default async function setup(): Promise<void> {
-  await synthesiseAndBundle({ legacySignatures: false })
+  await Promise.all([synthesiseAndBundle({ legacySignatures: false }), buildPrograms()])
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
+import { joinUnder } from '../../../command/set/join.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
 import { startLinkTap } from '../../faults/link-tap.ts'
 import { newAuthority } from '../../gateway/tls.ts'
@@ -135,11 +136,10 @@ export async function followAs(
   token: string,
   say?: Rehearsal['say'],
 ): Promise<void> {
-  const { data } = await askReplication(cluster, 'secondary/generate-public-key', {}, token, say)
-  const given = { id, secondary_public_key: data?.['secondary_public_key'] }
-  const made = await askReplication(primary, 'primary/secondary-token', given, token, say)
-  const activation = { dr_operation_token: token, token: made.data?.['token'] }
-  await askReplication(cluster, 'secondary/update-primary', activation, token, say)
+  await joinUnder(id, token, async (which, path, body) => {
+    const { data } = await askReplication(which === 'primary' ? primary : cluster, path, body, token, say)
+    return data ?? {}
+  })
 }
 
 /** Waits until a cluster follows another one, and has all that the other had when this began. More may come all the time. */

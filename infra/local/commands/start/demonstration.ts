@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
+import { signedLogin } from '../../../command/login/signed-login.ts'
 import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
 import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
-import { signedLogin } from './workload.ts'
 
 /** What a demonstration login came to. */
 export interface Demonstrated {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import type { Drill } from '../../../../shared/model/drill.ts'
-import { readinessFault } from '../../../../shared/replication/drill/check.ts'
+import { readinessFault } from '../../../../shared/replication/drill/readiness-fault.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../shared/replication/drill/run.ts'
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
@@ -108,12 +108,12 @@ describe('a cluster is ready for a drill', () => {
     [
       'not when the token does not count',
       { operation_token: { presented: { counts: false, why: 'no policy' } } },
-      'own: the token of the drill does not do: no policy',
+      'own: the operation token does not do: no policy',
     ],
     [
       'not when nothing is said of the token',
       { operation_token: undefined },
-      'own: the token of the drill does not do: undefined',
+      'own: the operation token does not do: undefined',
     ],
     [
       'not when the licence ends within a day',

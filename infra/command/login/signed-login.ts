@@ -1,20 +1,20 @@
 import { createHash, createHmac } from 'node:crypto'
-import { defined } from '../../../../shared/values/defined.ts'
+import { defined } from '../../../shared/values/defined.ts'
 
 /** Temporary or long-lived credentials of a workload. */
 export interface WorkloadCredentials {
   accessKeyId: string
   secretAccessKey: string
-  sessionToken?: string
+  sessionToken?: string | undefined
 }
 
 const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
 
 /**
- * The parameters of an iam login: a caller-identity request, signed (version 4) and never sent. This is what a
- * workload does; the demonstration and the tests do it too.
+ * The parameters of an iam login: a caller-identity request, signed (version 4) and never sent.
  *
  * @param serverId value for the header that ties the request to one server
+ * @param serverIdHeader its name: servers know one of two, or both
  */
 export function signedLogin(
   credentials: WorkloadCredentials,
@@ -22,16 +22,17 @@ export function signedLogin(
     region = 'us-east-1',
     host = 'sts.amazonaws.com',
     serverId,
-  }: { region?: string; host?: string; serverId?: string } = {},
+    serverIdHeader = 'X-Service-Cloud-IAM-Server-ID',
+  }: { region?: string; host?: string; serverId?: string | undefined; serverIdHeader?: string } = {},
 ): Record<string, string> {
   const now = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')
-  const headers: Record<string, string> = defined({
+  const named: Record<string, string> = defined({
     'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8',
     Host: host,
     'X-Amz-Date': now,
     'X-Amz-Security-Token': credentials.sessionToken || undefined,
-    'X-Service-Cloud-IAM-Server-ID': serverId || undefined,
   })
+  const headers = serverId ? { ...named, [serverIdHeader]: serverId } : named
   const names = Object.keys(headers)
     .map(name => name.toLowerCase())
     .sort()

@@ -1,0 +1,3 @@
+import { buildPrograms } from './command.ts'
+
+await buildPrograms()

@@ -1,0 +1,20 @@
+/** How the command ends, for scripts. @see docs/command.md#exit-codes */
+export const exitCodes = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  unwell: 4,
+  declined: 5,
+  interrupted: 130,
+} as const
+export type ExitName = keyof typeof exitCodes
+
+/** What ends the command early, in a sentence for its user. */
+export class Ended extends Error {
+  readonly exit: ExitName
+  constructor(exit: ExitName, sentence: string) {
+    super(sentence)
+    this.exit = exit
+  }
+}

@@ -1,0 +1,50 @@
+import { askFor } from '../ask.ts'
+import type { Connection, Environment } from '../connection.ts'
+import { Ended } from '../ended.ts'
+import { type LoginAsked, proofOf } from './proofs.ts'
+
+/** What a login was answered, by the names of the API. Durations in seconds. */
+export interface LoggedInAs {
+  readonly client_token: string
+  readonly accessor?: string
+  readonly policies?: readonly string[]
+  readonly metadata?: Readonly<Record<string, string>> | null
+  readonly lease_duration?: number
+  readonly renewable?: boolean
+}
+
+const AGAIN_MS = 60_000
+
+/**
+ * Logs in.
+ * @param say told what is asked again, and what should not be
+ * @throws Ended
+ */
+export async function logIn(
+  asked: LoginAsked,
+  environment: Environment,
+  connection: Connection,
+  say: (text: string) => void,
+): Promise<LoggedInAs> {
+  const { base, mount, role } = asked
+  if (isOpen(base)) say(`${base} is not encrypted: whoever listens can log in by the same proof`)
+  const body = { ...(role === undefined ? {} : { role }), ...(await proofOf(asked, environment)) }
+  const request = { method: 'POST', body } as const
+  const { auth } = await askFor(base, `auth/${mount}/login`, request, connection, { forMs: AGAIN_MS, say })
+  if (!isLogin(auth)) throw new Ended('refused', `${base} answers without a token that could be used`)
+  return auth
+}
+
+/** Whether what is sent can be read on the way: not on this machine. */
+const isOpen = (base: string): boolean =>
+  base.startsWith('http:') && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(base).hostname)
+
+/** What a token may consist of: what a header carries. */
+const TOKEN = /^[\x21-\x7e]+$/
+
+const isLogin = (auth: unknown): auth is LoggedInAs =>
+  typeof auth === 'object' &&
+  auth !== null &&
+  'client_token' in auth &&
+  typeof auth.client_token === 'string' &&
+  TOKEN.test(auth.client_token)

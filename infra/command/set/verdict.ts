@@ -1,0 +1,81 @@
+import type { ExitName } from '../ended.ts'
+import type { Seen, Told, Word } from './look.ts'
+
+/** What is said of a set, and how that ends a command. */
+export interface SetVerdict {
+  exit: Extract<ExitName, 'done' | 'unwell' | 'unreachable'>
+  /** what speaks against it, a sentence each; none: all is well */
+  faults: readonly string[]
+}
+
+/** A word that was just given. */
+type Spoken = Seen & { word: Word }
+
+const isHeard = (seen: Seen): seen is Spoken => seen.silent === undefined && seen.word !== undefined
+
+export const textIn = (status: Told, field: string): string => String(status[field] ?? '')
+
+/** Peers that a status names: secondaries of a primary, the primary of a secondary. */
+export const peersIn = (status: Told): readonly Told[] =>
+  (status['secondaries'] ?? status['primaries'] ?? []) as readonly Told[]
+
+/** Judges clusters that were looked at together. One alone is judged by itself. */
+export function judgeSet(seen: readonly Seen[]): SetVerdict {
+  const silent = seen.filter(one => !isHeard(one))
+  const heard = seen.filter(isHeard)
+  const faults = [
+    ...silent.map(({ name, silent: why = 'it said nothing' }) => `${name}: ${why}`),
+    ...heard.flatMap(({ name, word }) => faultsOf(word).map(fault => `${name}: ${fault}`)),
+    ...(silent.length === 0 && heard.length > 1 ? faultsBetween(heard) : []),
+  ]
+  if (silent.length > 0) return { exit: 'unreachable', faults }
+  return { exit: faults.length === 0 ? 'done' : 'unwell', faults }
+}
+
+function faultsOf({ status, health }: Word): string[] {
+  const mode = textIn(status, 'mode')
+  const operation = status['operation'] as Told | undefined
+  const faults = operation ? [`${textIn(operation, 'name')} is under way (${textIn(operation, 'step')})`] : []
+  if (status['corrupted_merkle_tree'] === true) faults.push('its tree does not fit its items')
+  if (mode === 'primary') faults.push(...faultsOfPrimary(status, health))
+  else if (mode === 'secondary') faults.push(...faultsOfSecondary(status))
+  else faults.push(mode === 'disabled' ? 'it is of no DR set' : 'it is becoming a secondary')
+  return faults
+}
+
+function faultsOfPrimary(status: Told, health: number): string[] {
+  const away = peersIn(status).filter(peer => peer['connection_status'] !== 'connected')
+  return [
+    ...(health === 200 ? [] : [`it is the primary, and its health is ${health}`]),
+    ...(peersIn(status).length === 0 ? ['nobody follows it'] : []),
+    ...away.map(peer => `its secondary ${textIn(peer, 'node_id')} is not connected`),
+  ]
+}
+
+function faultsOfSecondary(status: Told): string[] {
+  if (!knowsPrimary(status)) return ['it follows nobody']
+  const readiness = status['readiness'] as { ready: boolean; refused_by: readonly string[] } | undefined
+  const state = textIn(status, 'state')
+  return [
+    ...(state === 'stream-wals'
+      ? []
+      : [`its state is ${state}, its connection ${textIn(status, 'connection_state')}`]),
+    ...(readiness && !readiness.ready ? [`it could not take over: ${readiness.refused_by.join(', ')}`] : []),
+  ]
+}
+
+/** Whether a secondary knows a primary. */
+export const knowsPrimary = (status: Told): boolean =>
+  ((status['known_primary_cluster_addrs'] ?? []) as readonly string[]).length > 0
+
+function faultsBetween(heard: readonly Spoken[]): string[] {
+  const primaries = heard.filter(({ word }) => word.status['mode'] === 'primary')
+  const sets = new Set(heard.map(({ word }) => textIn(word.status, 'cluster_id')))
+  return [
+    ...(primaries.length === 0 ? ['none of them is the primary'] : []),
+    ...(primaries.length > 1
+      ? [`${primaries.map(({ name }) => name).join(' and ')} are primaries at once`]
+      : []),
+    ...(sets.size > 1 ? ['they are not of one set'] : []),
+  ]
+}

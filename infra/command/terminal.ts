@@ -1,0 +1,53 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+
+/** Questions to whoever runs the command, on standard error, and answers from standard input, a line each. */
+export interface Terminal {
+  /** the next line; undefined: there is none. `hidden`: a terminal does not show what is typed */
+  line(question: string, how?: { hidden: boolean }): Promise<string | undefined>
+  /** reads to the end */
+  drain(): Promise<void>
+  close(): void
+}
+
+/** Standard input is touched once it is asked for something. */
+export function openTerminal(): Terminal {
+  let lines: ReturnType<typeof opened> | undefined
+  const ask = () => {
+    lines ??= opened()
+    return lines
+  }
+  return {
+    line: (question, how = { hidden: false }) => ask().line(question, how.hidden),
+    drain: async () => {
+      for await (const _ of process.stdin);
+    },
+    close: () => lines?.close(),
+  }
+}
+
+function opened() {
+  const terminal = process.stdin.isTTY === true
+  let hidden = false
+  const output = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      if (!hidden) process.stderr.write(chunk)
+      done()
+    },
+  })
+  const reading = createInterface({ input: process.stdin, output, terminal })
+  // in a terminal it takes Ctrl-C for itself
+  reading.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const answers = reading[Symbol.asyncIterator]()
+  return {
+    async line(question: string, isHidden: boolean): Promise<string | undefined> {
+      process.stderr.write(question)
+      hidden = isHidden
+      const { value, done } = await answers.next()
+      hidden = false
+      if (isHidden || !terminal) process.stderr.write('\n')
+      return done ? undefined : value
+    },
+    close: () => reading.close(),
+  }
+}

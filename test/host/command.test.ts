@@ -1,0 +1,232 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildPrograms } from '../../infra/build/command.ts'
+import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
+import { startCommand } from '../support/programs/command.ts'
+import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
+
+// The built file, as processes and in a real shell, against a real cluster. The imitated AWS checks every signature.
+
+const folder = temporaryDirectory()
+const file = `${folder}/cloud-auth.mjs`
+const home = `${folder}/home`
+const mount = fresh('aws-')
+const SERVER = 'https://login.example.com'
+const { account, region } = HOME
+
+const instance = { account, region, instanceId: `i-0${fresh()}${fresh()}` }
+let variables: Record<string, string>
+let keys: { accessKeyId: string; secretAccessKey: string }
+beforeAll(async () => {
+  mkdirSync(home)
+  await buildPrograms(folder)
+  const worker = fresh('worker-')
+  const user = await aws.putUser({ account, name: worker })
+  keys = await aws.createAccessKey({ account, user: worker })
+  const role = await aws.putRole({ account, name: worker, trusts: [user.arn] })
+  const profile = await aws.putInstanceProfile({ account, name: worker, roles: [worker] })
+  await aws.putInstance({ ...instance, imageId: 'ami-0c000000000000001', instanceProfileArn: profile.arn })
+  const { url } = await aws.metadataPort(instance)
+  variables = {
+    PATH: `${folder}/bin:${process.env['PATH']}`,
+    HOME: home,
+    VAULT_ADDR: cluster.base_url.replace(/\/v1$/, ''),
+    CLOUD_AUTH_MOUNT: mount,
+    AWS_EC2_METADATA_SERVICE_ENDPOINT: url,
+    AWS_ENDPOINT_URL_STS: cluster.provider_url,
+  }
+  mkdirSync(`${folder}/bin`)
+  symlinkSync(file, `${folder}/bin/cloud-auth`)
+  symlinkSync(process.execPath, `${folder}/bin/node`)
+  await done('POST', `/sys/auth/${mount}`, { type: 'aws' })
+  await done('POST', `/auth/${mount}/config/client`, { iam_server_id_header_value: SERVER })
+  await done('POST', `/auth/${mount}/config/certificate/ours`, {
+    aws_public_cert: Buffer.from((await aws.authority()).rsa2048).toString('base64'),
+  })
+  const iam = { auth_type: 'iam', token_ttl: '1h' }
+  await done('POST', `/auth/${mount}/role/user`, { ...iam, bound_iam_principal_arn: user.arn })
+  await done('POST', `/auth/${mount}/role/role`, { ...iam, bound_iam_principal_arn: role.arn })
+  await done('POST', `/auth/${mount}/role/box`, {
+    auth_type: 'ec2',
+    bound_account_id: account,
+    token_ttl: '1h',
+  })
+  mkdirSync(`${home}/.aws`)
+  writeFileSync(
+    `${home}/.aws/config`,
+    `[profile base]\naws_access_key_id=${keys.accessKeyId}\naws_secret_access_key=${keys.secretAccessKey}\nregion=us-east-1\n
+[profile assumed]\nsource_profile=base\nrole_arn=${role.arn}\nregion=us-east-1\n`,
+  )
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const run = (line: string, more: Record<string, string> = {}, input = '') =>
+  startCommand(line.split(' '), { ...variables, ...more }, { file, input }).ended
+const inShell = (script: string, more: Record<string, string> = {}) =>
+  promisify(execFile)('sh', ['-euc', script], { env: { ...variables, ...more } })
+const lookUp = async (token: string) =>
+  (await done('GET', '/auth/token/lookup-self', undefined, { token })).body.data
+const own = () => ({ AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey })
+/** All that is kept below the home of whoever runs it. */
+const kept = () =>
+  readdirSync(home, { recursive: true, encoding: 'utf8' })
+    .filter(name => statSync(`${home}/${name}`).isFile())
+    .map(
+      name =>
+        `${name} ${createHash('sha256')
+          .update(readFileSync(`${home}/${name}`))
+          .digest('hex')}`,
+    )
+
+describe('a login', () => {
+  test.each<[who: string, line: string, environment: () => Record<string, string>, role: string]>([
+    ['keys of the environment', '--role user', own, 'user'],
+    ['the keys of a profile', '--profile base --role user', () => ({}), 'user'],
+    ['a role that a profile assumes', '--role role', () => ({ AWS_PROFILE: 'assumed' }), 'role'],
+    ['the instance’s role', '--role role', () => ({}), 'role'],
+  ])('by %s', async (_, line, environment, role) => {
+    const before = kept()
+    const { status, stdout, stderr } = await run(`login ${line} --header-value ${SERVER}`, environment())
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/^hvs\.\S+\n$/)
+    const { role_id } = (await done('GET', `/auth/${mount}/role/${role}`)).body.data
+    expect(await lookUp(stdout.trim())).toMatchObject({ path: `auth/${mount}/login`, meta: { role_id } })
+    expect(kept(), 'nothing is kept').toEqual(before)
+  })
+
+  test('without the server’s name in the signature is refused, in one line, as the server puts it', async () => {
+    const { status, stdout, stderr } = await run('login --role user', own())
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 .*IAM-Server-ID.*\n$/)
+  })
+
+  test('of the right role by the wrong principal is refused', async () => {
+    const { status, stderr } = await run(`login --role role --header-value ${SERVER}`, own())
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 /)
+  })
+
+  test('by the instance’s document: the first one is told its nonce, later ones show it', async () => {
+    const first = await inShell('cloud-auth login --method ec2 --role box --export')
+    const lines = first.stdout.trim().split('\n')
+    expect(lines.map(line => line.split('=')[0])).toEqual([
+      'export VAULT_ADDR',
+      'export VAULT_TOKEN',
+      'export CLOUD_AUTH_NONCE',
+    ])
+    const without = await run('login --method ec2 --role box')
+    expect(without).toMatchObject({ status: 1, stdout: '' })
+    const script = `eval "$LINES"; cloud-auth login --method ec2 --role box --json`
+    const again = JSON.parse((await inShell(script, { LINES: first.stdout })).stdout)
+    expect(again).toMatchObject({ lease_duration: 3600, metadata: { auth_type: 'ec2', role: 'box' } })
+    expect(await lookUp(again.client_token)).toMatchObject({ path: `auth/${mount}/login` })
+  })
+
+  test('gives lines that a shell evaluates: a client then finds address and token', async () => {
+    const script = `SET=$(cloud-auth login --role user --header-value ${SERVER} --export); eval "$SET"; exec node -e '
+      const { VAULT_ADDR, VAULT_TOKEN } = process.env
+      fetch(VAULT_ADDR + "/v1/auth/token/lookup-self", { headers: { "x-vault-token": VAULT_TOKEN } }).then(async answer => console.log(await answer.text()))'`
+    const { stdout } = await inShell(script, own())
+    expect(JSON.parse(stdout).data).toMatchObject({ path: `auth/${mount}/login` })
+  })
+
+  test('where nobody answers is told apart from one that is refused', async () => {
+    const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
+    expect(status).toBe(3)
+    expect(stderr).toBe('http://127.0.0.1:1 cannot be reached (ECONNREFUSED)\n')
+  })
+})
+
+describe('the token helper, called as command lines call it', () => {
+  const helperCalled = (word: string, more: Record<string, string> = {}, input = '') =>
+    run(word, { ...own(), CLOUD_AUTH_ROLE: 'user', CLOUD_AUTH_HEADER_VALUE: SERVER, ...more }, input)
+
+  test('get prints a token and nothing else, not even a line’s end', async () => {
+    const { status, stdout, stderr } = await helperCalled('get')
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/^hvs\.\S+$/)
+    expect(await lookUp(stdout)).toMatchObject({ path: `auth/${mount}/login` })
+    expect(
+      (await helperCalled('get', { VAULT_TOKEN: stdout })).stdout,
+      'one that counts is good enough',
+    ).toBe(stdout)
+    const anew = (await helperCalled('get', { VAULT_TOKEN: 'hvs.gone' })).stdout
+    expect(await lookUp(anew)).toMatchObject({ path: `auth/${mount}/login` })
+  })
+
+  test('store and erase succeed without a word, and keep nothing', async () => {
+    const before = kept()
+    for (const [word, input] of [
+      ['store', 'hvs.somebody'],
+      ['erase', ''],
+    ] as const)
+      expect(await helperCalled(word, {}, input)).toEqual({ status: 0, stdout: '', stderr: '' })
+    expect(kept()).toEqual(before)
+  })
+
+  test('get that is refused prints no token, and says why', async () => {
+    const { status, stdout, stderr } = await helperCalled('get', { CLOUD_AUTH_ROLE: 'nobody' })
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).not.toBe('')
+  })
+})
+
+test.each([
+  ['login somebody', 'login takes no word: somebody'],
+  ['login --json --export', '--json and --export do not go together'],
+  ['token-helper list', 'token-helper wants one word: get, store or erase'],
+  ['status', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS'],
+  ['status --every 3 http://127.0.0.1:1', '--every says nothing without --watch'],
+  ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, 0.1 at least'],
+  [
+    'switch http://127.0.0.1:1',
+    'switch wants two clusters: the one that serves, then the one that takes over',
+  ],
+  [
+    'switch http://127.0.0.1:1 http://127.0.0.1:2',
+    'the DR operation token is missing: CLOUD_AUTH_OPERATION_TOKEN, or a line of standard input',
+  ],
+])('%s cannot be meant, and is told in a line', async (line, text) => {
+  const { status, stdout, stderr } = await run(line)
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; cloud-auth --help tells more`)
+})
+
+test('status is told again and again, until Ctrl-C ends it with the code of the last look', async () => {
+  const { child, ended } = startCommand(
+    ['status', '--watch', '--every', '0.1', '--json', `ours=${cluster.base_url}`],
+    variables,
+    { file },
+  )
+  let looks = 0
+  child.stdout?.on('data', () => {
+    looks += 1
+    if (looks === 3) child.kill('SIGINT')
+  })
+  const { status, stdout, stderr } = await ended
+  expect({ status, stderr }).toEqual({ status: 4, stderr: '' })
+  const told = stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(told.length).toBeGreaterThan(2)
+  for (const one of told)
+    expect(one).toMatchObject({
+      verdict: 'unwell',
+      clusters: [{ name: 'ours', role: 'disabled', serves: true }],
+    })
+})
+
+test('it is one file that runs by its own first line, from wherever it is', () => {
+  expect(readdirSync(folder).filter(name => name.startsWith('cloud-auth'))).toEqual(['cloud-auth.mjs'])
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)
+  expect(statSync(file).mode & 0o111).toBe(0o111)
+  expect(text.length).toBeLessThan(500_000)
+  const imported = [...text.matchAll(/(?:from|import\()\s*["']([^"']+)["']/g)].map(([, name = '']) => name)
+  expect(imported.filter(name => !name.startsWith('node:') && !/^[a-z_/]+$/.test(name))).toEqual([])
+})

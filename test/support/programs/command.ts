@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
+import { programs } from '../../../infra/build/command.ts'
+import { root } from '../../../infra/checkout.ts'
+
+/** The command as it was built before the run. */
+export const commandFile = `${root}.build/${programs['cloud-auth'].file}`
+
+export interface CommandEnd {
+  /** exit code; null: it was killed */
+  status: number | null
+  stdout: string
+  stderr: string
+}
+
+interface Started {
+  child: ChildProcess
+  ended: Promise<CommandEnd>
+}
+
+/** Starts the command as a process of its own, which sees no variables but these. @param input its standard input, whole */
+export function startCommand(
+  words: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  { file = commandFile, input = '' }: { file?: string; input?: string } = {},
+): Started {
+  const child = spawn(process.execPath, [file, ...words], { env: variables, stdio: 'pipe' })
+  // it may end without having read
+  child.stdin.on('error', () => undefined).end(input)
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve))
+  const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
+    ([status, stdout, stderr]) => ({
+      status,
+      stdout,
+      stderr,
+    }),
+  )
+  return { child, ended }
+}
+
+const LOOK_MS = 10
+
+/** Ends a command by a signal as soon as something is so, unless it has ended by then. */
+export async function endedWhen(
+  { child, ended }: Started,
+  signal: NodeJS.Signals,
+  probe: () => Promise<boolean>,
+): Promise<CommandEnd> {
+  while (child.exitCode === null && !(await probe())) await setTimeout(LOOK_MS)
+  child.kill(signal)
+  return ended
+}

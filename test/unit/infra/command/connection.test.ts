@@ -1,0 +1,135 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { askFor, askOnce } from '../../../../infra/command/ask.ts'
+import { apiBase, type Connection, connectionOf } from '../../../../infra/command/connection.ts'
+import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
+import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
+import { temporaryDirectory } from '../../../../infra/local/os/temporary.ts'
+import { closedPort, webServer } from '../../../support/service/server.ts'
+
+const folder = temporaryDirectory()
+afterAll(() => rmSync(folder, { recursive: true }))
+const plain: Connection = { timeoutMs: 5000 }
+
+describe('an address', () => {
+  test.each([
+    ['https://auth.example.com', 'https://auth.example.com/v1'],
+    ['https://auth.example.com/', 'https://auth.example.com/v1'],
+    ['https://auth.example.com/v1/', 'https://auth.example.com/v1'],
+    ['http://127.0.0.1:8200/behind/v1', 'http://127.0.0.1:8200/behind/v1'],
+  ])('%s', (address, base) => expect(apiBase(address)).toBe(base))
+
+  test.each(['auth.example.com', 'unix:///run/vault', 'https://a?x', 'https://u:p@a', ''])(
+    '%j is none',
+    address => expect(() => apiBase(address)).toThrow(/must be one like/),
+  )
+
+  test('a password in one is not repeated', () =>
+    expect(() => apiBase('https://u:geheim@a')).toThrow(expect.not.stringContaining('geheim')))
+})
+
+describe('the variables of the usual clients', () => {
+  test('say where authorities, names and time limits are', () => {
+    writeFileSync(`${folder}/one.pem`, 'ONE')
+    const environment = {
+      VAULT_CACERT: `${folder}/one.pem`,
+      VAULT_NAMESPACE: 'v',
+      BAO_NAMESPACE: 'b',
+      VAULT_TLS_SERVER_NAME: 'auth',
+      VAULT_CLIENT_TIMEOUT: '1m30s',
+    }
+    const expected = { ca: ['ONE'], namespace: 'b', servername: 'auth', timeoutMs: 90_000 }
+    expect(connectionOf(environment)).toEqual(expected)
+    expect(connectionOf(environment, 'option')).toEqual({ ...expected, namespace: 'option' })
+    expect(connectionOf({})).toEqual({ timeoutMs: 60_000 })
+  })
+
+  test('a folder of authorities counts where no file is named', () => {
+    const path = `${folder}/authorities`
+    mkdirSync(path)
+    writeFileSync(`${path}/a.pem`, 'A')
+    expect(connectionOf({ VAULT_CAPATH: path }).ca).toEqual(['A'])
+    expect(connectionOf({ VAULT_CAPATH: path, VAULT_CACERT_BYTES: 'B' }).ca).toEqual(['B'])
+  })
+
+  test.each([
+    [{ VAULT_SKIP_VERIFY: 'true' }, /VAULT_SKIP_VERIFY is not supported/],
+    [{ VAULT_CACERT: '/nowhere.pem' }, /VAULT_CACERT: \/nowhere\.pem cannot be read \(ENOENT\)/],
+    [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /wants its key/],
+    [{ VAULT_CLIENT_TIMEOUT: 'soon' }, /must be a duration/],
+  ])('%j is refused', (environment, text) => expect(() => connectionOf(environment)).toThrow(text))
+})
+
+describe('a request', () => {
+  test('carries token, namespace and body, and brings back what was answered', async () => {
+    const { url, requests } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(400).end('{"errors":["no","never"]}')
+    })
+    const asking = { method: 'POST', body: { role: 'app' }, token: 't' } as const
+    const heard = await askOnce(`${url}/v1`, 'auth/aws/login', asking, { ...plain, namespace: 'team' })
+    expect(heard).toMatchObject({ status: 400, body: { errors: ['no', 'never'] } })
+    expect(requests[0]).toMatchObject({
+      method: 'POST',
+      url: '/v1/auth/aws/login',
+      headers: { 'x-vault-token': 't', 'x-vault-namespace': 'team', connection: 'close' },
+    })
+  })
+
+  test('is repeated where the answer says when, and then succeeds', async () => {
+    let asked = 0
+    const { url } = await webServer(onTestFinished, (_, response) => {
+      asked += 1
+      if (asked === 1) response.writeHead(503, { 'retry-after': '0' }).end('{"errors":["busy"]}')
+      else response.end('{"data":{}}')
+    })
+    const said: string[] = []
+    const patience = { forMs: 5000, say: (text: string) => said.push(text) }
+    expect(await askFor(url, 'x', {}, plain, patience)).toEqual({ data: {} })
+    expect(said).toEqual(['x: 503 busy; asking again in 0 s'])
+    asked = 0
+    await expect(askFor(url, 'x', {}, plain, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
+  })
+
+  test('follows a node that stands by once, and never out of an encrypted connection', async () => {
+    const active = await webServer(onTestFinished, (_, response) => response.end('{"data":{"here":true}}'))
+    const standby = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(307, { location: `${active.url}/v1/x` }).end()
+    })
+    const asking = { method: 'POST', body: {}, token: 't' } as const
+    expect((await askOnce(`${standby.url}/v1`, 'x', asking, plain)).body).toEqual({ data: { here: true } })
+    expect(active.requests[0]).toMatchObject({ method: 'POST', headers: { 'x-vault-token': 't' } })
+    const { url, connection } = await secure((_, response) =>
+      response.writeHead(307, { location: `${active.url}/v1/x` }).end(),
+    )
+    await expect(askOnce(`${url}/v1`, 'x', asking, connection)).rejects.toThrow('where nothing is encrypted')
+    expect(active.requests).toHaveLength(1)
+  })
+
+  test('trusts the authority that is named, and no other', async () => {
+    const { url, connection } = await secure((_, response) => response.end('{"data":1}'))
+    expect((await askOnce(url, 'x', {}, connection)).body).toEqual({ data: 1 })
+    const other = connectionOf({ VAULT_CACERT_BYTES: newAuthority('another').cert })
+    for (const one of [plain, other])
+      await expect(askOnce(url, 'x', {}, one)).rejects.toMatchObject({ exit: 'unreachable' })
+  })
+
+  test('says who cannot be reached', async () => {
+    const nowhere = await closedPort()
+    await expect(askOnce(nowhere, 'x', {}, plain)).rejects.toMatchObject({
+      exit: 'unreachable',
+      message: `${nowhere} cannot be reached (ECONNREFUSED)`,
+    })
+    const { url } = await webServer(onTestFinished, () => undefined)
+    await expect(askOnce(url, 'x', {}, { timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
+  })
+})
+
+/** A server by TLS, and how its authority is named to a client. */
+async function secure(answer: Parameters<typeof createServer>[1] & {}) {
+  const authority = newAuthority('ours')
+  const server = createServer(authority.issue('east'), answer)
+  const url = (await listen(server as never)).replace('http:', 'https:')
+  onTestFinished(() => endServer(server as never))
+  return { url, connection: connectionOf({ VAULT_CACERT_BYTES: authority.cert }) }
+}

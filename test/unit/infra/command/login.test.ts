@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { callerProof } from '../../../../infra/command/login/caller-request.ts'
+import { documentProof, metadataService } from '../../../../infra/command/login/instance-document.ts'
+import { loginAsked } from '../../../../infra/command/login/proofs.ts'
+import { exportLines } from '../../../../infra/command/login/shell-lines.ts'
+import { helpWithToken } from '../../../../infra/command/login/token-helper.ts'
+import { closedPort, webServer } from '../../../support/service/server.ts'
+
+const BASE = 'https://auth.example.com/v1'
+
+describe('what is wanted of a login', () => {
+  test('has defaults, and what the options say', () => {
+    expect(loginAsked(BASE, {}, {})).toEqual({
+      base: BASE,
+      mount: 'cloud',
+      method: 'iam',
+      document: 'rsa2048',
+    })
+    const values = { mount: '/auth/aws/', role: 'app', region: 'eu-west-1', 'header-value': 'id' }
+    expect(loginAsked(BASE, values, { CLOUD_AUTH_NONCE: 'n' })).toMatchObject({
+      mount: 'aws',
+      role: 'app',
+      region: 'eu-west-1',
+      headerValue: 'id',
+      nonce: 'n',
+    })
+  })
+
+  test.each([
+    [{ mount: 'a b' }, '--mount'],
+    [{ mount: '../sys' }, '--mount'],
+    [{ mount: 'x?list' }, '--mount'],
+    [{ method: 'azure' }, '--method'],
+    [{ region: 'evil.example.com' }, '--region'],
+    [{ document: 'toString' }, '--document'],
+  ])('%j', (values, option) => {
+    expect(() => loginAsked(BASE, values, {})).toThrow(option)
+  })
+})
+
+describe('the signed request', () => {
+  const headersOf = (proof: Record<string, string>) =>
+    JSON.parse(Buffer.from(proof['iam_request_headers'] ?? '', 'base64').toString())
+
+  test.each([
+    [undefined, 'sts.amazonaws.com', 'us-east-1'],
+    ['eu-west-1', 'sts.eu-west-1.amazonaws.com', 'eu-west-1'],
+    ['cn-north-1', 'sts.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+  ])('for the region %s names the endpoint of it', async (region, host, scope) => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const proof = await callerProof({ ...(region ? { region } : {}), headerValue: 'our-server' })
+    expect(Buffer.from(proof['iam_request_url'] ?? '', 'base64').toString()).toBe(`https://${host}/`)
+    expect(headersOf(proof)).toMatchObject({
+      Host: host,
+      'X-Vault-AWS-IAM-Server-ID': 'our-server',
+      Authorization: expect.stringMatching(
+        new RegExp(`Credential=AKIDEXAMPLE/\\d{8}/${scope}/sts/aws4_request, .*;x-vault-aws-iam-server-id,`),
+      ),
+    })
+  })
+})
+
+describe('the metadata service', () => {
+  test.each([
+    [{}, 'http://169.254.169.254'],
+    [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'IPv6' }, 'http://[fd00:ec2::254]'],
+    [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' }, 'http://127.0.0.1:1338'],
+  ])('%j', (environment, url) => expect(metadataService(environment)).toBe(url))
+
+  test('is not asked where that is forbidden, and missed where it is not there', async () => {
+    const forbidden = documentProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
+    await expect(forbidden).rejects.toMatchObject({ exit: 'refused' })
+    const nowhere = { AWS_EC2_METADATA_SERVICE_ENDPOINT: await closedPort() }
+    await expect(documentProof('pkcs7', nowhere)).rejects.toMatchObject({ exit: 'unreachable' })
+  })
+})
+
+test('lines for a shell mean what they say in a real one, whatever a value holds', () => {
+  const value = fc.string({ unit: 'binary' }).filter(text => text.isWellFormed() && !/[\0\r]/.test(text))
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 50, maxLength: 50 }), values => {
+      const names = values.map((_, index) => `V${index}`)
+      const lines = exportLines(Object.fromEntries(names.map((name, index) => [name, values[index]])))
+      const told = execFileSync('sh', [
+        '-c',
+        `${lines}\nprintf '%s\\0' ${names.map(name => `"$${name}"`).join(' ')}`,
+      ])
+      expect(told.toString().split('\0').slice(0, -1)).toEqual(values)
+    }),
+    { numRuns: 5 },
+  )
+  expect(exportLines({ A: undefined })).toBe('')
+})
+
+describe('the token helper', () => {
+  const helper = async (
+    word: string,
+    status = 200,
+    { token }: { token?: string } = { token: 'hvs.mine' },
+  ) => {
+    const { url, requests } = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(status).end('{"errors":["x"]}')
+    })
+    const done: string[] = []
+    const ports = {
+      base: url,
+      connection: { timeoutMs: 5000 },
+      token,
+      logIn: async () => {
+        done.push('login')
+        return 'hvs.new'
+      },
+      drain: async () => void done.push('drained'),
+    }
+    const text = await helpWithToken(word.split(' '), ports)
+    return { text, done, asked: requests.map(({ url: path, headers }) => [path, headers['x-vault-token']]) }
+  }
+
+  test('get gives the token that is there, as long as it counts', async () => {
+    expect(await helper('get')).toEqual({
+      text: 'hvs.mine',
+      done: [],
+      asked: [['/auth/token/lookup-self', 'hvs.mine']],
+    })
+  })
+
+  test('get logs in where the token does not count, and where there is none', async () => {
+    expect(await helper('get', 403)).toMatchObject({ text: 'hvs.new', done: ['login'] })
+    expect(await helper('get', 200, {})).toEqual({ text: 'hvs.new', done: ['login'], asked: [] })
+  })
+
+  test('get does not log in again where the cluster is in trouble', async () => {
+    await expect(helper('get', 500)).rejects.toThrow('lookup-self: 500 x')
+  })
+
+  test('store reads what it is given, erase does nothing, and neither says a word', async () => {
+    expect(await helper('store')).toEqual({ text: '', done: ['drained'], asked: [] })
+    expect(await helper('erase')).toEqual({ text: '', done: [], asked: [] })
+  })
+
+  test.each(['', 'list', 'get store'])('%j is refused', async words => {
+    await expect(helper(words)).rejects.toMatchObject({ exit: 'usage' })
+  })
+})

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import type { Ended } from '../../../../infra/command/ended.ts'
+import { readCommand } from '../../../../infra/command/options.ts'
+
+const read = (line: string, environment = {}) => readCommand(line.split(' ').filter(Boolean), environment)
+
+describe('a command line', () => {
+  test('says what to do, with which options and words', () => {
+    expect(read('switch --yes east west')).toEqual({
+      command: 'switch',
+      flags: new Set(['yes']),
+      values: {},
+      words: ['east', 'west'],
+    })
+    expect(read('login --role=app --mount aws')).toMatchObject({ values: { role: 'app', mount: 'aws' } })
+  })
+
+  test.each([
+    ['an option', 'login --address http://o', { BAO_ADDR: 'http://b', VAULT_ADDR: 'http://v' }, 'http://o'],
+    ['OpenBao’s variable', 'login', { BAO_ADDR: 'http://b', VAULT_ADDR: 'http://v' }, 'http://b'],
+    ['Vault’s variable', 'login', { BAO_ADDR: '', VAULT_ADDR: 'http://v' }, 'http://v'],
+    ['nothing', 'login', {}, undefined],
+  ])('takes the address from %s first', (_, line, environment, address) => {
+    expect(read(line, environment)).toMatchObject({ values: address ? { address } : {} })
+  })
+
+  test.each(['get', 'store', 'erase'])('may be a bare %s, as command lines call a helper', word => {
+    expect(read(word, { CLOUD_AUTH_ROLE: 'app' })).toMatchObject({
+      command: 'token-helper',
+      words: [word],
+      values: { role: 'app' },
+    })
+  })
+
+  test.each([
+    ['frobnicate', 'there is no command "frobnicate"'],
+    ['login --nonsense', "Unknown option '--nonsense'"],
+    ['status --yes', "Unknown option '--yes'"],
+    ['switch --token hvs.x east west', "Unknown option '--token'"],
+    ['constructor', 'there is no command "constructor"'],
+  ])('%s is refused', (line, text) => {
+    expect(() => read(line)).toThrow(expect.objectContaining({ exit: 'usage', message: text }) as Ended)
+  })
+
+  test.each(['', 'help', '--help', '-h'])('%j tells all commands', line => {
+    expect(read(line)).toMatch(/login[\s\S]*token-helper[\s\S]*status[\s\S]*switch/)
+  })
+
+  test('the help of a command has its options and their variables, and no others', () => {
+    const help = read('login --help')
+    expect(help).toMatch(/--role NAME .*\[CLOUD_AUTH_ROLE\]/)
+    expect(help).not.toContain('--watch')
+  })
+})

@@ -1,0 +1,132 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { switchSet } from '../../../../infra/command/set/switch.ts'
+import { webServer } from '../../../support/service/server.ts'
+
+// Two servers that answer as clusters of a set do. Real switches are done by the tests of the runbooks.
+
+type Change = [path: string, status: number, body: object, then?: () => void]
+
+/** Where both are; a server reads it for each answer. */
+interface Play {
+  east: Record<string, unknown>
+  west: Record<string, unknown>
+  /** what changes, or fails, by the path that is asked for */
+  changes: Change[]
+}
+
+const SET = { cluster_id: 'set', ssct_generation_counter: 1 }
+const primary = { ...SET, mode: 'primary', state: 'running', secondaries: [], known_secondaries: [] }
+const closed = { ...SET, mode: 'secondary', state: 'idle', known_primary_cluster_addrs: [] }
+const following = { ...closed, state: 'stream-wals', known_primary_cluster_addrs: ['x'] }
+const READY = {
+  checks: [],
+  lag: { primary: 'answers' },
+  license: { seconds_left: 1_000_000 },
+  operation_token: { presented: { counts: true } },
+}
+
+/** @param answers to the questions: a function is a yes, and what happens before it is given */
+async function played(play: Play, answers: readonly (boolean | (() => void))[]) {
+  const asked: string[] = []
+  const clusterOf = async (name: 'east' | 'west') => {
+    const { url } = await webServer(onTestFinished, ({ url: path = '' }, response) => {
+      const end = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body))
+      const health = play[name]['mode'] === 'primary' ? 200 : 472
+      if (path === '/sys/health') return end(health, { cluster_name: name })
+      if (path.endsWith('dr/status')) return end(200, { data: play[name] })
+      asked.push(`${name} ${path.replace('/sys/replication/dr/', '')}`)
+      const index = play.changes.findIndex(([one]) => path.endsWith(one))
+      const usual: Change = [path, 200, { data: {} }]
+      const [, status, body, then] = play.changes.splice(index, index < 0 ? 0 : 1)[0] ?? usual
+      then?.()
+      return end(status, body)
+    })
+    return { name, base: url }
+  }
+  const left = [...answers]
+  const places: string[] = []
+  const said: string[] = []
+  const ports = {
+    connection: { timeoutMs: 5000 },
+    token: 'hvb.operation',
+    confirm: async () => {
+      const answer = left.shift() ?? false
+      if (typeof answer === 'function') answer()
+      return answer !== false
+    },
+    say: (text: string) => void said.push(text),
+    at: (sentence: string) => void places.push(sentence),
+  }
+  const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west'), ports }).then(
+    done => done.map(({ step }) => step),
+    (error: Error) => error.message,
+  )
+  return { result, asked, places, said }
+}
+
+const ready: Change = ['secondary/readiness', 200, { data: READY }]
+const taken = (play: Play) => () =>
+  Object.assign(play, { east: closed, west: { ...primary, ssct_generation_counter: 2 } })
+const joined = (play: Play) => () => Object.assign(play, { east: following })
+
+function whole(): Play {
+  const play: Play = { east: primary, west: following, changes: [] }
+  play.changes = [
+    ready,
+    ['secondary/promote', 200, {}, taken(play)],
+    ['secondary/generate-public-key', 200, { data: { secondary_public_key: 'key' } }],
+    ['primary/secondary-token', 200, { data: { token: 'jwt' } }],
+    ['secondary/update-primary', 200, {}, joined(play)],
+  ]
+  return play
+}
+
+describe('a switch', () => {
+  test('asks for each step once, in the order of the runbook', async () => {
+    const { result, asked, places } = await played(whole(), [true, true])
+    expect(result).toEqual(['promote', 'follow'])
+    expect(asked).toEqual([
+      'west secondary/readiness',
+      'west secondary/promote',
+      'west primary/revoke-secondary',
+      'east secondary/generate-public-key',
+      'west primary/secondary-token',
+      'east secondary/update-primary',
+    ])
+    expect(places.at(-1)).toBe('west serves; east follows it.')
+  })
+
+  test('does nothing without a yes', async () => {
+    const { result, asked } = await played(whole(), [false])
+    expect(result).toMatch(/^Ended before the next step\. east serves, and west follows it/)
+    expect(asked).toEqual(['west secondary/readiness'])
+  })
+
+  test('what is in the way may pass by itself', async () => {
+    const play = whole()
+    const behind = { ...READY, lag: { primary: 'silent' } }
+    play.changes.unshift(['secondary/readiness', 200, { data: behind }])
+    const { result, said } = await played(play, [true, true])
+    expect(result).toEqual(['promote', 'follow'])
+    expect(said.join()).toContain('west does not hear of east, which could not hand over; looking again')
+  })
+
+  test('who is refused is told why, and where the set is since', async () => {
+    const play = whole()
+    const errors = ['handed-over-not-claimed']
+    play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
+    expect((await played(play, [true])).result).toBe(
+      'secondary/promote on west: 400 handed-over-not-claimed. Nobody serves: east has handed over or closed, and west has not taken over yet.',
+    )
+  })
+
+  test('a cluster that follows by now is not revoked, however long the answer took', async () => {
+    const play: Play = { east: closed, west: primary, changes: [] }
+    const { result, asked } = await played(play, [])
+    expect([result, asked]).toEqual([expect.stringContaining('west serves; east follows nobody yet.'), []])
+    const late: Play = { east: closed, west: primary, changes: [] }
+    const again = await played(late, [() => joined(late)()])
+    expect(again.asked).toEqual([])
+    expect(again.result).toEqual([])
+  })
+})
