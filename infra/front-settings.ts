@@ -115,6 +115,7 @@ const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, stri
     domain: 'a private REST API has the name that API Gateway gives it',
     closeDefaultEndpoint: 'a private REST API has no other address',
     healthThrottle: 'all methods of a private REST API share its throttle',
+    console: 'a private REST API serves nothing beside /v1',
   },
   loadBalancer: {
     closeDefaultEndpoint: 'a load balancer has no address of API Gateway',

@@ -54,6 +54,7 @@ const floors: readonly Floor[] = [
   { folder: 'shared/model' },
   { folder: 'shared/wire', values: [] },
   { folder: 'shared/watching', values: [] },
+  { folder: 'shared/console', values: [] },
   { folder: 'shared/values' },
 ]
 

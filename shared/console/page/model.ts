@@ -1,0 +1,81 @@
+import type { Readiness } from '../allowed.ts'
+import type { End } from '../ends.ts'
+import { lagsOf, type Sample, withSample } from '../lag.ts'
+import { apiAt } from '../links.ts'
+import { type Operation, objectOf, saidOf, textOf } from '../said.ts'
+import type { Seen } from '../stand.ts'
+import { ask, faultText, ownApi } from './ask.ts'
+
+/** All that the page knows; it goes with the page. */
+export interface Model {
+  own: Seen
+  /** the other cluster, if the settings of the page name one */
+  peer: { origin: string; seen: Seen } | undefined
+  samples: readonly Sample[]
+  /** operations of this cluster and the other one as they were seen last, under way or not any more */
+  lastOperations: Readonly<Record<'own' | 'peer', Operation | undefined>>
+  token: string
+  operationToken: string
+  readiness: Readiness | undefined
+  /** of certificates of mounts, where they were asked for */
+  certificates: readonly End[]
+}
+
+export const model: Model = {
+  own: {},
+  peer: undefined,
+  samples: [],
+  lastOperations: { own: undefined, peer: undefined },
+  token: '',
+  operationToken: '',
+  readiness: undefined,
+  certificates: [],
+}
+
+const LOOK_TIMEOUT_MS = 4000
+
+/** Reads the settings of the page. Without an answer the page shows its own cluster alone. */
+export async function readSettings(): Promise<void> {
+  const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
+    () => undefined,
+  )
+  const peer = textOf(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  if (peer !== '') model.peer = { origin: peer, seen: {} }
+}
+
+/** What a cluster says now; where it says nothing its last word stays. */
+async function heard(api: string, before: Seen): Promise<Seen> {
+  const kept = before.word ? { word: before.word } : {}
+  try {
+    const [health, status] = await Promise.all(
+      ['sys/health', 'sys/replication/dr/status'].map(path => ask(api, path, { timeout: LOOK_TIMEOUT_MS })),
+    )
+    if (!health || !status?.isOk || health.body === undefined)
+      return {
+        ...kept,
+        fault: { at: Date.now(), text: `it answers ${status?.refused || 'without a status'}` },
+      }
+    return { word: { said: saidOf(health, status.data), at: Date.now() } }
+  } catch (error) {
+    return { ...kept, fault: { at: Date.now(), text: faultText(error) } }
+  }
+}
+
+/** Asks both clusters, and notes what they say. */
+export async function look(): Promise<void> {
+  const { peer } = model
+  const [own, other] = await Promise.all([
+    heard(ownApi, model.own),
+    peer ? heard(apiAt(peer.origin), peer.seen) : undefined,
+  ])
+  model.own = own
+  if (peer && other) model.peer = { ...peer, seen: other }
+  model.lastOperations = {
+    own: own.word?.said.operation ?? model.lastOperations.own,
+    peer: other?.word?.said.operation ?? model.lastOperations.peer,
+  }
+  const now = Date.now()
+  model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
+}
+
+export const bothSeen = (): Seen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
