@@ -232,7 +232,10 @@ export function pairSentence(own: Seen, peer: Seen | undefined): { tone: Tone; t
       text: 'Both say that they are the primary. One should be: the earlier one closes as soon as it hears of the other.',
     }
   if (primaries.length === 1 && [one, other].some(isSecondary))
-    return { tone: 'good', text: `${primaries[0]?.name} serves, and the other cluster is its secondary.` }
+    return {
+      tone: 'good',
+      text: `${primaries[0]?.name} serves, and ${[one, other].find(isSecondary)?.name} is its secondary.`,
+    }
   if ([one, other].every(isSecondary))
     return { tone: 'bad', text: 'Both are secondaries, so nobody serves. One should be promoted.' }
   return { tone: 'unknown', text: 'They are no pair of primary and secondary yet. They should be.' }

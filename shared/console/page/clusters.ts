@@ -59,7 +59,9 @@ const factsOf = (said: Said): HTMLElement =>
     ['ready to take over', triedText(said)],
     ['differing items', said.diverging.length === 0 ? '' : said.diverging.join(', ')],
     ['went wrong last', said.lastError ? `${said.lastError.text} (${said.lastError.time})` : ''],
-    ...said.fences.map(one => [`fence of ${one.address}`, `${one.result} ${one.text}`] as const),
+    ...said.fences.map(
+      one => [`fence of ${one.address}`, [one.result, one.text].filter(Boolean).join(': ')] as const,
+    ),
   ])
 
 const triedText = ({ tried }: Said): string => {
@@ -99,7 +101,7 @@ function showLag(now: number): void {
     drawn(
       'svg',
       {
-        viewBox: `-44 -10 ${BOX.width + 54} ${BOX.height + 34}`,
+        viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
         role: 'img',
         'aria-label': `Both lags of the last ten minutes, up to ${spanOf(top)}`,
       },
@@ -111,8 +113,8 @@ function showLag(now: number): void {
           `${(top * (1 - part)) / 1000} s`,
         ),
       ]),
-      drawn('text', { x: 0, y: BOX.height + 20 }, '10 min ago'),
-      drawn('text', { x: BOX.width, y: BOX.height + 20, 'text-anchor': 'end' }, 'now'),
+      drawn('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
+      drawn('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
       ...lines.flatMap(({ which, of }) => of.map(points => drawn('polyline', { class: which, points }))),
     ),
   ])

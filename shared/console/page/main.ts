@@ -2,11 +2,13 @@ import { spanOf } from '../words.ts'
 import { showClusters } from './clusters.ts'
 import { byId, input, say, show, tick } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'
-import { look, model, readSettings } from './model.ts'
+import { lookAtOwn, lookAtPeer, model, readSettings } from './model.ts'
 import { bindSwitch, showSwitch } from './switch.ts'
 
 /** Milliseconds between two questions to both clusters; none is asked while nobody looks at the page. */
 const PAUSE_MS = 2000
+const HURRIED_MS = 300
+const SLICE_MS = 100
 const TICK_MS = 1000
 
 function showAll(): void {
@@ -18,11 +20,15 @@ function showAll(): void {
   tick(spanOf, now)
 }
 
-async function lookOn(): Promise<void> {
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Looks again and again, and oftener as long as something goes on that was ordered here. */
+async function lookOn(look: () => Promise<void>): Promise<void> {
   for (;;) {
     if (!document.hidden) await look()
     showAll()
-    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+    for (let waited = 0; waited < (model.isOrdered ? HURRIED_MS : PAUSE_MS); waited += SLICE_MS)
+      await sleep(SLICE_MS)
   }
 }
 
@@ -65,4 +71,4 @@ setInterval(() => {
   tick(spanOf, now)
 }, TICK_MS)
 await readSettings()
-await lookOn()
+await Promise.all([lookOn(lookAtOwn), lookOn(lookAtPeer)])

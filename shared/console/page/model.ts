@@ -17,6 +17,8 @@ export interface Model {
   token: string
   operationToken: string
   readiness: Readiness | undefined
+  /** a change of the role has been ordered here: its steps go by in seconds */
+  isOrdered: boolean
   /** of certificates of mounts, where they were asked for */
   certificates: readonly End[]
 }
@@ -29,6 +31,7 @@ export const model: Model = {
   token: '',
   operationToken: '',
   readiness: undefined,
+  isOrdered: false,
   certificates: [],
 }
 
@@ -61,21 +64,27 @@ async function heard(api: string, before: Seen): Promise<Seen> {
   }
 }
 
-/** Asks both clusters, and notes what they say. */
-export async function look(): Promise<void> {
-  const { peer } = model
-  const [own, other] = await Promise.all([
-    heard(ownApi, model.own),
-    peer ? heard(apiAt(peer.origin), peer.seen) : undefined,
-  ])
-  model.own = own
-  if (peer && other) model.peer = { ...peer, seen: other }
+/** Asks this cluster, and notes what it says and how far behind the secondary is. */
+export async function lookAtOwn(): Promise<void> {
+  model.own = await heard(ownApi, model.own)
   model.lastOperations = {
-    own: own.word?.said.operation ?? model.lastOperations.own,
-    peer: other?.word?.said.operation ?? model.lastOperations.peer,
+    ...model.lastOperations,
+    own: model.own.word?.said.operation ?? model.lastOperations.own,
   }
   const now = Date.now()
   model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
+}
+
+/** Asks the other cluster; one that does not answer keeps nobody from asking this one. */
+export async function lookAtPeer(): Promise<void> {
+  const { peer } = model
+  if (!peer) return
+  const seen = await heard(apiAt(peer.origin), peer.seen)
+  model.peer = { ...peer, seen }
+  model.lastOperations = {
+    ...model.lastOperations,
+    peer: seen.word?.said.operation ?? model.lastOperations.peer,
+  }
 }
 
 export const bothSeen = (): Seen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

@@ -1,12 +1,9 @@
 import { promotionAllowed, type Readiness, readinessOf } from '../allowed.ts'
 import { ask, faultText, ownApi } from './ask.ts'
 import { byId, el, input, say, show, table } from './dom.ts'
-import { look, model } from './model.ts'
+import { lookAtOwn, model } from './model.ts'
 
 const DR = 'sys/replication/dr'
-
-/** What is asked of this cluster is under way: nothing else is ordered meanwhile. */
-let isBusy = false
 
 /** Asks for the readiness, by the operation token on a secondary if there is one, else by the token. */
 async function askReadiness(): Promise<void> {
@@ -40,10 +37,10 @@ export function showSwitch(now: number): void {
     now,
   })
   const button = byId('promote', HTMLButtonElement)
-  button.disabled = !allowed || isBusy
+  button.disabled = !allowed || model.isOrdered
   say(
     'promote-why',
-    isBusy
+    model.isOrdered
       ? 'It is under way.'
       : why ||
           (force
@@ -94,14 +91,24 @@ const pause = (seconds: number) => new Promise(resolve => setTimeout(resolve, se
 /** Longest that a promotion is asked for again, milliseconds: it waits for the rest of a journal for five minutes at most. */
 const INSIST_MS = 360_000
 
+/** A promotion that was over between two looks has taken all its steps too. */
+function noteTaken(): void {
+  const { own, peer } = model.lastOperations
+  const over = { id: '', name: 'promotion', step: 'serve', error: '' }
+  model.lastOperations = { own: own?.name === 'promotion' ? own : over, peer }
+}
+
 /** Orders the promotion; as long as it runs the same request joins it. */
 async function promote(force: boolean): Promise<void> {
   const body = { dr_operation_token: model.operationToken, ...(force ? { force } : {}) }
   const end = Date.now() + INSIST_MS
   for (;;) {
     const answer = await ask(ownApi, `${DR}/secondary/promote`, { body })
-    if (answer.isOk) return say('promote-said', ['It has taken over.', ...answer.warnings].join(' '), 'good')
-    await look()
+    if (answer.isOk) {
+      noteTaken()
+      return say('promote-said', ['It has taken over.', ...answer.warnings].join(' '), 'good')
+    }
+    await lookAtOwn()
     const { mode, operation } = model.own.word?.said ?? {}
     const goesOn =
       operation?.name === 'promotion' || (mode === 'primary' && model.own.word?.said.health !== 200)
@@ -116,7 +123,7 @@ async function onPromote(event: Event): Promise<void> {
   event.preventDefault()
   if (byId('promote', HTMLButtonElement).disabled) return
   const force = input('force').checked
-  isBusy = true
+  model.isOrdered = true
   showSwitch(Date.now())
   say('promote-said', 'It has been ordered.', 'busy')
   try {
@@ -124,7 +131,7 @@ async function onPromote(event: Event): Promise<void> {
   } catch (error) {
     say('promote-said', `No answer came (${faultText(error)}): what goes on shows what became of it.`, 'bad')
   }
-  isBusy = false
+  model.isOrdered = false
   model.readiness = undefined
   input('confirm').value = ''
   input('force').checked = false
