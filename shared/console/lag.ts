@@ -1,4 +1,5 @@
 import { freshWord, type Seen } from './stand.ts'
+import { countOf, lagInWords } from './words.ts'
 
 /**
  * How far what is stored on the secondary is behind, in milliseconds. Absent: nothing is known of it.
@@ -31,6 +32,19 @@ export function lagsOf(both: readonly Seen[], now: number): Lags {
     ...(stored === undefined ? {} : { stored, lost: isComplete ? 0 : stored }),
     ...(positions === undefined ? {} : { positions }),
   }
+}
+
+/** Both lags in sentences. */
+export function lagSentence({ stored, lost, positions }: Lags): string {
+  if (stored === undefined)
+    return 'No lag is known: no secondary of this set has said how old what it has is.'
+  const is = `What is stored on the secondary is ${lagInWords(stored)} old.`
+  if (lost === 0) return `${is} Nothing would be lost if it were promoted now.`
+  const much =
+    positions === undefined
+      ? 'How much that is is unknown: the primary does not answer this page.'
+      : `${countOf(positions, 'position is', 'positions are')} not stored there.`
+  return `${is} Promoted now, it would lack what was committed in the last ${lagInWords(lost ?? stored)}, at most. ${much}`
 }
 
 /** What was seen at a moment. */

@@ -6,6 +6,9 @@ export function spanOf(ms: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`
 }
 
+/** A lag in words. */
+export const lagInWords = (ms: number): string => (ms < 1000 ? 'less than a second' : spanOf(ms))
+
 /** How many there are, with the word for one and for several. */
 export const countOf = (count: number, one: string, several = `${one}s`): string =>
   `${count} ${count === 1 ? one : several}`

@@ -1,9 +1,9 @@
-import { type Box, lagsOf, linesOf, topOf } from '../lag.ts'
+import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { pageAt } from '../links.ts'
 import { progressOf, stepsOf } from '../progress.ts'
 import type { Operation, Peer, Said } from '../said.ts'
 import { pairSentence, type Seen, standOf } from '../stand.ts'
-import { countOf, spanOf } from '../words.ts'
+import { spanOf } from '../words.ts'
 import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
 import { bothSeen, model } from './model.ts'
 
@@ -74,20 +74,7 @@ const BOX: Box = { width: 600, height: 140 }
 
 function showLag(now: number): void {
   const lags = lagsOf(bothSeen(), now)
-  const { stored, lost, positions } = lags
-  const words =
-    stored === undefined
-      ? 'No lag is known: no secondary of this set has said how old what it has is.'
-      : [
-          `What is stored on the secondary is ${spanOf(stored)} old.`,
-          lost === 0
-            ? 'Nothing would be lost if it were promoted now.'
-            : `Promoted now, it would lack what was committed in the last ${spanOf(lost ?? stored)}, at most.`,
-          positions === undefined
-            ? 'How much that is is unknown: the primary does not answer this page.'
-            : `${countOf(positions, 'position is', 'positions are')} not stored there.`,
-        ].join(' ')
-  say('lag-words', words, lost ? 'busy' : '')
+  say('lag-words', lagSentence(lags), lags.lost ? 'busy' : '')
   const { samples } = model
   const top = topOf(samples)
   const lines = (['stored', 'lost'] as const).map(which => ({ which, of: linesOf(samples, which, BOX, now) }))

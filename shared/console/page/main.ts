@@ -46,6 +46,8 @@ function useTokens(event: Event): void {
 function forgetTokens(): void {
   Object.assign(model, { token: '', operationToken: '', readiness: undefined, certificates: [] })
   for (const id of ['token', 'operation-token']) input(id).value = ''
+  // a signed login is a secret too, for as long as it counts
+  byId('explain-login', HTMLTextAreaElement).value = ''
   for (const id of ['roles-shown', 'role-shown', 'report-shown', 'explain-shown'])
     show(byId(id), 'nothing', () => [])
   sayTokens()

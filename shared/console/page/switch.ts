@@ -91,6 +91,12 @@ const pause = (seconds: number) => new Promise(resolve => setTimeout(resolve, se
 /** Longest that a promotion is asked for again, milliseconds: it waits for the rest of a journal for five minutes at most. */
 const INSIST_MS = 360_000
 
+/** What whoever has taken over has to know: of one by force, what is missing and what is to be repeated. */
+const showWarnings = (warnings: readonly string[]): void =>
+  show(byId('promote-warnings'), warnings, () => [
+    el('ul', { class: 'busy' }, ...warnings.map(text => el('li', {}, text))),
+  ])
+
 /** A promotion that was over between two looks has taken all its steps too. */
 function noteTaken(): void {
   const { own, peer } = model.lastOperations
@@ -106,7 +112,8 @@ async function promote(force: boolean): Promise<void> {
     const answer = await ask(ownApi, `${DR}/secondary/promote`, { body })
     if (answer.isOk) {
       noteTaken()
-      return say('promote-said', ['It has taken over.', ...answer.warnings].join(' '), 'good')
+      showWarnings(answer.warnings)
+      return say('promote-said', 'It has taken over.', 'good')
     }
     await lookAtOwn()
     const { mode, operation } = model.own.word?.said ?? {}
@@ -126,11 +133,13 @@ async function onPromote(event: Event): Promise<void> {
   model.isOrdered = true
   showSwitch(Date.now())
   say('promote-said', 'It has been ordered.', 'busy')
+  showWarnings([])
   try {
     await promote(force)
   } catch (error) {
     say('promote-said', `No answer came (${faultText(error)}): what goes on shows what became of it.`, 'bad')
   }
+  await lookAtOwn()
   model.isOrdered = false
   model.readiness = undefined
   input('confirm').value = ''
