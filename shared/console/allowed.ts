@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf } from './said.ts'
+import { listIn, objectOf, textIn } from './said.ts'
 import { freshWord, type Seen } from './stand.ts'
 import { spanOf } from './words.ts'
 
@@ -38,14 +38,14 @@ export function readinessOf(data: unknown, at: number): Readiness {
   const generated = objectOf(token['generated'])
   return {
     at,
-    mode: textOf(all['mode']),
+    mode: textIn(all['mode']),
     ready: all['ready'] === true,
-    checks: listOf(all['checks']).map(objectOf).map(checkOf),
+    checks: listIn(all['checks']).map(objectOf).map(checkOf),
     promotion: planOf(all['promotion']),
     promotionWithForce: planOf(all['promotion_with_force']),
     token: {
       counts: presented['counts'] === true,
-      why: textOf(presented['why']),
+      why: textIn(presented['why']),
       left: Number(presented['seconds_left'] ?? 0),
       ...(typeof generated['age_seconds'] === 'number' ? { generatedAge: generated['age_seconds'] } : {}),
     },
@@ -53,9 +53,9 @@ export function readinessOf(data: unknown, at: number): Readiness {
 }
 
 const checkOf = (one: Readonly<Record<string, unknown>>) => ({
-  name: textOf(one['name']),
+  name: textIn(one['name']),
   passes: one['passes'] === true,
-  text: textOf(one['text']),
+  text: textIn(one['text']),
   isOverridden: one['overridden_by_force'] === true,
 })
 
@@ -63,11 +63,11 @@ function planOf(value: unknown): Plan {
   const plan = objectOf(value)
   return {
     goesThrough: plan['goes_through'] === true,
-    refused: textOf(plan['refused']),
-    warnings: listOf(plan['warnings']).map(textOf),
-    steps: listOf(plan['steps'])
+    refused: textIn(plan['refused']),
+    warnings: listIn(plan['warnings']).map(textIn),
+    steps: listIn(plan['steps'])
       .map(objectOf)
-      .map(one => ({ step: textOf(one['step']), does: textOf(one['does']) })),
+      .map(one => ({ step: textIn(one['step']), does: textIn(one['does']) })),
   }
 }
 

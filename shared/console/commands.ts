@@ -2,7 +2,7 @@
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Commands to copy, with what they are for. */
-export interface Command {
+export interface ShellCommand {
   what: string
   text: string
 }
@@ -23,7 +23,7 @@ const JSON_TOKEN = `"{\\"dr_operation_token\\": \\"$OPERATION\\"}"`
  * What is done in a shell and not in this page: there recovery shares are given, and what needs tokens of both clusters at
  * once.
  */
-export function commandsFor({ own, other, name }: Places): Command[] {
+export function commandsFor({ own, other, name }: Places): ShellCommand[] {
   const generate = `${own}${DR}/secondary/generate-operation-token`
   const at = (base: string, path: string) => quoted(`${base}${DR}/${path}`)
   const primary = other || 'https://<the primary>/v1/'

@@ -3,7 +3,7 @@ import type { Tone } from './stand.ts'
 import { spanOf } from './words.ts'
 
 /** Something that ends, and what is to be said of it. */
-export interface End {
+export interface Expiry {
   what: string
   tone: Tone
   text: string
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const SOON_MS = { token: 1_800_000, licence: 30 * DAY_MS, certificate: 30 * DAY_MS }
 
 /** When something ends, in words. @param at epoch milliseconds; undefined: unknown */
-export function endOf(what: string, kind: keyof typeof SOON_MS, at: number | undefined, now: number): End {
+export function expiryOf(what: string, kind: keyof typeof SOON_MS, at: number | undefined, now: number): Expiry {
   if (at === undefined) return { what, tone: 'unknown', text: 'it is not known when it ends' }
   const left = at - now
   if (left <= 0) return { what, tone: 'bad', text: `it ended ${spanOf(-left)} ago` }
@@ -25,10 +25,10 @@ export function endOf(what: string, kind: keyof typeof SOON_MS, at: number | und
 }
 
 /** The token that was prepared for a take-over, as readiness judges the one that was presented. */
-export function tokenEnds({ token, at }: Pick<Readiness, 'token' | 'at'>, now: number): End[] {
-  const rows: End[] = []
+export function tokenEnds({ token, at }: Pick<Readiness, 'token' | 'at'>, now: number): Expiry[] {
+  const rows: Expiry[] = []
   if (token.counts && token.left > 0)
-    rows.push(endOf('the prepared token', 'token', at + token.left * 1000, now))
+    rows.push(expiryOf('the prepared token', 'token', at + token.left * 1000, now))
   if (token.counts && token.left === 0)
     rows.push({ what: 'the presented token', tone: 'good', text: `it orders a promotion: ${token.why}` })
   if (!token.counts)

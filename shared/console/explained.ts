@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf } from './said.ts'
+import { listIn, objectOf, textIn } from './said.ts'
 
 /** What `explain` found of a login. */
 export interface Explained {
@@ -14,19 +14,19 @@ export const shown = (value: unknown): string =>
 /** Reads the `data` of POST role/:role/explain. */
 export function explainedOf(data: unknown): Explained {
   const all = objectOf(data)
-  const checks = listOf(all['checks'])
+  const checks = listIn(all['checks'])
     .map(objectOf)
     .map(one => ({
-      check: textOf(one['check']),
-      verdict: textOf(one['verdict']),
-      message: textOf(one['message']),
+      check: textIn(one['check']),
+      verdict: textIn(one['verdict']),
+      message: textIn(one['message']),
       seen: shown(one['seen']),
     }))
   const wouldSucceed = all['login_would_succeed'] === true
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed
-    ? `A login with role ${textOf(all['role'])} would succeed.`
-    : `A login with role ${textOf(all['role'])} would be refused at the check "${first?.check ?? 'unknown'}": ${first?.message ?? 'it does not say why'}.`
+    ? `A login with role ${textIn(all['role'])} would succeed.`
+    : `A login with role ${textIn(all['role'])} would be refused at the check "${first?.check ?? 'unknown'}": ${first?.message ?? 'it does not say why'}.`
   return { wouldSucceed, checks, sentence }
 }
 

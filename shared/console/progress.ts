@@ -1,4 +1,4 @@
-import type { Operation, Said } from './said.ts'
+import type { ShownOperation, Said } from './said.ts'
 
 /** Steps of each operation, in their order, with what each does. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -43,7 +43,7 @@ export interface ShownStep {
 }
 
 /** The steps of an operation, with where it is. One that the page does not know has the step that it tells. */
-export function stepsOf({ name, step }: Pick<Operation, 'name' | 'step'>): ShownStep[] {
+export function stepsOf({ name, step }: Pick<ShownOperation, 'name' | 'step'>): ShownStep[] {
   const steps = Object.entries(Object.hasOwn(operationSteps, name) ? (operationSteps[name] ?? {}) : {})
   const at = steps.findIndex(([one]) => one === step)
   if (at < 0) return [{ name: step, does: '', state: 'now' }]
@@ -55,7 +55,7 @@ export function stepsOf({ name, step }: Pick<Operation, 'name' | 'step'>): Shown
 }
 
 /** Work that takes a while, and how far it is. */
-export interface Progress {
+export interface ShownProgress {
   what: string
   text: string
   /** between 0 and 1; absent: unknown */
@@ -68,12 +68,12 @@ const STAGES: Readonly<Record<string, string>> = {
   commit: 'makes the hashes',
 }
 
-const partOf = (done: number, total: number): Pick<Progress, 'part'> =>
+const partOf = (done: number, total: number): Pick<ShownProgress, 'part'> =>
   total > 0 ? { part: Math.min(1, Math.max(0, done / total)) } : {}
 
 /** Sync, reindex and comparison, as far as a cluster tells of them. */
-export function progressOf({ sync, building, state, mode }: Said): Progress[] {
-  const rows: Progress[] = []
+export function progressOf({ sync, building, state, mode }: Said): ShownProgress[] {
+  const rows: ShownProgress[] = []
   if (sync)
     rows.push({
       what: 'sync',

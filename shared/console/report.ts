@@ -1,8 +1,8 @@
-import { listOf, numberOf, objectOf, textOf } from './said.ts'
+import { listIn, numberOf, objectOf, textIn } from './said.ts'
 import { countOf } from './words.ts'
 
 /** What a former primary had committed and its set does not have. */
-export interface Report {
+export interface LossReport {
   complete: boolean
   waitsFor: string
   commits: number
@@ -26,12 +26,12 @@ const TODO: Readonly<Record<string, string>> = {
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
-export function reportOf(data: unknown): Report {
+export function reportOf(data: unknown): LossReport {
   const all = objectOf(data)
   const counts = objectOf(all['counts'])
   return {
     complete: all['complete'] === true,
-    waitsFor: textOf(all['waits_for']),
+    waitsFor: textIn(all['waits_for']),
     commits: numberOf(counts['commits']),
     kinds: Object.entries(objectOf(counts['kinds'])).map(([kind, of]) => ({
       kind,
@@ -39,24 +39,24 @@ export function reportOf(data: unknown): Report {
       deleted: numberOf(objectOf(of)['deleted']),
       todo: Object.hasOwn(TODO, kind) ? (TODO[kind] ?? '') : '',
     })),
-    lost: listOf(all['lost']).map(objectOf).flatMap(changesOf),
-    next: textOf(all['next']),
-    diverging: listOf(all['diverging']).map(one => textOf(objectOf(one)['what'])),
+    lost: listIn(all['lost']).map(objectOf).flatMap(changesOf),
+    next: textIn(all['next']),
+    diverging: listIn(all['diverging']).map(one => textIn(objectOf(one)['what'])),
   }
 }
 
 const changesOf = (entry: Readonly<Record<string, unknown>>) =>
-  listOf(entry['changes'])
+  listIn(entry['changes'])
     .map(objectOf)
     .map(change => ({
-      what: textOf(change['what']),
-      kind: textOf(change['kind']),
-      time: textOf(entry['time']),
+      what: textIn(change['what']),
+      kind: textIn(change['kind']),
+      time: textIn(entry['time']),
       isDeleted: change['deleted'] === true,
     }))
 
 /** A report in a sentence. */
-export function reportSentence({ complete, waitsFor, commits, diverging }: Report): string {
+export function reportSentence({ complete, waitsFor, commits, diverging }: LossReport): string {
   const stuck =
     diverging.length === 0
       ? ''

@@ -21,9 +21,9 @@ export interface Said {
   root: string
   corrupted: boolean
   diverging: readonly string[]
-  primary?: Peer
-  secondaries: readonly Peer[]
-  operation?: Operation
+  primary?: KnownCluster
+  secondaries: readonly KnownCluster[]
+  operation?: ShownOperation
   lastError?: { text: string; time: string; operation?: { name: string; step: string } }
   building?: { stage: string; done: number; total: number }
   sync?: { done: number; total: number }
@@ -36,7 +36,7 @@ export interface Said {
 }
 
 /** Another cluster of the set, as this one knows it. */
-export interface Peer {
+export interface KnownCluster {
   /** empty: of a primary */
   name: string
   apiAddress: string
@@ -54,7 +54,7 @@ export interface Peer {
 }
 
 /** A change of the role, or work on the tree, that is under way. */
-export interface Operation {
+export interface ShownOperation {
   id: string
   name: string
   /** the next step */
@@ -70,21 +70,21 @@ type Json = Readonly<Record<string, unknown>>
 /** A JSON object; of anything else an empty one. */
 export const objectOf = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-export const textOf = (value: unknown): string =>
+export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const textIn = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 export const numberOf = (value: unknown): number =>
-  textOf(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
+  textIn(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
 /** Epoch milliseconds; undefined: none, or unreadable. */
 export const timeOf = (value: unknown): number | undefined => {
-  const time = Date.parse(textOf(value))
+  const time = Date.parse(textIn(value))
   return Number.isNaN(time) ? undefined : time
 }
-const textsOf = (value: unknown): string[] => listOf(value).map(textOf)
+const textsOf = (value: unknown): string[] => listIn(value).map(textIn)
 const optional = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
   value === undefined ? {} : ({ [name]: value } as { [K in N]?: T })
 const someNumber = (value: unknown): number | undefined =>
-  textOf(value) === '' ? undefined : numberOf(value)
+  textIn(value) === '' ? undefined : numberOf(value)
 
 /**
  * Reads both answers. Whatever is missing or of another form is left out: the page shows what it understands.
@@ -95,25 +95,25 @@ export function saidOf(health: { status: number; body: unknown }, status: unknow
   const own = objectOf(health.body)
   const dr = objectOf(status)
   return {
-    name: textOf(own['cluster_name']),
+    name: textIn(own['cluster_name']),
     health: health.status,
     initialized: own['initialized'] === true,
-    version: textOf(own['product_version']),
-    set: textOf(dr['cluster_id']),
-    mode: textOf(dr['mode']),
-    state: textOf(dr['state']),
-    connection: textOf(dr['connection_state']),
-    memberName: textOf(dr['secondary_id']),
+    version: textIn(own['product_version']),
+    set: textIn(dr['cluster_id']),
+    mode: textIn(dr['mode']),
+    state: textIn(dr['state']),
+    connection: textIn(dr['connection_state']),
+    memberName: textIn(dr['secondary_id']),
     given: numberOf(dr['last_wal']),
     frontier: numberOf(dr['last_dr_wal']),
     received: numberOf(dr['last_remote_wal']),
-    root: textOf(dr['merkle_root']),
+    root: textIn(dr['merkle_root']),
     corrupted: dr['corrupted_merkle_tree'] === true,
     diverging: textsOf(dr['diverging_items']),
-    secondaries: listOf(dr['secondaries']).map(peerOf),
-    activationError: textOf(dr['activation_error']),
-    fences: listOf(dr['fences']).map(objectOf).map(fenceOf),
-    ...optional('primary', listOf(dr['primaries']).map(peerOf)[0]),
+    secondaries: listIn(dr['secondaries']).map(peerOf),
+    activationError: textIn(dr['activation_error']),
+    fences: listIn(dr['fences']).map(objectOf).map(fenceOf),
+    ...optional('primary', listIn(dr['primaries']).map(peerOf)[0]),
     ...optional('licenceEnds', timeOf(objectOf(own['license'])['expiry_time'])),
     ...workOf(dr),
   }
@@ -132,17 +132,17 @@ const workOf = (dr: Json) => ({
 })
 
 const fenceOf = (one: Json) => ({
-  address: textOf(one['cluster_address']),
-  result: textOf(one['result']),
-  text: textOf(one['text']),
+  address: textIn(one['cluster_address']),
+  result: textIn(one['result']),
+  text: textIn(one['text']),
 })
 
-function peerOf(value: unknown): Peer {
+function peerOf(value: unknown): KnownCluster {
   const peer = objectOf(value)
   return {
-    name: textOf(peer['node_id']),
-    apiAddress: textOf(peer['api_address']),
-    linkAddress: textOf(peer['cluster_address']),
+    name: textIn(peer['node_id']),
+    apiAddress: textIn(peer['api_address']),
+    linkAddress: textIn(peer['cluster_address']),
     isConnected: peer['connection_status'] === 'connected',
     isExpired: peer['expired'] === true,
     skew: numberOf(peer['clock_skew_ms']),
@@ -152,25 +152,25 @@ function peerOf(value: unknown): Peer {
   }
 }
 
-const operationOf = (one: Json): Operation => ({
-  id: textOf(one['id']),
-  name: textOf(one['name']),
-  step: textOf(one['step']),
-  error: textOf(one['error']),
+const operationOf = (one: Json): ShownOperation => ({
+  id: textIn(one['id']),
+  name: textIn(one['name']),
+  step: textIn(one['step']),
+  error: textIn(one['error']),
   ...optional('since', timeOf(one['since'])),
 })
 
 function errorOf(one: Json) {
   const { name, step } = objectOf(one['operation'])
   return {
-    text: textOf(one['text']),
-    time: textOf(one['time']),
-    ...(name === undefined ? {} : { operation: { name: textOf(name), step: textOf(step) } }),
+    text: textIn(one['text']),
+    time: textIn(one['time']),
+    ...(name === undefined ? {} : { operation: { name: textIn(name), step: textIn(step) } }),
   }
 }
 
 const buildingOf = (dr: Json) => ({
-  stage: textOf(dr['reindex_stage']),
+  stage: textIn(dr['reindex_stage']),
   done: numberOf(dr['reindex_building_progress']),
   total: numberOf(dr['reindex_building_total']),
 })

@@ -12,7 +12,7 @@ export interface Seen {
 export type Tone = 'good' | 'busy' | 'bad' | 'unknown'
 
 /** Where a cluster stands: a name of the state, and a sentence that says what is and what should be. */
-export interface Stand {
+export interface ClusterStand {
   state: string
   tone: Tone
   title: string
@@ -175,7 +175,7 @@ const rows: readonly Row[] = [
 export const states: readonly string[] = rows.map(({ state }) => state)
 
 /** Where a cluster stands by its own word, or that there is none. */
-export function standOf({ word, fault }: Seen): Stand {
+export function clusterStandOf({ word, fault }: Seen): ClusterStand {
   if (fault && (!word || fault.at >= word.at)) {
     const last = word ? 'What is shown below is its last word.' : 'It has not said a word so far.'
     return {

@@ -55,7 +55,7 @@ export async function opened(browser: Browser, address: string, options = {}): P
   return { page, context, faults }
 }
 
-export const shot = (page: Page, name: string): Promise<Buffer> =>
+const shot = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true })
 
 /** Light, dark, and as wide as a phone. */

@@ -1,9 +1,9 @@
-import { listOf, objectOf, textOf } from '../said.ts'
+import { listIn, objectOf, textIn } from '../said.ts'
 
 /** The API of the cluster that has served this page: the only one that is ever sent a token. */
 export const ownApi = new URL('../v1/', document.baseURI).href
 
-export interface Answer {
+export interface ApiAnswer {
   status: number
   isOk: boolean
   body: unknown
@@ -30,7 +30,7 @@ const TIMEOUT_MS = 40_000
  * @param api where it is: this cluster's own, or another one's, which gets no token
  * @throws Error where no answer comes
  */
-export async function ask(api: string, path: string, question: Question = {}): Promise<Answer> {
+export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
   const { body, token = '', timeout = TIMEOUT_MS } = question
   const response = await fetch(api + path, {
     method: body === undefined ? 'GET' : 'POST',
@@ -44,14 +44,14 @@ export async function ask(api: string, path: string, question: Question = {}): P
   })
   const read = parsed(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const errors = listOf(objectOf(read)['errors']).map(textOf)
+  const errors = listIn(objectOf(read)['errors']).map(textIn)
   return {
     status: response.status,
     isOk: response.ok,
     body: read,
     data: objectOf(read)['data'],
     refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
-    warnings: listOf(objectOf(read)['warnings']).map(textOf),
+    warnings: listIn(objectOf(read)['warnings']).map(textIn),
     retryAfter: Number.isNaN(retry) ? undefined : retry,
   }
 }

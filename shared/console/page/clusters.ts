@@ -1,8 +1,8 @@
 import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { pageAt } from '../links.ts'
 import { progressOf, stepsOf } from '../progress.ts'
-import type { Operation, Peer, Said } from '../said.ts'
-import { pairSentence, type Seen, standOf } from '../stand.ts'
+import type { ShownOperation, KnownCluster, Said } from '../said.ts'
+import { pairSentence, type Seen, clusterStandOf } from '../stand.ts'
 import { spanOf } from '../words.ts'
 import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
 import { bothSeen, model } from './model.ts'
@@ -24,7 +24,7 @@ export function showClusters(now: number): void {
 }
 
 function showCluster(id: 'own' | 'peer', title: string, seen: Seen): void {
-  const stand = standOf(seen)
+  const stand = clusterStandOf(seen)
   const { word } = seen
   const target = byId(id)
   target.className = stand.tone
@@ -147,7 +147,7 @@ function showWork(): void {
 }
 
 /** The steps of an operation that runs, or how one ended that was seen running. */
-function operationShown(said: Said, operation: Operation): HTMLElement {
+function operationShown(said: Said, operation: ShownOperation): HTMLElement {
   const isRunning = said.operation?.id === operation.id
   const failed = !isRunning && said.lastError?.operation?.name === operation.name ? said.lastError.text : ''
   const ending = failed === '' ? 'has ended' : `was given up: ${failed}`
@@ -190,7 +190,7 @@ function showOthers(): void {
   )
 }
 
-function otherRow(peer: Peer): (HTMLElement | string)[] {
+function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
   const page = pageAt(peer.apiAddress)
   return [
     peer.name,

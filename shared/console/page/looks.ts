@@ -1,19 +1,19 @@
 import { commandsFor } from '../commands.ts'
-import { type End, endOf, notAfterOf, tokenEnds } from '../ends.ts'
+import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
 import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
 import { apiAt, pageAt } from '../links.ts'
-import { type Report, reportOf, reportSentence } from '../report.ts'
-import { listOf, objectOf, textOf } from '../said.ts'
-import { type Answer, ask, faultText, ownApi } from './ask.ts'
+import { type LossReport, reportOf, reportSentence } from '../report.ts'
+import { listIn, objectOf, textIn } from '../said.ts'
+import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, facts, input, say, show, table } from './dom.ts'
 import { model } from './model.ts'
 
 /** Asks, and says in the element `<name>-said` what came of it. @returns the answer if it is a success */
-async function asked(name: string, path: string, body?: object): Promise<Answer | undefined> {
+async function asked(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
   say(`${name}-said`, 'It is being asked.')
   try {
     const token = model.token || model.operationToken
-    const answer = await ask(ownApi, path, { token, ...(body ? { body } : {}) })
+    const answer = await askApi(ownApi, path, { token, ...(body ? { body } : {}) })
     const why = token === '' ? ' (no token was typed in)' : ''
     say(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
     return answer.isOk ? answer : undefined
@@ -33,7 +33,7 @@ async function askReport(after = ''): Promise<void> {
   else target.append(lostTable(report), ...moreOf(report))
 }
 
-function reportShown(report: Report): HTMLElement[] {
+function reportShown(report: LossReport): HTMLElement[] {
   const { kinds, diverging } = report
   return [
     el('p', { class: report.complete ? '' : 'busy' }, reportSentence(report)),
@@ -56,13 +56,13 @@ function reportShown(report: Report): HTMLElement[] {
   ]
 }
 
-const lostTable = ({ lost }: Report): HTMLElement =>
+const lostTable = ({ lost }: LossReport): HTMLElement =>
   table(
     ['what', 'kind', 'when'],
     lost.map(one => [one.isDeleted ? `${one.what}: deleted` : one.what, one.kind, one.time]),
   )
 
-function moreOf({ next }: Report): HTMLElement[] {
+function moreOf({ next }: LossReport): HTMLElement[] {
   if (next === '') return []
   const button = el('button', { type: 'button' }, 'More')
   button.addEventListener('click', () => {
@@ -76,7 +76,7 @@ function moreOf({ next }: Report): HTMLElement[] {
 export function showEnds(now: number): void {
   const { readiness, own, certificates } = model
   const said = own.word?.said
-  const rows: End[] = [
+  const rows: Expiry[] = [
     ...(readiness
       ? tokenEnds(readiness, now)
       : [
@@ -88,7 +88,7 @@ export function showEnds(now: number): void {
         ]),
     said && said.licenceEnds === undefined
       ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
-      : endOf('the licence', 'licence', said?.licenceEnds, now),
+      : expiryOf('the licence', 'licence', said?.licenceEnds, now),
     ...(certificates.length > 0
       ? certificates
       : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles, below' } as const]),
@@ -103,8 +103,8 @@ export function showEnds(now: number): void {
 
 /** Names of a listing; one that is empty is 404. */
 async function namesAt(path: string): Promise<string[]> {
-  const answer = await ask(ownApi, `${path}?list=true`, { token: model.token })
-  return listOf(objectOf(answer.data)['keys']).map(textOf)
+  const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
+  return listIn(objectOf(answer.data)['keys']).map(textIn)
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
@@ -114,8 +114,8 @@ async function askRoles(): Promise<void> {
   if (!answer) return
   const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
     path: path.replace(/\/$/, ''),
-    type: textOf(objectOf(of)['type']),
-    accessor: textOf(objectOf(of)['accessor']),
+    type: textIn(objectOf(of)['type']),
+    accessor: textIn(objectOf(of)['accessor']),
   }))
   const methods = mounts.filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
@@ -131,14 +131,14 @@ async function askRoles(): Promise<void> {
   show(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
 }
 
-async function certificatesOf(mount: string): Promise<End[]> {
+async function certificatesOf(mount: string): Promise<Expiry[]> {
   const path = `auth/${segment(mount)}/config/certificate`
   const names = await namesAt(`${path}s`)
   return Promise.all(
     names.map(async name => {
-      const { data } = await ask(ownApi, `${path}/${segment(name)}`, { token: model.token })
-      const pem = textOf(objectOf(data)['cloud_public_cert'])
-      return endOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
+      const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
+      const pem = textIn(objectOf(data)['cloud_public_cert'])
+      return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
     }),
   )
 }

@@ -2,7 +2,7 @@ import { spanOf } from '../words.ts'
 import { showClusters } from './clusters.ts'
 import { byId, input, say, show, tick } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'
-import { lookAtOwn, lookAtPeer, model, readSettings } from './model.ts'
+import { lookAtOwn, lookAtPeer, model, readPageSettings } from './model.ts'
 import { bindSwitch, showSwitch } from './switch.ts'
 
 /** Milliseconds between two questions to both clusters; none is asked while nobody looks at the page. */
@@ -72,5 +72,5 @@ setInterval(() => {
   showSwitch(now)
   tick(spanOf, now)
 }, TICK_MS)
-await readSettings()
+await readPageSettings()
 await Promise.all([lookOn(lookAtOwn), lookOn(lookAtPeer)])

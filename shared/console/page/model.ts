@@ -1,29 +1,29 @@
 import type { Readiness } from '../allowed.ts'
-import type { End } from '../ends.ts'
+import type { Expiry } from '../ends.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
-import { type Operation, objectOf, saidOf, textOf } from '../said.ts'
+import { type ShownOperation, objectOf, saidOf, textIn } from '../said.ts'
 import type { Seen } from '../stand.ts'
-import { ask, faultText, ownApi } from './ask.ts'
+import { askApi, faultText, ownApi } from './ask.ts'
 
 /** All that the page knows; it goes with the page. */
-export interface Model {
+export interface PageModel {
   own: Seen
   /** the other cluster, if the settings of the page name one */
   peer: { origin: string; seen: Seen } | undefined
   samples: readonly Sample[]
   /** operations of this cluster and the other one as they were seen last, under way or not any more */
-  lastOperations: Readonly<Record<'own' | 'peer', Operation | undefined>>
+  lastOperations: Readonly<Record<'own' | 'peer', ShownOperation | undefined>>
   token: string
   operationToken: string
   readiness: Readiness | undefined
   /** a change of the role has been ordered here: its steps go by in seconds */
   isOrdered: boolean
   /** of certificates of mounts, where they were asked for */
-  certificates: readonly End[]
+  certificates: readonly Expiry[]
 }
 
-export const model: Model = {
+export const model: PageModel = {
   own: {},
   peer: undefined,
   samples: [],
@@ -38,11 +38,11 @@ export const model: Model = {
 const LOOK_TIMEOUT_MS = 4000
 
 /** Reads the settings of the page. Without an answer the page shows its own cluster alone. */
-export async function readSettings(): Promise<void> {
+export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
   )
-  const peer = textOf(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  const peer = textIn(objectOf(await answer?.json().catch(() => undefined))['peer'])
   if (peer !== '') model.peer = { origin: peer, seen: {} }
 }
 
@@ -51,7 +51,7 @@ async function heard(api: string, before: Seen): Promise<Seen> {
   const kept = before.word ? { word: before.word } : {}
   try {
     const [health, status] = await Promise.all(
-      ['sys/health', 'sys/replication/dr/status'].map(path => ask(api, path, { timeout: LOOK_TIMEOUT_MS })),
+      ['sys/health', 'sys/replication/dr/status'].map(path => askApi(api, path, { timeout: LOOK_TIMEOUT_MS })),
     )
     if (!health || !status?.isOk || health.body === undefined)
       return {

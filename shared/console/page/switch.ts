@@ -1,5 +1,5 @@
 import { promotionAllowed, type Readiness, readinessOf } from '../allowed.ts'
-import { ask, faultText, ownApi } from './ask.ts'
+import { askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, input, say, show, table } from './dom.ts'
 import { lookAtOwn, model } from './model.ts'
 
@@ -12,8 +12,8 @@ async function askReadiness(): Promise<void> {
   say('readiness-said', 'It is being asked.')
   try {
     const answer = bySecondary
-      ? await ask(ownApi, `${DR}/secondary/readiness`, { body: { dr_operation_token: operationToken } })
-      : await ask(ownApi, `${DR}/readiness`, { token: token || operationToken })
+      ? await askApi(ownApi, `${DR}/secondary/readiness`, { body: { dr_operation_token: operationToken } })
+      : await askApi(ownApi, `${DR}/readiness`, { token: token || operationToken })
     if (answer.isOk) model.readiness = readinessOf(answer.data, Date.now())
     say('readiness-said', answer.refused, answer.isOk ? '' : 'bad')
   } catch (error) {
@@ -109,7 +109,7 @@ async function promote(force: boolean): Promise<void> {
   const body = { dr_operation_token: model.operationToken, ...(force ? { force } : {}) }
   const end = Date.now() + INSIST_MS
   for (;;) {
-    const answer = await ask(ownApi, `${DR}/secondary/promote`, { body })
+    const answer = await askApi(ownApi, `${DR}/secondary/promote`, { body })
     if (answer.isOk) {
       noteTaken()
       showWarnings(answer.warnings)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { readinessOf } from '../../../shared/console/allowed.ts'
 import { commandsFor, quoted } from '../../../shared/console/commands.ts'
-import { endOf, notAfterOf, tokenEnds } from '../../../shared/console/ends.ts'
+import { expiryOf, notAfterOf, tokenEnds } from '../../../shared/console/ends.ts'
 import { explainedOf, loginIn, shown } from '../../../shared/console/explained.ts'
 import { apiAt, pageAt } from '../../../shared/console/links.ts'
 import { operationSteps, progressOf, stepsOf } from '../../../shared/console/progress.ts'
@@ -73,7 +73,7 @@ describe('what ends', () => {
     [NOW - DAY, 'bad', /ended 24 h ago/],
     [undefined, 'unknown', /not known/],
   ] as const)('at %s', (at, tone, text) => {
-    expect(endOf('it', 'licence', at, NOW)).toEqual({ what: 'it', tone, text: expect.stringMatching(text) })
+    expect(expiryOf('it', 'licence', at, NOW)).toEqual({ what: 'it', tone, text: expect.stringMatching(text) })
   })
 
   test('the prepared token, by the seconds that it has left, and one that was made of shares', () => {

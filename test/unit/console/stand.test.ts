@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Said, saidOf } from '../../../shared/console/said.ts'
-import { pairSentence, type Seen, standOf, states } from '../../../shared/console/stand.ts'
+import { pairSentence, type Seen, clusterStandOf, states } from '../../../shared/console/stand.ts'
 
 const NOW = 1_750_000_000_000
 const health = (status: number, more: object = {}) => ({
@@ -79,34 +79,34 @@ const vectors: readonly (readonly [state: string, seen: Seen, should: RegExp])[]
 
 describe('where a cluster stands, by its own word', () => {
   test.each(vectors)('%s', (state, given, should) => {
-    expect(standOf(given)).toMatchObject({ state, sentence: expect.stringMatching(should) })
+    expect(clusterStandOf(given)).toMatchObject({ state, sentence: expect.stringMatching(should) })
   })
 
   test('every state of the table has a vector, and every sentence says what should be', () => {
     expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(states))
-    for (const [, given] of vectors) expect(standOf(given).sentence).toMatch(/should/)
+    for (const [, given] of vectors) expect(clusterStandOf(given).sentence).toMatch(/should/)
   })
 
   test('work on the tree is no change of the role', () => {
     const checking = { ...secondary, operation: { id: '1', name: 'merkle-check', step: 'check' } }
-    expect(standOf(seen(checking)).state).toBe('streaming')
+    expect(clusterStandOf(seen(checking)).state).toBe('streaming')
   })
 
   test('one that cannot be reached keeps its last word, and that does not count any more', () => {
     const fault = { at: NOW + 1, text: 'no answer in time' }
     const word = seen(secondary)
-    expect(standOf({ ...word, fault })).toMatchObject({
+    expect(clusterStandOf({ ...word, fault })).toMatchObject({
       state: 'unreachable',
       tone: 'bad',
       sentence: expect.stringMatching(/no answer in time\. It should answer.*last word/),
     })
-    expect(standOf({ fault }).sentence).toContain('has not said a word so far')
-    expect(standOf({ ...word, fault: { ...fault, at: NOW - 1 } }).state).toBe('streaming')
-    expect(standOf({}).state).toBe('asking')
+    expect(clusterStandOf({ fault }).sentence).toContain('has not said a word so far')
+    expect(clusterStandOf({ ...word, fault: { ...fault, at: NOW - 1 } }).state).toBe('streaming')
+    expect(clusterStandOf({}).state).toBe('asking')
   })
 
   test('a mode of another version is no state that is known', () => {
-    expect(standOf(seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
+    expect(clusterStandOf(seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
   })
 })
 
@@ -159,6 +159,6 @@ test('whatever an answer is made of, what is read of it has its form', () => {
     expect({ ...said, primary: undefined, operation: undefined, sync: undefined, fences: [] }).toMatchObject({
       ...empty,
     })
-    expect(standOf({ word: { said, at: NOW } }).state).toBe('uninitialised')
+    expect(clusterStandOf({ word: { said, at: NOW } }).state).toBe('uninitialised')
   }
 })
