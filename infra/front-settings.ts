@@ -98,6 +98,8 @@ interface Others {
   proxy?: object | undefined
   drill?: object | undefined
   license?: string | undefined
+  console?: { peer?: string | undefined } | undefined
+  consoleOrigin?: string | undefined
 }
 
 /** Whether the clients' front takes calls of other clusters: 3 MiB at once, from anywhere, without certificate. */
@@ -115,6 +117,7 @@ const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, stri
     domain: 'a private REST API has the name that API Gateway gives it',
     closeDefaultEndpoint: 'a private REST API has no other address',
     healthThrottle: 'all methods of a private REST API share its throttle',
+    console: 'a private REST API serves nothing beside /v1',
   },
   loadBalancer: {
     closeDefaultEndpoint: 'a load balancer has no address of API Gateway',
@@ -181,6 +184,20 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
       given.sharedAddress !== undefined &&
       (!isPublic(given) || given.proxy !== undefined) &&
       'needs a front that is reached from outside, without client certificates and without a proxy: so it is checked, and led to',
+  ],
+  [
+    'console',
+    ({ console: page, apiAddress }) =>
+      page?.peer !== undefined &&
+      page.peer === apiAddress &&
+      'peer must be the address of the other cluster: the page asks its own anyway',
+  ],
+  [
+    'consoleOrigin',
+    ({ consoleOrigin, apiAddress }) =>
+      consoleOrigin !== undefined &&
+      consoleOrigin === apiAddress &&
+      'must be where the other cluster has its page: that of this cluster needs no leave',
   ],
   [
     'drill',

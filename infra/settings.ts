@@ -203,6 +203,24 @@ const fields = v.strictObject({
       ),
     }),
   ),
+  /**
+   * the console page, which the API then serves at `/ui/`; `peer`: the address of the other cluster, which the page asks for
+   * its health and status
+   */
+  console: v.optional(
+    v.strictObject({
+      peer: v.optional(
+        v.pipe(
+          v.string(),
+          v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end'),
+        ),
+      ),
+    }),
+  ),
+  /** where the other cluster has its console page: that page may read `sys/health` and the status of replication, nothing else */
+  consoleOrigin: v.optional(
+    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
+  ),
   /** what alarms notify: ARNs of SNS topics, say; none: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** Lambda traces requests: what X-Ray takes for it is paid for by the trace */

@@ -1,7 +1,9 @@
+import { consoleSettings } from '../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { lazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { usesOf } from '../../shared/api/endpoint.ts'
 import { replicationGroup } from '../../shared/endpoints/replication.ts'
+import { readableFrom } from '../../shared/http/cross-origin.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 const carryTo = lazyCarrier(() => ports.deployment)
@@ -13,4 +15,4 @@ const ports: ReturnType<typeof awsPorts> = awsPorts(
   carryTo,
 )
 
-export const handler = groupHandler(replicationGroup, ports)
+export const handler = readableFrom(consoleSettings().origin, groupHandler(replicationGroup, ports))

@@ -1,4 +1,6 @@
+import { consoleSettings } from '../../shared/adapters/aws/environment.ts'
 import { systemGroup } from '../../shared/endpoints/system.ts'
+import { readableFrom } from '../../shared/http/cross-origin.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(systemGroup)
+export const handler = readableFrom(consoleSettings().origin, groupHandler(systemGroup))

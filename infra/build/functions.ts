@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { context, type Metafile, type Plugin } from 'esbuild'
+import { build, context, type Metafile, type Plugin } from 'esbuild'
 import type { Group, Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { root } from '../checkout.ts'
@@ -194,6 +194,26 @@ async function copyPackage(library: string, target: string): Promise<void> {
   }
 }
 
+const PAGE = `${root}shared/console/page/`
+
+/** The console page beside the function that serves it: one script, a style and the page itself. */
+async function buildPage(folder: string): Promise<void> {
+  await build({
+    entryPoints: { page: `${PAGE}main.ts` },
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2024',
+    charset: 'utf8',
+    tsconfigRaw: {},
+    absWorkingDir: root,
+    logLevel: 'warning',
+  })
+  for (const file of ['index.html', 'style.css']) await cp(PAGE + file, `${folder}/${file}`)
+}
+
 /**
  * What the bundler's heap may grow by before it is swept, percent: it lives for seconds, and sweeping takes a third of
  * them.
@@ -208,5 +228,6 @@ export async function buildFunctions(directory = bundlesDir): Promise<void> {
   const metafiles: Record<string, Metafile> = {}
   for (const name of functionNames()) metafiles[name] = await bundler.bundle(name)
   await bundler.end()
+  await buildPage(`${directory}/fallback/ui`)
   await writeFile(`${directory}/metafiles.json`, JSON.stringify(metafiles))
 }

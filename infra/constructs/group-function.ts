@@ -231,6 +231,15 @@ export function functionRole(
   return role
 }
 
+/** Of the function that serves the console page, and of those whose answers the page of another cluster may read. */
+function consoleVariables(
+  name: string,
+  { console: page, consoleOrigin }: Settings,
+): Record<string, string | undefined> {
+  if (name === 'fallback' && page) return { CONSOLE: 'true', CONSOLE_PEER: page.peer }
+  return ['system', 'replication'].includes(name) ? { CONSOLE_ORIGIN: consoleOrigin } : {}
+}
+
 /**
  * The variables of a function. The API names the functions, so none of them can be told its address: without the setting,
  * requests say it.
@@ -263,6 +272,7 @@ export function functionVariables(
       : {}),
     INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
     HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
+    ...consoleVariables(name, settings),
     STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
     CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
       ? store.ceremony.tableName

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -129,6 +129,21 @@ describe('what is in the bundles, and what is not', () => {
     expect(found).toMatchObject({
       originalSource: expect.stringMatching(/shared\/http\/lambda\.ts$/),
     })
+  })
+
+  test('the console page goes along with the fallback: three files, the script without a map, nothing inline', () => {
+    const files = readdirSync(`${directory}/fallback/ui`).toSorted()
+    expect(files).toEqual(['index.html', 'page.js', 'style.css'])
+    const [html = '', script = '', style = ''] = files.map(file =>
+      readFileSync(`${directory}/fallback/ui/${file}`, 'utf8'),
+    )
+    expect(html.match(/<script[^>]*>[^<]*/g)).toEqual(['<script type="module" src="page.js">'])
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=/)
+    expect(script.length).toBeLessThan(64_000)
+    expect(script + style).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|localStorage|sessionStorage|eval\(|https?:\/\/(?!www\.w3\.org\/2000\/svg|<)/,
+    )
+    expect(functionNames().filter(name => existsSync(`${directory}/${name}/ui`))).toEqual(['fallback'])
   })
 
   test('openpgp goes along unchanged, with its licence, and only where it is used', () => {

@@ -895,6 +895,26 @@ describe('recovery shares', () => {
     })
     expect(told).toEqual([['cloud-auth: system', 'true']])
   })
+
+  test('the console page is variables of three functions, and no resource more; without its settings it is nothing', () => {
+    const of = (settings: object) => resourcesOf({ stage: 'page', ...settings })
+    const toldIn = (from: ReturnType<typeof of>) =>
+      ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
+        const { CONSOLE, CONSOLE_PEER, CONSOLE_ORIGIN } = Properties.Environment.Variables
+        const told = [CONSOLE, CONSOLE_PEER, CONSOLE_ORIGIN]
+        return told.some(Boolean) ? [[Properties.Description, ...told]] : []
+      })
+    const peer = 'https://east.example.com'
+    const [without, with_] = [of({}), of({ console: { peer }, consoleOrigin: peer })]
+    expect(toldIn(without)).toEqual([])
+    expect(toldIn(with_).toSorted()).toEqual([
+      ['cloud-auth: fallback', 'true', peer, undefined],
+      ['cloud-auth: replication', undefined, undefined, peer],
+      ['cloud-auth: system', undefined, undefined, peer],
+    ])
+    expect([...with_.keys()]).toEqual([...without.keys()])
+    expect(toldIn(of({ console: {} }))).toEqual([['cloud-auth: fallback', 'true', undefined, undefined]])
+  })
 })
 
 describe('settings are checked as a whole', () => {

@@ -31,6 +31,7 @@ import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
+import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 
@@ -66,6 +67,8 @@ export interface HostOptions {
   provider?: (directory: string) => Promise<Aws>
   /** addresses of this cluster and of the other one, and the policy, by which a drill switches between them */
   drill?: { own: string; peer: string; policy: string }
+  /** origin of the other cluster, which the console page asks, and whose page may ask this one */
+  peer?: string
   /** where the cluster pretends to be; default: `HOME` */
   region?: string
   /** lines that functions print */
@@ -275,7 +278,7 @@ async function startFunctions(
   const lambdas = started(
     startLambdas(
       defined({
-        functions: model.functions.map(one => rehearsing(withoutNames(one), options)),
+        functions: model.functions.map(one => withPage(rehearsing(withoutNames(one), options), options.peer)),
         environment: withLate(variables, late),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,

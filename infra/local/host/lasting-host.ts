@@ -48,7 +48,7 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
     ...ports,
     ...(peer === undefined
       ? {}
-      : { drill: { own: `http://127.0.0.1:${ports.port}`, peer, policy: 'drill' } }),
+      : { peer, drill: { own: `http://127.0.0.1:${ports.port}`, peer, policy: 'drill' } }),
     region,
     // a terminal's signals are for the host alone, which ends its engine when nothing needs it any more
     apart: true,

@@ -33,14 +33,17 @@ export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
 /** Starts both clusters in this process, beside one imitated AWS: for rehearsals, which keep nothing. */
 export async function startPair(options: PairOptions): Promise<ClusterPair<Host>> {
   const { port } = options
-  const east = await startHost({ ...options, cluster: 'east', region: REGIONS.east })
+  // pages ask each other's cluster where it is known before it starts
+  const at = (one: number) =>
+    port === 0 ? {} : { port: one, peer: `http://127.0.0.1:${2 * port + 1 - one}` }
+  const east = await startHost({ ...options, ...at(port), cluster: 'east', region: REGIONS.east })
   try {
     const shared: Aws = { url: east.provider_url, control: east.control, close: async () => undefined }
     const west = await startHost({
       ...options,
+      ...at(port + 1),
       cluster: 'west',
       region: REGIONS.west,
-      port: port === 0 ? 0 : port + 1,
       provider: async () => shared,
     })
     const close = async () => {

@@ -14,6 +14,7 @@ export const introducedPair = ({ primary, secondary }: Joined): string =>
 const introduced = ({ cluster, base_url, link_address, pid }: PairMember, role: string): string[] => [
   `${cluster}, ${role}`,
   `  base_url       ${base_url}`,
+  `  console        ${new URL('/ui/', base_url)}`,
   `  link address   ${link_address}`,
   `  process        ${pid}\n`,
 ]

@@ -172,6 +172,21 @@ export function ownCredentials() {
   return credentials
 }
 
+/** The console page: whether it is served, the origin of the other cluster that it asks, and whose page may read this one. */
+export interface ConsoleSettings {
+  isServed: boolean
+  /** empty: none */
+  peer: string
+  /** empty: nobody's */
+  origin: string
+}
+
+export const consoleSettings = (variables: NodeJS.ProcessEnv = process.env): ConsoleSettings => ({
+  isServed: variables['CONSOLE'] === 'true',
+  peer: variables['CONSOLE_PEER'] ?? '',
+  origin: variables['CONSOLE_ORIGIN'] ?? '',
+})
+
 /** What says where AWS is reached, by variables that the SDK knows, too. */
 export interface WireSettings {
   region: string

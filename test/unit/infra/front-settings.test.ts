@@ -102,6 +102,10 @@ describe('what contradicts the front is refused in words', () => {
     [{ front: balancer, domain, ...licensed }, 'linkDomain: is needed with a licence'],
     [{ front: balancer, domain, drill }, 'drill: needs a front that is reached from outside'],
     [{ front: privateFront, domain }, 'domain: says nothing here'],
+    [
+      { front: privateFront, console: {} },
+      'console: says nothing here: a private REST API serves nothing beside /v1',
+    ],
     [{ front: privateFront, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: says nothing here'],
     [{ front: privateFront, ...licensed }, 'linkDomain: is needed with a licence'],
     [{ domain: { ...domain, truststore }, ...licensed }, 'linkDomain: is needed with a licence'],

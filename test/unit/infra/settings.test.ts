@@ -250,6 +250,29 @@ describe('settings of a deployment', () => {
       { stage: 'a', functionMemory: { login: 10_241 } },
       'functionMemory.login',
     ],
+    [
+      'a page that asks a path',
+      { stage: 'a', console: { peer: 'https://east.example.com/v1' } },
+      'console.peer',
+    ],
+    ['a page that asks everybody', { stage: 'a', console: { peer: '*' } }, 'console.peer'],
+    [
+      'a page that asks in the clear',
+      { stage: 'a', console: { peer: 'http://east.example.com' } },
+      'console.peer',
+    ],
+    ['any page as a reader', { stage: 'a', consoleOrigin: '*' }, 'consoleOrigin'],
+    ['a page of nowhere as a reader', { stage: 'a', consoleOrigin: 'null' }, 'consoleOrigin'],
+    [
+      'a page that takes its own cluster for the other one',
+      { stage: 'a', apiAddress: 'https://a.example.com', console: { peer: 'https://a.example.com' } },
+      'console',
+    ],
+    [
+      'leave for the page of this cluster',
+      { stage: 'a', apiAddress: 'https://a.example.com', consoleOrigin: 'https://a.example.com' },
+      'consoleOrigin',
+    ],
     ['memory for no function', { stage: 'a', functionMemory: { puller: 512 } }, 'functionMemory'],
   ])('%s is refused', (_, given, name) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])

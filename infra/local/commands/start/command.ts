@@ -86,6 +86,7 @@ function introduce(host: Host, { memory = false }: Asked): void {
     'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
   )
   print(`  API            ${host.base_url}`)
+  print(`  console        ${new URL('/ui/', host.base_url)}`)
   print(`  link           ${host.link_address}, for other clusters`)
   print(`  imitated AWS   ${host.provider_url}`)
   print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)

@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+
+const root = new URL('../', import.meta.url).pathname
+
+/** The console page in a real browser, against two clusters of a set: it needs chromium, and fails without. */
+export default defineConfig({
+  root,
+  test: {
+    name: 'page',
+    include: ['test/page/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    globalSetup: './test/support/runner/bundled.ts',
+    reporters: ['verbose'],
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
+  },
+})

@@ -1,0 +1,117 @@
+import { listIn, objectOf, textIn } from './said.ts'
+import { freshWord, type Seen } from './stand.ts'
+import { spanOf } from './words.ts'
+
+/** What a cluster has answered to the question for its readiness. */
+export interface Readiness {
+  /** epoch milliseconds, by the clock of the page */
+  at: number
+  mode: string
+  ready: boolean
+  checks: readonly { name: string; passes: boolean; text: string; isOverridden: boolean }[]
+  /** of a secondary: what a promotion would come to */
+  promotion: Plan
+  promotionWithForce: Plan
+  token: {
+    /** whether the presented token orders a promotion, and if not, why */
+    counts: boolean
+    why: string
+    /** seconds; 0: without end */
+    left: number
+    /** seconds since a token was generated from recovery shares; absent: none was */
+    generatedAge?: number
+  }
+}
+
+interface Plan {
+  goesThrough: boolean
+  refused: string
+  warnings: readonly string[]
+  steps: readonly { step: string; does: string }[]
+}
+
+/** Reads the `data` of a readiness. */
+export function readinessOf(data: unknown, at: number): Readiness {
+  const all = objectOf(data)
+  const token = objectOf(all['operation_token'])
+  const presented = objectOf(token['presented'])
+  const generated = objectOf(token['generated'])
+  return {
+    at,
+    mode: textIn(all['mode']),
+    ready: all['ready'] === true,
+    checks: listIn(all['checks']).map(objectOf).map(checkOf),
+    promotion: planOf(all['promotion']),
+    promotionWithForce: planOf(all['promotion_with_force']),
+    token: {
+      counts: presented['counts'] === true,
+      why: textIn(presented['why']),
+      left: Number(presented['seconds_left'] ?? 0),
+      ...(typeof generated['age_seconds'] === 'number' ? { generatedAge: generated['age_seconds'] } : {}),
+    },
+  }
+}
+
+const checkOf = (one: Readonly<Record<string, unknown>>) => ({
+  name: textIn(one['name']),
+  passes: one['passes'] === true,
+  text: textIn(one['text']),
+  isOverridden: one['overridden_by_force'] === true,
+})
+
+function planOf(value: unknown): Plan {
+  const plan = objectOf(value)
+  return {
+    goesThrough: plan['goes_through'] === true,
+    refused: textIn(plan['refused']),
+    warnings: listIn(plan['warnings']).map(textIn),
+    steps: listIn(plan['steps'])
+      .map(objectOf)
+      .map(one => ({ step: textIn(one['step']), does: textIn(one['does']) })),
+  }
+}
+
+/** Milliseconds for which what readiness said is taken for true. */
+export const READINESS_COUNTS_MS = 60_000
+
+interface Asked {
+  own: Seen
+  /** absent: the page knows of no other cluster */
+  peer?: Seen | undefined
+  readiness: Readiness | undefined
+  hasOperationToken: boolean
+  /** what was typed to confirm */
+  typed: string
+  force: boolean
+  now: number
+}
+
+/** Whether the button of a promotion may be pressed, and if not, what is missing. */
+export function promotionAllowed(asked: Asked): { allowed: boolean; why: string } {
+  const why = hindrance(asked)
+  return { allowed: why === '', why }
+}
+
+function hindrance({ own, peer, readiness, hasOperationToken, typed, force, now }: Asked): string {
+  const said = freshWord(own)
+  if (!said) return 'This cluster does not answer.'
+  if (said.mode !== 'secondary')
+    return 'This cluster is no secondary: a promotion is ordered on the one that shall take over.'
+  if (said.operation) return `The operation ${said.operation.name} is under way.`
+  if (!hasOperationToken) return 'Type in a DR operation token first.'
+  if (readiness?.mode !== 'secondary') return 'Ask for the readiness first.'
+  if (now - readiness.at > READINESS_COUNTS_MS)
+    return `The readiness is ${spanOf(now - readiness.at)} old: ask for it again.`
+  if (!readiness.token.counts && readiness.token.why !== '')
+    return `The token does not order a promotion: ${readiness.token.why}.`
+  const plan = force ? readiness.promotionWithForce : readiness.promotion
+  if (!plan.goesThrough) return `It would be refused: ${plan.refused}`
+  if (force && readiness.promotion.goesThrough) return 'A planned switch goes through: force is not needed.'
+  if (force && peer && freshWord(peer)?.health === 200 && freshWord(peer)?.mode === 'primary')
+    return 'The other cluster answers, and serves as the primary: two primaries are worse than none.'
+  if (!confirms(said.name, typed)) return `Type the name of this cluster, ${said.name}, to confirm.`
+  return ''
+}
+
+/** Whether a name was typed, letter by letter. */
+export const confirms = (name: string, typed: string): boolean => name !== '' && typed === name

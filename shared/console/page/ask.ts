@@ -1,0 +1,72 @@
+import { listIn, objectOf, textIn } from '../said.ts'
+
+/** The API of the cluster that has served this page: the only one that is ever sent a token. */
+export const ownApi = new URL('../v1/', document.baseURI).href
+
+export interface ApiAnswer {
+  status: number
+  isOk: boolean
+  body: unknown
+  /** the `data` of a body that has some */
+  data: unknown
+  /** why it was refused; empty: it was not */
+  refused: string
+  warnings: readonly string[]
+  /** seconds after which it may be asked again; undefined: it does not say */
+  retryAfter: number | undefined
+}
+
+interface Question {
+  body?: object
+  token?: string
+  /** milliseconds */
+  timeout?: number
+}
+
+const TIMEOUT_MS = 40_000
+
+/**
+ * One call of an API. A read without a body, else a write.
+ * @param api where it is: this cluster's own, or another one's, which gets no token
+ * @throws Error where no answer comes
+ */
+export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
+  const { body, token = '', timeout = TIMEOUT_MS } = question
+  const response = await fetch(api + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: token !== '' && api === ownApi ? { 'X-Vault-Token': token } : {},
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+    referrerPolicy: 'no-referrer',
+    signal: AbortSignal.timeout(timeout),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const read = parsed(await response.text())
+  const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const errors = listIn(objectOf(read)['errors']).map(textIn)
+  return {
+    status: response.status,
+    isOk: response.ok,
+    body: read,
+    data: objectOf(read)['data'],
+    refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
+    warnings: listIn(objectOf(read)['warnings']).map(textIn),
+    retryAfter: Number.isNaN(retry) ? undefined : retry,
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A failure in words. */
+export function faultText(error: unknown): string {
+  const { name, message } = error as Error
+  if (name === 'TimeoutError') return 'no answer in time'
+  return name === 'TypeError' ? 'no connection, or it does not let this page read its answer' : message
+}

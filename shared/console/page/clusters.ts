@@ -1,0 +1,206 @@
+import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
+import { pageAt } from '../links.ts'
+import { progressOf, stepsOf } from '../progress.ts'
+import type { ShownOperation, KnownCluster, Said } from '../said.ts'
+import { pairSentence, type Seen, clusterStandOf } from '../stand.ts'
+import { spanOf } from '../words.ts'
+import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
+import { bothSeen, model } from './model.ts'
+
+/** Shows what both clusters say, and what follows from it. */
+export function showClusters(now: number): void {
+  const { own, peer } = model
+  const verdict = pairSentence(own, peer?.seen)
+  say('verdict', verdict.text, verdict.tone)
+  const name = own.word?.said.name ?? ''
+  say('own-name', name)
+  document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
+  showCluster('own', 'This cluster', own)
+  if (peer) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen)
+  byId('peer').hidden = !peer
+  showLag(now)
+  showWork()
+  showOthers()
+}
+
+function showCluster(id: 'own' | 'peer', title: string, seen: Seen): void {
+  const stand = clusterStandOf(seen)
+  const { word } = seen
+  const target = byId(id)
+  target.className = stand.tone
+  target.dataset['state'] = stand.state
+  show(target, [title, stand, word], () => [
+    el('h3', {}, word?.said.name || title),
+    el('p', { class: 'dim' }, title),
+    el('p', { class: stand.tone }, el('strong', {}, stand.title)),
+    el('p', {}, stand.sentence),
+    word ? el('p', { class: 'dim' }, 'Its word is of ', age(word.at), '.') : undefined,
+    word ? factsOf(word.said) : undefined,
+  ])
+}
+
+const factsOf = (said: Said): HTMLElement =>
+  facts([
+    ['mode', said.mode],
+    ['state', said.state],
+    ['link to its primary', said.connection],
+    ['health', String(said.health)],
+    [
+      'position',
+      said.mode === 'primary'
+        ? String(said.frontier)
+        : said.mode === 'secondary'
+          ? String(said.received)
+          : '',
+    ],
+    ['root of its tree', said.root.slice(0, 12)],
+    ['set', said.set],
+    ['version', said.version],
+    ['ready to take over', triedText(said)],
+    ['differing items', said.diverging.length === 0 ? '' : said.diverging.join(', ')],
+    ['went wrong last', said.lastError ? `${said.lastError.text} (${said.lastError.time})` : ''],
+    ...said.fences.map(
+      one => [`fence of ${one.address}`, [one.result, one.text].filter(Boolean).join(': ')] as const,
+    ),
+  ])
+
+const triedText = ({ tried }: Said): string => {
+  if (!tried) return ''
+  const verdict = tried.ready ? 'yes' : `no: ${tried.refusedBy.join(', ')}`
+  return `${verdict}, as it tried itself at ${new Date(tried.at).toISOString().slice(11, 19)}`
+}
+
+const BOX: Box = { width: 600, height: 140 }
+
+function showLag(now: number): void {
+  const lags = lagsOf(bothSeen(), now)
+  say('lag-words', lagSentence(lags), lags.lost ? 'busy' : '')
+  const { samples } = model
+  const top = topOf(samples)
+  const lines = (['stored', 'lost'] as const).map(which => ({ which, of: linesOf(samples, which, BOX, now) }))
+  show(byId('lag-drawn'), [top, lines], () => [
+    el(
+      'p',
+      {},
+      el('span', { class: 'key stored' }, 'age of what is stored there'),
+      el('span', { class: 'key lost' }, 'what would be lost if promoted now'),
+    ),
+    drawn(
+      'svg',
+      {
+        viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
+        role: 'img',
+        'aria-label': `Both lags of the last ten minutes, up to ${spanOf(top)}`,
+      },
+      ...[0, 0.5, 1].flatMap(part => [
+        drawn('line', { class: 'axis', x1: 0, x2: BOX.width, y1: BOX.height * part, y2: BOX.height * part }),
+        drawn(
+          'text',
+          { x: -6, y: BOX.height * part + 4, 'text-anchor': 'end' },
+          `${(top * (1 - part)) / 1000} s`,
+        ),
+      ]),
+      drawn('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
+      drawn('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
+      ...lines.flatMap(({ which, of }) => of.map(points => drawn('polyline', { class: which, points }))),
+    ),
+  ])
+}
+
+function showWork(): void {
+  const both = [
+    { name: 'own', seen: model.own },
+    { name: 'peer', seen: model.peer?.seen },
+  ] as const
+  const parts = both.flatMap(({ name, seen }) => {
+    const said = seen?.word?.said
+    return said
+      ? [{ said, progress: progressOf(said), operation: said.operation ?? model.lastOperations[name] }]
+      : []
+  })
+  show(
+    byId('work-shown'),
+    parts.map(({ said, progress, operation }) => [
+      said.name,
+      progress,
+      operation,
+      said.operation?.id,
+      said.lastError,
+    ]),
+    () => {
+      const shown = parts.flatMap(({ said, progress, operation }) => [
+        ...progress.map(({ what, text, part }) =>
+          el(
+            'p',
+            {},
+            `${what} on ${said.name}: ${text} `,
+            part === undefined
+              ? undefined
+              : el('progress', { max: 1, value: part, 'aria-label': `${what} on ${said.name}` }),
+          ),
+        ),
+        ...(operation ? [operationShown(said, operation)] : []),
+      ])
+      return shown.length > 0 ? shown : [el('p', {}, 'Nothing: no operation, no sync, no reindex.')]
+    },
+  )
+}
+
+/** The steps of an operation that runs, or how one ended that was seen running. */
+function operationShown(said: Said, operation: ShownOperation): HTMLElement {
+  const isRunning = said.operation?.id === operation.id
+  const failed = !isRunning && said.lastError?.operation?.name === operation.name ? said.lastError.text : ''
+  const ending = failed === '' ? 'has ended' : `was given up: ${failed}`
+  const steps = stepsOf(operation).map(step =>
+    isRunning || failed !== '' ? step : { ...step, state: 'done' as const },
+  )
+  return el(
+    'div',
+    { 'data-operation': operation.name, 'data-over': !isRunning },
+    el('h3', {}, `${operation.name} on ${said.name} ${isRunning ? 'is under way' : ending}`),
+    el(
+      'ol',
+      {},
+      ...steps.map(({ name, does, state }) =>
+        el(
+          'li',
+          { class: state.replace(' ', '-'), 'aria-current': state === 'now' ? 'step' : undefined },
+          does === '' ? name : `${name}: ${does}`,
+          state === 'done' ? ' ✓' : undefined,
+        ),
+      ),
+    ),
+    isRunning && operation.error !== '' ? el('p', { class: 'busy' }, operation.error) : undefined,
+  )
+}
+
+function showOthers(): void {
+  const said = model.own.word?.said
+  const others = said
+    ? [...said.secondaries, ...(said.primary ? [{ ...said.primary, name: 'its primary' }] : [])]
+    : []
+  // ages of heartbeats change with each of them, and are kept up in between
+  show(
+    byId('secondaries-shown'),
+    others.map(({ canaryAge: _age, ...one }) => one),
+    () =>
+      others.length === 0
+        ? [el('p', {}, 'This cluster knows of none.')]
+        : [table(['cluster', 'link', 'last heartbeat', 'clock ahead by', 'its page'], others.map(otherRow))],
+  )
+}
+
+function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
+  const page = pageAt(peer.apiAddress)
+  return [
+    peer.name,
+    el(
+      'span',
+      { class: peer.isConnected ? 'good' : 'bad' },
+      peer.isExpired ? 'its token has expired unused' : peer.isConnected ? 'connected' : 'disconnected',
+    ),
+    peer.heardAt === undefined ? 'never' : age(peer.heardAt),
+    peer.heardAt === undefined ? '' : `${peer.skew} ms`,
+    page === undefined ? peer.apiAddress : el('a', { href: page, rel: 'noreferrer' }, page),
+  ]
+}

@@ -1,0 +1,207 @@
+import { commandsFor } from '../commands.ts'
+import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
+import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
+import { apiAt, pageAt } from '../links.ts'
+import { type LossReport, reportOf, reportSentence } from '../report.ts'
+import { listIn, objectOf, textIn } from '../said.ts'
+import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
+import { byId, el, facts, input, say, show, table } from './dom.ts'
+import { model } from './model.ts'
+
+/** Asks, and says in the element `<name>-said` what came of it. @returns the answer if it is a success */
+async function asked(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
+  say(`${name}-said`, 'It is being asked.')
+  try {
+    const token = model.token || model.operationToken
+    const answer = await askApi(ownApi, path, { token, ...(body ? { body } : {}) })
+    const why = token === '' ? ' (no token was typed in)' : ''
+    say(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
+    return answer.isOk ? answer : undefined
+  } catch (error) {
+    say(`${name}-said`, `It does not answer: ${faultText(error)}`, 'bad')
+    return undefined
+  }
+}
+
+async function askReport(after = ''): Promise<void> {
+  const query = after === '' ? '' : `?after=${encodeURIComponent(after)}`
+  const answer = await asked('report', `sys/replication/dr/divergence${query}`)
+  if (!answer) return
+  const report = reportOf(answer.data)
+  const target = byId('report-shown')
+  if (after === '') show(target, report, () => reportShown(report))
+  else target.append(lostTable(report), ...moreOf(report))
+}
+
+function reportShown(report: LossReport): HTMLElement[] {
+  const { kinds, diverging } = report
+  return [
+    el('p', { class: report.complete ? '' : 'busy' }, reportSentence(report)),
+    ...(kinds.length === 0
+      ? []
+      : [
+          table(
+            ['kind', 'written', 'deleted', 'what should be done'],
+            kinds.map(one => [one.kind, String(one.written), String(one.deleted), one.todo]),
+          ),
+        ]),
+    ...(report.lost.length === 0 ? [] : [el('h3', {}, 'Each change'), lostTable(report)]),
+    ...(diverging.length === 0
+      ? []
+      : [
+          el('h3', {}, 'Items that keep differing'),
+          el('ul', {}, ...diverging.map(what => el('li', {}, what))),
+        ]),
+    ...moreOf(report),
+  ]
+}
+
+const lostTable = ({ lost }: LossReport): HTMLElement =>
+  table(
+    ['what', 'kind', 'when'],
+    lost.map(one => [one.isDeleted ? `${one.what}: deleted` : one.what, one.kind, one.time]),
+  )
+
+function moreOf({ next }: LossReport): HTMLElement[] {
+  if (next === '') return []
+  const button = el('button', { type: 'button' }, 'More')
+  button.addEventListener('click', () => {
+    button.remove()
+    void askReport(next)
+  })
+  return [button]
+}
+
+/** Shows what ends. */
+export function showEnds(now: number): void {
+  const { readiness, own, certificates } = model
+  const said = own.word?.said
+  const rows: Expiry[] = [
+    ...(readiness
+      ? tokenEnds(readiness, now)
+      : [
+          {
+            what: 'the prepared token',
+            tone: 'unknown',
+            text: 'ask for the readiness, by that token',
+          } as const,
+        ]),
+    said && said.licenceEnds === undefined
+      ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
+      : expiryOf('the licence', 'licence', said?.licenceEnds, now),
+    ...(certificates.length > 0
+      ? certificates
+      : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles, below' } as const]),
+  ]
+  show(byId('ends-shown'), rows, () => [
+    table(
+      ['what', 'when'],
+      rows.map(({ what, tone, text }) => [what, el('span', { class: tone }, text)]),
+    ),
+  ])
+}
+
+/** Names of a listing; one that is empty is 404. */
+async function namesAt(path: string): Promise<string[]> {
+  const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
+  return listIn(objectOf(answer.data)['keys']).map(textIn)
+}
+
+const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+async function askRoles(): Promise<void> {
+  const answer = await asked('roles', 'sys/auth')
+  if (!answer) return
+  const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
+    path: path.replace(/\/$/, ''),
+    type: textIn(objectOf(of)['type']),
+    accessor: textIn(objectOf(of)['accessor']),
+  }))
+  const methods = mounts.filter(({ type }) => type !== 'token')
+  const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
+  const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? [] }))
+  model.certificates = (await Promise.all(methods.map(({ path }) => certificatesOf(path)))).flat()
+  showEnds(Date.now())
+  const rows = found.map(({ path, type, accessor, roles }) => [
+    path,
+    type,
+    accessor,
+    el('span', {}, ...roles.map(role => roleButton(path, role))),
+  ])
+  show(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
+}
+
+async function certificatesOf(mount: string): Promise<Expiry[]> {
+  const path = `auth/${segment(mount)}/config/certificate`
+  const names = await namesAt(`${path}s`)
+  return Promise.all(
+    names.map(async name => {
+      const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
+      const pem = textIn(objectOf(data)['cloud_public_cert'])
+      return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
+    }),
+  )
+}
+
+function roleButton(mount: string, role: string): HTMLElement {
+  const button = el('button', { type: 'button' }, role)
+  button.addEventListener('click', () => void showRole(mount, role))
+  return button
+}
+
+async function showRole(mount: string, role: string): Promise<void> {
+  const answer = await asked('roles', `auth/${segment(mount)}/role/${segment(role)}`)
+  if (!answer) return
+  const fields = Object.entries(objectOf(answer.data))
+    .map(([name, value]) => [name, shown(value)] as const)
+    .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
+  const target = byId('role-shown')
+  show(target, [mount, role, fields], () => [el('h3', {}, `Role ${role} of ${mount}`), facts(fields)])
+  input('explain-mount').value = mount
+  input('explain-role').value = role
+  target.focus()
+}
+
+async function onExplain(event: Event): Promise<void> {
+  event.preventDefault()
+  const read = loginIn(byId('explain-login', HTMLTextAreaElement).value)
+  if ('fault' in read) return say('explain-said', read.fault, 'bad')
+  const path = `auth/${segment(input('explain-mount').value)}/role/${segment(input('explain-role').value)}/explain`
+  const answer = await asked('explain', path, read.login)
+  if (!answer) return
+  const explained = explainedOf(answer.data)
+  show(byId('explain-shown'), explained, () => explainedShown(explained))
+}
+
+const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
+
+const explainedShown = ({ wouldSucceed, sentence, checks }: Explained): HTMLElement[] => [
+  el('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
+  table(
+    ['check', 'verdict', 'what it says', 'what it saw'],
+    checks.map(one => [
+      one.check,
+      el('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
+      one.message,
+      one.seen,
+    ]),
+  ),
+]
+
+/** Shows the commands, with the addresses and the name that are known by now. */
+export function showCommands(): void {
+  const { own, peer } = model
+  const said = own.word?.said
+  const other = pageAt(peer?.origin ?? '') ? apiAt(peer?.origin ?? '') : ''
+  const commands = commandsFor({ own: ownApi, other, name: said?.memberName || said?.name || '' })
+  show(byId('commands-shown'), commands, () =>
+    commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
+  )
+}
+
+/** Has the page listen to who looks at something. */
+export function bindLooks(): void {
+  byId('report-ask').addEventListener('click', () => void askReport())
+  byId('roles-ask').addEventListener('click', () => void askRoles())
+  byId('explain-form').addEventListener('submit', event => void onExplain(event))
+}

@@ -1,0 +1,90 @@
+import type { Readiness } from '../allowed.ts'
+import type { Expiry } from '../ends.ts'
+import { lagsOf, type Sample, withSample } from '../lag.ts'
+import { apiAt } from '../links.ts'
+import { type ShownOperation, objectOf, saidOf, textIn } from '../said.ts'
+import type { Seen } from '../stand.ts'
+import { askApi, faultText, ownApi } from './ask.ts'
+
+/** All that the page knows; it goes with the page. */
+export interface PageModel {
+  own: Seen
+  /** the other cluster, if the settings of the page name one */
+  peer: { origin: string; seen: Seen } | undefined
+  samples: readonly Sample[]
+  /** operations of this cluster and the other one as they were seen last, under way or not any more */
+  lastOperations: Readonly<Record<'own' | 'peer', ShownOperation | undefined>>
+  token: string
+  operationToken: string
+  readiness: Readiness | undefined
+  /** a change of the role has been ordered here: its steps go by in seconds */
+  isOrdered: boolean
+  /** of certificates of mounts, where they were asked for */
+  certificates: readonly Expiry[]
+}
+
+export const model: PageModel = {
+  own: {},
+  peer: undefined,
+  samples: [],
+  lastOperations: { own: undefined, peer: undefined },
+  token: '',
+  operationToken: '',
+  readiness: undefined,
+  isOrdered: false,
+  certificates: [],
+}
+
+const LOOK_TIMEOUT_MS = 4000
+
+/** Reads the settings of the page. Without an answer the page shows its own cluster alone. */
+export async function readPageSettings(): Promise<void> {
+  const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
+    () => undefined,
+  )
+  const peer = textIn(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  if (peer !== '') model.peer = { origin: peer, seen: {} }
+}
+
+/** What a cluster says now; where it says nothing its last word stays. */
+async function heard(api: string, before: Seen): Promise<Seen> {
+  const kept = before.word ? { word: before.word } : {}
+  try {
+    const [health, status] = await Promise.all(
+      ['sys/health', 'sys/replication/dr/status'].map(path => askApi(api, path, { timeout: LOOK_TIMEOUT_MS })),
+    )
+    if (!health || !status?.isOk || health.body === undefined)
+      return {
+        ...kept,
+        fault: { at: Date.now(), text: `it answers ${status?.refused || 'without a status'}` },
+      }
+    return { word: { said: saidOf(health, status.data), at: Date.now() } }
+  } catch (error) {
+    return { ...kept, fault: { at: Date.now(), text: faultText(error) } }
+  }
+}
+
+/** Asks this cluster, and notes what it says and how far behind the secondary is. */
+export async function lookAtOwn(): Promise<void> {
+  model.own = await heard(ownApi, model.own)
+  model.lastOperations = {
+    ...model.lastOperations,
+    own: model.own.word?.said.operation ?? model.lastOperations.own,
+  }
+  const now = Date.now()
+  model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
+}
+
+/** Asks the other cluster; one that does not answer keeps nobody from asking this one. */
+export async function lookAtPeer(): Promise<void> {
+  const { peer } = model
+  if (!peer) return
+  const seen = await heard(apiAt(peer.origin), peer.seen)
+  model.peer = { ...peer, seen }
+  model.lastOperations = {
+    ...model.lastOperations,
+    peer: seen.word?.said.operation ?? model.lastOperations.peer,
+  }
+}
+
+export const bothSeen = (): Seen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

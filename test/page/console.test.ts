@@ -1,0 +1,263 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  disaster,
+  type Rehearsal,
+  startRehearsal,
+  switchOver,
+} from '../../infra/local/commands/drill/drill.ts'
+import { loginProof } from '../../infra/local/commands/start/demonstration.ts'
+import type { Host } from '../../infra/local/host/host.ts'
+import { steadyPort } from '../../infra/local/os/loopback.ts'
+import { askHost } from '../../infra/local/pair/dr-client.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
+import { call } from '../support/service/api.ts'
+import { type Opened, openBrowser, opened, shots } from './browser.ts'
+
+let browser: Browser
+let rehearsal: Rehearsal
+let east: Opened
+let west: Opened
+
+const pageOf = ({ base_url }: Host): string => new URL('/ui', base_url).href
+const originOf = ({ base_url }: Host): string => new URL(base_url).origin
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  const options = { port: await steadyPort(), memory: true, unlisted: true, pauseMs: 200 }
+  rehearsal = await startRehearsal(options, () => undefined)
+  east = await opened(browser, pageOf(rehearsal.east))
+  west = await opened(browser, pageOf(rehearsal.west))
+})
+afterAll(async () => {
+  await browser?.close()
+  await rehearsal?.close()
+})
+
+const PATIENCE = { timeout: 90_000 }
+
+/** Waits until a card shows a state. */
+const shows = (page: Page, card: 'own' | 'peer', state: string) =>
+  page.waitForSelector(`#${card}[data-state="${state}"]`, PATIENCE)
+
+/** Waits until an element says something. */
+const says = (page: Page, id: string, text: string) =>
+  page.waitForFunction(
+    ([one = '', wanted = '']) => document.getElementById(one)?.textContent?.includes(wanted),
+    [id, text],
+    PATIENCE,
+  )
+
+async function withTokens(page: Page, tokens: { token?: string; operation?: string }): Promise<void> {
+  await page.fill('#token', tokens.token ?? '')
+  await page.fill('#operation-token', tokens.operation ?? '')
+  await page.press('#operation-token', 'Enter')
+  expect(await page.inputValue('#token')).toBe('')
+  expect(await page.inputValue('#operation-token')).toBe('')
+}
+
+async function askedReadiness(page: Page): Promise<void> {
+  await page.click('#readiness-ask')
+  await page.waitForSelector('#readiness-shown table', PATIENCE)
+}
+
+/** Orders a promotion as an operator does, and waits for its end. */
+async function promoted({ page }: Opened, name: string, { force = false } = {}): Promise<void> {
+  await withTokens(page, { operation: rehearsal.token })
+  await askedReadiness(page)
+  if (force) await page.check('#force')
+  await page.fill('#confirm', `${name}x`)
+  expect(await page.isDisabled('#promote')).toBe(true)
+  await page.fill('#confirm', name)
+  await page.waitForSelector('#promote:enabled', PATIENCE)
+  await page.press('#confirm', 'Enter')
+  await page.waitForSelector('#promote-said.good, #promote-said.bad', PATIENCE)
+  expect(await page.textContent('#promote-said')).toContain('It has taken over.')
+}
+
+describe('both clusters, one after the other in the order of a bad week', () => {
+  test('a pair with moving lag: what is stored there grows old, and what would be lost is told', async () => {
+    const { page } = west
+    await shows(page, 'own', 'streaming')
+    await shows(page, 'peer', 'serving')
+    await says(page, 'verdict', 'east serves, and west is its secondary.')
+    rehearsal.tap.cut('both')
+    await page.waitForFunction(
+      () =>
+        /is (?:[6-9]|[1-9]\d) s old.*would lack/.test(
+          document.getElementById('lag-words')?.textContent ?? '',
+        ),
+      undefined,
+      PATIENCE,
+    )
+    expect(await page.textContent('#lag-words')).toMatch(/[1-9]\d* positions? (?:is|are) not stored there/)
+    rehearsal.tap.heal()
+    await page.waitForFunction(
+      () =>
+        /is (?:less than a second|[1-4] s) old/.test(document.getElementById('lag-words')?.textContent ?? ''),
+      undefined,
+      PATIENCE,
+    )
+    const heights = await page.$$eval('polyline.stored', lines =>
+      lines.flatMap(line =>
+        (line.getAttribute('points') ?? '').split(' ').map(point => Number(point.split(',')[1])),
+      ),
+    )
+    expect(Math.max(...heights) - Math.min(...heights)).toBeGreaterThan(30)
+    await shots(page, 'lag')
+  })
+
+  test('an explained refusal, and the roles to look at', async () => {
+    const { page } = east
+    await rehearsal.east.control.putRole({ account: HOME.account, name: 'somebody-else' })
+    await askHost(rehearsal.east, 'auth/cloud/role/narrow', {
+      auth_type: 'iam',
+      bound_iam_principal_arn: `arn:aws:iam::${HOME.account}:role/somebody-else`,
+    })
+    await withTokens(page, { token: rehearsal.root })
+    await page.click('#roles-ask')
+    await page.click('#roles-shown button:text-is("narrow")')
+    await says(page, 'role-shown', ':role/somebody-else')
+    expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudit ends in \d+ /)
+    const { role: _, ...login } = await loginProof(rehearsal.east)
+    await page.fill('#explain-login', JSON.stringify(login))
+    await page.click('#explain-form button')
+    await says(page, 'explain-shown', 'A login with role narrow would be refused at the check')
+    expect(await page.textContent('#explain-shown')).toMatch(/fail/)
+    await shots(page, 'explained')
+    await page.click('#forget')
+    expect(await page.textContent('main')).not.toContain('somebody-else')
+  })
+
+  test('a planned switch to its end: refused until all is said, then its steps, then both in their new roles', async () => {
+    const { page } = west
+    expect(await page.isDisabled('#promote')).toBe(true)
+    await says(page, 'promote-why', 'Type in a DR operation token first.')
+    const switched = await switchOver(
+      rehearsal,
+      { from: rehearsal.east, to: rehearsal.west },
+      { promote: () => promoted(west, 'west') },
+    )
+    expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
+    await shows(page, 'own', 'serving')
+    await shows(page, 'peer', 'streaming')
+    expect(await page.textContent('#work-shown')).toMatch(/promotion on west has ended[\s\S]*serve: .* ✓/)
+    await shots(page, 'switched')
+    const back = { from: rehearsal.west, to: rehearsal.east }
+    await switchOver(rehearsal, back, { promote: () => promoted(east, 'east') })
+    await shows(east.page, 'own', 'serving')
+  })
+
+  test('a disaster with its report: the other one cannot be reached, force is confirmed, and what was lost is named', async () => {
+    const { page, context } = west
+    await shows(page, 'own', 'streaming')
+    const found = await disaster(rehearsal, {
+      promote: async () => {
+        await context.route(`${originOf(rehearsal.east)}/**`, route => route.abort())
+        await shows(page, 'peer', 'unreachable')
+        expect(await page.textContent('#lag-words')).toContain('does not answer this page')
+        await promoted(west, 'west', { force: true })
+        await shots(page, 'disaster')
+        await context.unroute(`${originOf(rehearsal.east)}/**`)
+      },
+      healed: () =>
+        call(rehearsal.west.lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', {
+          source: 'aws.events',
+        }),
+    })
+    expect(found.lost.length).toBeGreaterThan(0)
+    await withTokens(east.page, { operation: rehearsal.token })
+    await east.page.click('#report-ask')
+    await east.page.waitForSelector('#report-shown table', PATIENCE)
+    expect(await east.page.textContent('#report-shown')).toMatch(
+      /\d+ commits? of this cluster (?:is|are) not in its set/,
+    )
+    const rows = await east.page.$$eval('#report-shown table:first-of-type tbody tr', all =>
+      all.map(row => [...row.children].map(cell => cell.textContent)),
+    )
+    const tokens = rows.find(([kind]) => kind === 'token')
+    expect(Number(tokens?.[1])).toBe(found.lost.length)
+    await shots(east.page, 'report')
+  })
+
+  test('in all that nothing was refused by the policy of the page, nothing thrown, no token kept or sent elsewhere', async () => {
+    expect([...east.faults, ...west.faults]).toEqual([])
+    for (const { page, context } of [east, west]) {
+      expect(
+        await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]),
+      ).toEqual([0, 0, ''])
+      expect(await context.storageState({ indexedDB: true })).toEqual({ cookies: [], origins: [] })
+      expect(page.url()).toMatch(/\/ui\/(?:#\w+)?$/)
+    }
+  })
+})
+
+describe('whoever looks', () => {
+  test('the other cluster is asked for status and health alone, without a token, and may be read for nothing else', async () => {
+    const { page, context } = await opened(browser, pageOf(rehearsal.west))
+    const asked: { path: string; token: string | undefined }[] = []
+    page.on('request', request => {
+      const { origin, pathname } = new URL(request.url())
+      if (origin === originOf(rehearsal.east))
+        asked.push({ path: pathname, token: request.headers()['x-vault-token'] })
+    })
+    await withTokens(page, { token: rehearsal.root, operation: rehearsal.token })
+    await page.click('#readiness-ask')
+    await page.waitForTimeout(5000)
+    expect(new Set(asked.map(({ path }) => path))).toEqual(
+      new Set(['/v1/sys/health', '/v1/sys/replication/dr/status']),
+    )
+    expect(asked.map(({ token }) => token).filter(Boolean)).toEqual([])
+    const read = (path: string) =>
+      page.evaluate(
+        url =>
+          fetch(url).then(
+            answer => answer.status,
+            error => String(error),
+          ),
+        rehearsal.east.base_url + path,
+      )
+    expect(await read('/sys/replication/dr/status')).toBe(200)
+    for (const path of ['/sys/seal-status', '/sys/replication/status', '/sys/leader'])
+      expect(await read(path), path).toMatch(/TypeError/)
+    await context.close()
+  })
+
+  test('by keyboard alone everything is reached, in the order of the page', async () => {
+    const { page, context } = await opened(browser, pageOf(rehearsal.west))
+    await shows(page, 'own', 'serving')
+    const reached: string[] = []
+    for (let step = 0; step < 60; step += 1) {
+      await page.keyboard.press('Tab')
+      reached.push(
+        await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? '')),
+      )
+    }
+    expect(reached[0]).toBe('To the clusters')
+    const wanted = [
+      'token',
+      'operation-token',
+      'forget',
+      'readiness-ask',
+      'confirm',
+      'force',
+      'report-ask',
+      'roles-ask',
+      'explain-login',
+    ]
+    // behind its end the page begins anew
+    const once = reached.slice(0, reached.indexOf('To the clusters', 1))
+    expect(once.filter(one => wanted.includes(one))).toEqual(wanted)
+    await context.close()
+  })
+
+  test('on a phone nothing is wider than the screen, and in the dark it is dark', async () => {
+    const dark = { viewport: { width: 375, height: 812 }, colorScheme: 'dark' }
+    const { page, context } = await opened(browser, pageOf(rehearsal.west), dark)
+    await shows(page, 'own', 'serving')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375)
+    const back = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    expect(Math.max(...(back.match(/\d+/g) ?? ['255']).map(Number))).toBeLessThan(60)
+    await context.close()
+  })
+})

@@ -1,0 +1,136 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Host, startHost } from '../../infra/local/host/host.ts'
+import { openBrowser, opened } from './browser.ts'
+
+// A cluster may tell anything: names of clusters, mounts and roles are chosen by whoever may write them.
+
+const EVIL = `<img src=x onerror="alert(1)"></script><script>alert(2)</script>'"&`
+
+let browser: Browser
+let host: Host
+beforeAll(async () => {
+  browser = await openBrowser()
+  host = await startHost({ cluster: 'hostile', port: 0, memory: true, unlisted: true })
+})
+afterAll(async () => {
+  await browser?.close()
+  await host?.close()
+})
+
+const health = { initialized: true, cluster_name: EVIL, product_version: EVIL }
+const status = {
+  mode: 'secondary',
+  cluster_id: EVIL,
+  state: 'stream-wals',
+  connection_state: 'ready',
+  secondary_id: EVIL,
+  merkle_root: EVIL,
+  last_remote_wal: 5,
+  diverging_items: [EVIL],
+  last_error: { text: EVIL, time: EVIL },
+  operation: { id: '1', name: EVIL, step: EVIL, error: EVIL },
+  secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: EVIL }],
+  primaries: [{ api_address: 'javascript:alert(3)', cluster_address: EVIL, connection_status: 'connected' }],
+}
+const readiness = {
+  mode: 'secondary',
+  checks: [{ name: EVIL, text: EVIL }],
+  promotion: { goes_through: true, warnings: [EVIL], steps: [{ step: EVIL, does: EVIL }] },
+  operation_token: { presented: { why: EVIL } },
+}
+const divergence = {
+  complete: false,
+  waits_for: EVIL,
+  counts: { commits: 1, kinds: { [EVIL]: { written: 1, deleted: 0 } } },
+  lost: [{ time: EVIL, changes: [{ kind: EVIL, what: EVIL }] }],
+  diverging: [{ what: EVIL }],
+}
+
+/** Answers that a hostile cluster gives, by the end of the path. */
+const answers: readonly (readonly [end: string, body: object])[] = [
+  ['/sys/health', health],
+  ['/dr/status', { data: status }],
+  ['/secondary/readiness', { data: readiness }],
+  ['/dr/divergence', { data: divergence }],
+  ['/sys/auth', { data: { [`${EVIL}/`]: { type: EVIL, accessor: EVIL } } }],
+  ['/roles', { data: { keys: [EVIL] } }],
+  ['/certificates', { data: { keys: [EVIL] } }],
+  [
+    '/explain',
+    { data: { role: EVIL, checks: [{ check: EVIL, verdict: 'fail', message: EVIL, seen: { a: EVIL } }] } },
+  ],
+  ['', { data: { [EVIL]: EVIL } }],
+]
+
+const lie = (context: BrowserContext) =>
+  context.route('**/v1/**', route => {
+    const { pathname } = new URL(route.request().url())
+    const [, body] = answers.find(([end]) => pathname.endsWith(end)) ?? []
+    return route.fulfill({ json: body })
+  })
+
+test('whatever a cluster tells is shown as text, and does nothing', async () => {
+  const { page, context, faults } = await opened(browser, 'about:blank')
+  await lie(context)
+  await page.goto(new URL('/ui/', host.base_url).href)
+  await page.waitForSelector('#own[data-state]')
+  await page.fill('#operation-token', 'an operation token')
+  await page.press('#operation-token', 'Enter')
+  for (const button of ['#readiness-ask', '#report-ask', '#roles-ask']) await page.click(button)
+  await page.click('#roles-shown button')
+  await page.waitForSelector('#role-shown h3')
+  await page.fill('#explain-login', '{}')
+  await page.click('#explain-form button')
+  await page.waitForSelector('#explain-shown table')
+  for (const id of [
+    'own',
+    'own-name',
+    'work-shown',
+    'secondaries-shown',
+    'readiness-shown',
+    'report-shown',
+    'roles-shown',
+    'role-shown',
+    'explain-shown',
+    'commands-shown',
+    'ends-shown',
+  ])
+    expect(await page.textContent(`#${id}`), id).toContain('<img src=x onerror=')
+  expect(await page.$$eval('main img, main script, [onerror]', all => all.length)).toBe(0)
+  expect(
+    await page.$$eval('a[href]', all =>
+      all.map(one => one.getAttribute('href')).filter(to => !to?.startsWith('#')),
+    ),
+  ).toEqual([])
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+test('what is injected all the same is not run: no inline script, no handler, no evaluation, no frame', async () => {
+  const { page, context } = await opened(browser, new URL('/ui/', host.base_url).href)
+  const refused = await page.evaluate(() => {
+    const attempts = [
+      () => document.body.insertAdjacentHTML('beforeend', '<b>markup</b>'),
+      () => new Function('globalThis.ran = true')(),
+      () => {
+        const script = document.createElement('script')
+        script.text = 'globalThis.ran = true'
+        document.body.append(script)
+      },
+    ]
+    const outcomeOf = (attempt: () => void): string => {
+      try {
+        attempt()
+        return 'done'
+      } catch (error) {
+        return (error as Error).name
+      }
+    }
+    // what a debugger evaluates may more than the page: the page's own turn comes later
+    return new Promise<string[]>(resolve => setTimeout(() => resolve(attempts.map(outcomeOf)), 10))
+  })
+  expect(refused).toEqual(['TypeError', 'EvalError', 'TypeError'])
+  expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false)
+  await context.close()
+})

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import {
+  confirms,
+  promotionAllowed,
+  READINESS_COUNTS_MS,
+  type Readiness,
+  readinessOf,
+} from '../../../shared/console/allowed.ts'
+import { saidOf } from '../../../shared/console/said.ts'
+import type { Seen } from '../../../shared/console/stand.ts'
+
+const NOW = 1_750_000_000_000
+const word = (status: object, code: number, name: string): Seen => ({
+  word: { said: saidOf({ status: code, body: { initialized: true, cluster_name: name } }, status), at: NOW },
+})
+const own = word({ mode: 'secondary', state: 'stream-wals', primaries: [{}] }, 472, 'west')
+const peer = word({ mode: 'primary', state: 'running' }, 200, 'east')
+const gone: Seen = { ...peer, fault: { at: NOW, text: 'no connection' } }
+const plan = (refused = '') => ({
+  goes_through: refused === '',
+  refused,
+  warnings: [],
+  steps: [{ step: 'verify', does: 'passes' }],
+})
+const ready = (
+  normal = '',
+  forced = '',
+  presented: object = { counts: true, why: '', seconds_left: 60 },
+): Readiness =>
+  readinessOf(
+    {
+      mode: 'secondary',
+      ready: normal === '',
+      checks: [{ name: 'lag', passes: normal === '', text: normal, overridden_by_force: normal !== '' }],
+      promotion: plan(normal),
+      promotion_with_force: plan(forced),
+      operation_token: { presented, generated: null },
+    },
+    NOW - 1000,
+  )
+const asked = {
+  own,
+  peer,
+  readiness: ready(),
+  hasOperationToken: true,
+  typed: 'west',
+  force: false,
+  now: NOW,
+}
+const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent'), force: true }
+
+describe('the button of a promotion', () => {
+  test('is open where all has been said, and force where only that helps', () => {
+    expect(promotionAllowed(asked)).toEqual({ allowed: true, why: '' })
+    expect(promotionAllowed(disaster)).toEqual({ allowed: true, why: '' })
+    expect(promotionAllowed({ ...disaster, peer: undefined }).allowed).toBe(true)
+  })
+
+  test.each<[string, Partial<Parameters<typeof promotionAllowed>[0]>, RegExp]>([
+    ['this cluster is silent', { own: { ...own, fault: { at: NOW, text: 'x' } } }, /does not answer/],
+    ['it is the primary', { own: peer }, /no secondary/],
+    [
+      'something is under way',
+      { own: word({ mode: 'secondary', operation: { id: '1', name: 'update-primary' } }, 472, 'west') },
+      /update-primary is under way/,
+    ],
+    ['there is no operation token', { hasOperationToken: false }, /Type in a DR operation token/],
+    ['readiness was not asked for', { readiness: undefined }, /Ask for the readiness first/],
+    [
+      'readiness is that of a primary',
+      { readiness: { ...ready(), mode: 'primary' } },
+      /Ask for the readiness first/,
+    ],
+    [
+      'readiness is too old',
+      { readiness: { ...ready(), at: NOW - READINESS_COUNTS_MS - 1 } },
+      /60 s old: ask for it again/,
+    ],
+    [
+      'the token does not count',
+      { readiness: ready('', '', { counts: false, why: 'it is a root token' }) },
+      /it is a root token/,
+    ],
+    ['it would be refused', { readiness: ready('9 s behind') }, /refused: 9 s behind/],
+    [
+      'even force would be refused',
+      { readiness: ready('no sync', 'no sync'), force: true },
+      /refused: no sync/,
+    ],
+    ['force is not needed', { force: true }, /force is not needed/],
+    [
+      'the other one serves',
+      { readiness: ready('cut off'), force: true },
+      /two primaries are worse than none/,
+    ],
+    ['no name was typed', { typed: '' }, /Type the name of this cluster, west/],
+    ['another name was typed', { typed: 'West' }, /Type the name/],
+  ])('is closed where %s', (_, change, why) => {
+    expect(promotionAllowed({ ...asked, ...change })).toEqual({
+      allowed: false,
+      why: expect.stringMatching(why),
+    })
+  })
+
+  test('a cluster without a name cannot be confirmed by typing nothing', () => {
+    expect(confirms('', '')).toBe(false)
+  })
+
+  test('readiness that is none allows nothing', () => {
+    for (const odd of [undefined, null, [], 'ready', { mode: 'secondary', promotion: 'yes' }])
+      expect(promotionAllowed({ ...asked, readiness: readinessOf(odd, NOW) }).allowed).toBe(false)
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import {
+  DRAWN_MS,
+  lagSentence,
+  lagsOf,
+  linesOf,
+  type Sample,
+  topOf,
+  withSample,
+} from '../../../shared/console/lag.ts'
+import { saidOf } from '../../../shared/console/said.ts'
+import type { Seen } from '../../../shared/console/stand.ts'
+import { countOf, spanOf } from '../../../shared/console/words.ts'
+
+const NOW = 1_750_000_000_000
+const health = { status: 200, body: { initialized: true } }
+const primary = (given: number, set = 'set-1'): Seen => ({
+  word: {
+    said: saidOf(health, { mode: 'primary', cluster_id: set, last_wal: given, last_dr_wal: given }),
+    at: NOW,
+  },
+})
+const secondary = (received: number, age: string | undefined, at = NOW): Seen => ({
+  word: {
+    at,
+    said: saidOf(health, {
+      mode: 'secondary',
+      cluster_id: 'set-1',
+      last_remote_wal: received,
+      primaries: [age === undefined ? {} : { replication_primary_canary_age_ms: age }],
+    }),
+  },
+})
+const silent = (one: Seen): Seen => ({ ...one, fault: { at: NOW, text: 'no connection' } })
+
+describe('both lags', () => {
+  test.each<[string, Seen[], object]>([
+    [
+      'all is stored: a quiet set loses nothing, however old its newest entry is',
+      [primary(5), secondary(5, '9000')],
+      { stored: 9000, lost: 0, positions: 0 },
+    ],
+    ['something is under way', [primary(7), secondary(5, '300')], { stored: 300, lost: 300, positions: 2 }],
+    [
+      'the secondary was asked later, and has more than the primary had',
+      [primary(5), secondary(6, '10')],
+      { stored: 10, lost: 0, positions: 0 },
+    ],
+    [
+      'the primary is silent: all behind the newest entry may be lost',
+      [silent(primary(5)), secondary(5, '9000')],
+      { stored: 9000, lost: 9000 },
+    ],
+    [
+      'the word of the secondary has grown old',
+      [primary(5), silent(secondary(5, '1000', NOW - 4000))],
+      { stored: 5000, lost: 5000, positions: 0 },
+    ],
+    ['the secondary tells no age', [primary(5), secondary(4, undefined)], { positions: 1 }],
+    [
+      'a primary of another set says nothing about it',
+      [primary(5, 'set-2'), secondary(5, '10')],
+      { stored: 10, lost: 10 },
+    ],
+    ['there is no secondary', [primary(5)], {}],
+  ])('%s', (_, both, lags) => {
+    expect(lagsOf(both, NOW)).toEqual(lags)
+  })
+
+  test.each([
+    [{}, /No lag is known/],
+    [{ stored: 400, lost: 0, positions: 0 }, /less than a second old\. Nothing would be lost/],
+    [
+      { stored: 6200, lost: 6200, positions: 1 },
+      /6 s old\. Promoted now, it would lack what was committed in the last 6 s, at most\. 1 position is not/,
+    ],
+    [{ stored: 6200, lost: 6200 }, /unknown: the primary does not answer/],
+  ])('%j in words', (lags, text) => expect(lagSentence(lags)).toMatch(text))
+})
+
+describe('lag over time, drawn', () => {
+  const box = { width: 600, height: 100 }
+  const samples: Sample[] = [
+    { at: NOW - DRAWN_MS, stored: 0, lost: 0 },
+    { at: NOW - DRAWN_MS / 2, stored: 5000, lost: 5000 },
+    { at: NOW - DRAWN_MS / 4 },
+    { at: NOW, stored: 10_000, lost: 0 },
+  ]
+
+  test('time goes from left to right, lag from bottom to top, and nothing is drawn where nothing is known', () => {
+    expect(linesOf(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
+    expect(linesOf(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
+  })
+
+  test('the scale is a round number above all samples, and ten seconds at least', () => {
+    expect(topOf([])).toBe(10_000)
+    expect(topOf([{ at: NOW, stored: 10_001 }])).toBe(20_000)
+    expect(topOf([{ at: NOW, lost: 61_000 }])).toBe(100_000)
+  })
+
+  test('what is too old to be drawn is forgotten', () => {
+    const more = withSample(samples, { at: NOW + 1, stored: 1 })
+    expect(more.map(({ at }) => at)).toEqual([...samples.slice(1).map(({ at }) => at), NOW + 1])
+  })
+})
+
+test.each([
+  [-5, '0 s'],
+  [119_999, '119 s'],
+  [120_000, '2 min'],
+  [7_200_000, '2 h'],
+  [172_800_000, '2 days'],
+])('%d ms are %s', (ms, text) => expect(spanOf(ms)).toBe(text))
+
+test('one is counted by the word for one', () => {
+  expect([countOf(1, 'commit'), countOf(0, 'commit'), countOf(2, 'is', 'are')]).toEqual([
+    '1 commit',
+    '0 commits',
+    '2 are',
+  ])
+})
