@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { openApi } from '../../shared/endpoints/openapi.ts'
-import { version } from '../build/functions.ts'
-import { root } from '../checkout.ts'
+import { root, version } from '../checkout.ts'
 
 writeFileSync(`${root}docs/openapi.json`, `${JSON.stringify(openApi(groups, version), null, 2)}\n`)

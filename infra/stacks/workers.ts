@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib'
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
 import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
@@ -19,12 +19,13 @@ import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
 export class WorkersStack extends Stack {
-  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack) {
-    super(scope, id)
+  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack, props: StackProps = {}) {
+    super(scope, id, props)
     const lambdas = new Map<string, IFunction>()
+    const names: string[] = []
     for (const [name, worker] of Object.entries<Worker>(workers)) {
       if (worker.withApi) continue
-      const { lambda } = new GroupFunction(
+      const { lambda: own, called: lambda } = new GroupFunction(
         this,
         name,
         defined({
@@ -37,6 +38,7 @@ export class WorkersStack extends Stack {
         }),
       )
       lambdas.set(name, lambda)
+      names.push(own.functionName)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
       if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
     }
@@ -52,6 +54,7 @@ export class WorkersStack extends Stack {
     machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition))
     machines.push(machine(DRILL_WORKFLOW, 'on-drill', drillDefinition))
     this.watch(machines, lambdas, settings)
+    addAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
       new Rule(this, 'drill schedule', {
@@ -82,8 +85,6 @@ export class WorkersStack extends Stack {
       targets: [new LambdaTarget(journal, { retryAttempts: 2 })],
     })
     addAlarm(this, 'WorkflowFailed', settings, [ruleName])
-    const names = [...lambdas.values()].map(one => one.functionName)
-    addAlarm(this, 'WorkersThrottled', settings, names)
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { version } from '../../infra/build/functions.ts'
-import { root } from '../../infra/checkout.ts'
+import { root, version } from '../../infra/checkout.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { openApi } from '../../shared/endpoints/openapi.ts'
