@@ -60,7 +60,7 @@ function authoritiesFault(folder: string): string | undefined {
  * Settings of one deployment: the object `settings` of cdk.json's context, or `-c settings='{…}'`.
  * Unknown names are refused, and all faults are reported together.
  */
-const fields = v.strictObject({
+export const settingsSchema = v.strictObject({
   /** distinguishes deployments in one account; part of every stack's name */
   stage: v.pipe(
     v.string(),
@@ -270,7 +270,7 @@ function licenceFault(given: { license?: string | undefined; licensePublicKey?: 
 
 /** What one setting says about another. */
 const schema = v.pipe(
-  fields,
+  settingsSchema,
   v.forward(
     v.partialCheck(
       [['closeDefaultEndpoint'], ['apiAddress']],

@@ -10,7 +10,7 @@ import { type AlarmName, nameOfAlarm } from '../watching/alarms.ts'
 export const LIVE = 'live'
 
 /** Alarms by which a deployment is given up: what callers and operators see when functions do not work. */
-const ALARMS: readonly AlarmName[] = ['FunctionFailed', 'ServerErrors', 'WorkflowFailed', 'Undelivered']
+const ALARMS: readonly AlarmName[] = ['FunctionFailed', 'ServerErrors', 'WorkflowFailed']
 
 const COMPUTE = 'Lambda'
 

@@ -1,7 +1,6 @@
 import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
-import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
-import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import { CfnPermission, type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
@@ -57,11 +56,13 @@ export class WorkersStack extends Stack {
     addAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
-      new Rule(this, 'drill schedule', {
-        description: 'begins a rehearsal of a planned switch and the way back, on the primary',
-        schedule: Schedule.expression(settings.drill.schedule),
-        targets: [new LambdaTarget(rehearses, { retryAttempts: 2 })],
-      })
+      calls(
+        new Rule(this, 'drill schedule', {
+          description: 'begins a rehearsal of a planned switch and the way back, on the primary',
+          schedule: Schedule.expression(settings.drill.schedule),
+        }),
+        rehearses,
+      )
   }
 
   /**
@@ -75,24 +76,21 @@ export class WorkersStack extends Stack {
   ): void {
     const journal = lambdas.get('on-journal')
     if (!journal) throw new Error('no worker has operations go on')
-    const { ruleName } = new Rule(this, 'workflow ends', {
+    const rule = new Rule(this, 'workflow ends', {
       description: 'a workflow failed, was stopped, or took too long',
       eventPattern: {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'], stateMachineArn: machines },
       },
-      targets: [new LambdaTarget(journal, { retryAttempts: 2 })],
     })
-    addAlarm(this, 'WorkflowFailed', settings, [ruleName])
+    calls(rule, journal)
+    addAlarm(this, 'WorkflowFailed', settings, [rule.ruleName])
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {
-    new Rule(this, `${name} schedule`, {
-      description,
-      schedule: Schedule.rate(Duration.minutes(minutes)),
-      targets: [new LambdaTarget(lambda, { retryAttempts: 2 })],
-    })
+    const schedule = Schedule.rate(Duration.minutes(minutes))
+    calls(new Rule(this, `${name} schedule`, { description, schedule }), lambda)
   }
 
   // a restored table has no stream until it is given one: then the schedule alone wakes the function
@@ -105,4 +103,18 @@ export class WorkersStack extends Stack {
     const { tableStreamArn: stream } = store[table]
     if (stream !== undefined) new StreamSource(this, `${name} source`, { lambda, stream, partitions })
   }
+}
+
+/**
+ * Has a rule call a function. The CDK's own target names its permission after the whole path of the function, which is
+ * another one in another app.
+ */
+function calls(rule: Rule, { functionArn }: IFunction): void {
+  rule.addTarget({ bind: () => ({ arn: functionArn, retryPolicy: { maximumRetryAttempts: 2 } }) })
+  new CfnPermission(rule, 'Permission', {
+    action: 'lambda:InvokeFunction',
+    functionName: functionArn,
+    principal: 'events.amazonaws.com',
+    sourceArn: rule.ruleArn,
+  })
 }
