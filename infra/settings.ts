@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
+import { accountFaults, accountFields } from './account-settings.ts'
 import { readAuthorities } from './build/authorities.ts'
-import { functionNames } from './build/functions.ts'
+import { functionNames } from './checkout.ts'
 import { frontFaults, frontFields, withAddress } from './front-settings.ts'
 import { webFault, webFields } from './web-settings.ts'
 
@@ -59,7 +60,7 @@ function authoritiesFault(folder: string): string | undefined {
  * Settings of one deployment: the object `settings` of cdk.json's context, or `-c settings='{…}'`.
  * Unknown names are refused, and all faults are reported together.
  */
-const fields = v.strictObject({
+export const settingsSchema = v.strictObject({
   /** distinguishes deployments in one account; part of every stack's name */
   stage: v.pipe(
     v.string(),
@@ -244,6 +245,7 @@ const fields = v.strictObject({
   /** environments of the login function that are started before anybody asks, and paid for all the time */
   loginProvisionedConcurrency: v.optional(wholeNumber),
   ...webFields,
+  ...accountFields,
   /**
    * environments kept free for the functions of DR replication, so that strangers who fill all others cannot stop it:
    * at least as many as run beside each other when all is well
@@ -286,7 +288,7 @@ function licenceFault(given: { license?: string | undefined; licensePublicKey?: 
 
 /** What one setting says about another. */
 const schema = v.pipe(
-  fields,
+  settingsSchema,
   v.forward(
     v.partialCheck(
       [['closeDefaultEndpoint'], ['apiAddress']],
@@ -357,6 +359,9 @@ const schema = v.pipe(
   ),
 )
 
+/** Settings as they are given. */
+export type GivenSettings = v.InferInput<typeof schema>
+
 export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   clusterName: string
   /** where other clusters of a set reach this one, if not at the address of the API */
@@ -372,6 +377,7 @@ export function readSettings(text: unknown): Settings {
     faults.push(...frontFaults(read.output, Object.keys(given as object)))
     const fault = webFault(read.output)
     if (fault) faults.push(`webLogins: ${fault}`)
+    faults.push(...accountFaults(read.output))
   }
   if (!read.success || faults.length > 0)
     throw new Error(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)

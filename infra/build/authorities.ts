@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { authoritiesIn } from '../../shared/replication/handlers/certificates.ts'
-import { root } from '../checkout.ts'
 
 /** Where a bundle has what `shipAuthorities` wrote. */
 export const AUTHORITIES_FILE = 'authorities.json'
@@ -10,12 +9,12 @@ const LARGEST = 1_048_576
 
 /**
  * The certificates of a folder, and of those inside it.
- * @param folder relative to the checkout
+ * @param folder relative to where the app runs
  * @returns PEM by name, relative to the folder
  * @throws Error for a folder that is none, and for a file that holds anything but certificates of authorities
  */
 export function readAuthorities(folder: string): Record<string, string> {
-  const from = resolve(root, folder)
+  const from = resolve(folder)
   const names = readdirSync(from, { recursive: true, encoding: 'utf8' }).sort()
   const files = names.filter(name => statSync(`${from}/${name}`).isFile())
   if (files.length === 0) throw new Error(`there are no files in ${folder}`)

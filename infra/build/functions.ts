@@ -1,23 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { build, context, type Metafile, type Plugin } from 'esbuild'
 import type { Group, Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
-import { root } from '../checkout.ts'
+import { bundlesDir, functionNames, root } from '../checkout.ts'
 import { usesOfFunction } from './uses.ts'
-
-/** Version of the service, as package.json has it. */
-export const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
-
-/** Where bundles go unless told otherwise. */
-export const bundlesDir = `${root}.build/functions`
-
-/** Folders of functions/, each a Lambda. */
-export const functionNames = (): string[] =>
-  readdirSync(`${root}functions`, { withFileTypes: true })
-    .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
-    .sort()
 
 /** Clients of the SDK, and what they connect by, that are left out of a bundle unless one of the uses needs them. */
 const clients: Record<string, readonly Use[]> = {

@@ -5,7 +5,9 @@ import { CfnSubscriptionFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { workers } from '../../shared/workers/workers.ts'
+import type { Settings } from '../settings.ts'
 import { addAlarm } from '../watching/alarm.ts'
+import { customerKey, throughService } from './account.ts'
 import { GroupFunction, type Surroundings } from './group-function.ts'
 
 const NAME = 'on-audit-entries'
@@ -26,25 +28,29 @@ export class AuditCarrier extends Construct {
   constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
     super(scope, id)
     // beside this construct, not in it: the embedded host finds a function's folder by the first id of its path
-    const { lambda } = new GroupFunction(scope, NAME, {
+    const { lambda, called } = new GroupFunction(scope, NAME, {
       ...surroundings,
       name: NAME,
       timeout: Duration.minutes(workers[NAME].timeout),
     })
     this.lambda = lambda
-    const undelivered = this.queueOf(lambda)
-    this.subscription = this.subscribe(lambda, source)
     const { settings } = surroundings
+    const undelivered = this.queueOf(lambda, settings)
+    this.subscription = this.subscribe(called, source)
     addAlarm(this, 'Undelivered', settings, [undelivered.queueName])
     addAlarm(this, 'Lost', settings, [lambda.functionName])
   }
 
-  private queueOf(lambda: IFunction): Queue {
+  private queueOf(lambda: IFunction, settings: Settings): Queue {
+    const key = customerKey(this, settings, 'logs')
     const queue = new Queue(this, 'Queue', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...(key
+        ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key }
+        : { encryption: QueueEncryption.SQS_MANAGED }),
       retentionPeriod: Duration.days(14),
     })
     lambda.addToRolePolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] }))
+    if (key) lambda.addToRolePolicy(throughService(this, 'sqs', key, ['kms:Decrypt', 'kms:GenerateDataKey']))
     if (lambda.node.defaultChild instanceof CfnFunction)
       lambda.node.defaultChild.deadLetterConfig = { targetArn: queue.queueArn }
     return queue

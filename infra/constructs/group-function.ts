@@ -10,10 +10,10 @@ import {
 } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
-  type Alias,
   ApplicationLogLevel,
   Architecture,
   Code,
+  type IFunction,
   Function as LambdaFunction,
   LoggingFormat,
   type RecursiveLoop,
@@ -28,9 +28,11 @@ import { metricNamespace } from '../../shared/watching/metrics.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
-import { version } from '../build/functions.ts'
 import { usesOfFunction } from '../build/uses.ts'
+import { version } from '../checkout.ts'
 import type { Settings } from '../settings.ts'
+import { customerKey, encrypted, throughService } from './account.ts'
+import { Canary, LIVE } from './canary.ts'
 import { statementsFor } from './grants.ts'
 import type { Storage } from './storage.ts'
 
@@ -63,6 +65,10 @@ const FIXED = { 'on-job': 'job', 'on-pull': 'pull' } as const
 const nameOf = ({ stage }: Settings, folder: keyof typeof FIXED): string =>
   `cloud-auth-${stage}-${FIXED[folder]}`
 
+/** The same, as others call it. */
+const calledName = (settings: Settings, folder: keyof typeof FIXED): string =>
+  settings.canary ? `${nameOf(settings, folder)}:${LIVE}` : nameOf(settings, folder)
+
 const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXED
 
 /** Name of a workflow's state machine: fixed, so that functions can name it without depending on it. */
@@ -93,6 +99,7 @@ const workflowsOf = (name: string): readonly string[] => {
 /** A log group of functions. */
 export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
   new LogGroup(scope, 'Logs', {
+    ...encrypted(scope, settings),
     retention: settings.logRetentionDays,
     removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
   })
@@ -155,8 +162,8 @@ function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
 /** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
 export class GroupFunction extends Construct {
   readonly lambda: LambdaFunction
-  /** what callers call: the function, or the alias whose environments are started before anybody asks */
-  readonly called: LambdaFunction | Alias
+  /** what callers call: the function, or its alias where environments are started beforehand, or versions have canaries */
+  readonly called: IFunction
   readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, props: GroupFunctionProps) {
@@ -187,13 +194,25 @@ export class GroupFunction extends Construct {
         tracing: settings.tracing ? Tracing.ACTIVE : undefined,
       }),
     )
-    const provisioned = name === 'login' ? settings.loginProvisionedConcurrency : undefined
-    this.called =
-      provisioned === undefined
-        ? this.lambda
-        : this.lambda.addAlias('provisioned', { provisionedConcurrentExecutions: provisioned })
+    this.called = this.aliased(name, settings) ?? this.lambda
+  }
+
+  /** The alias that is called in the place of the function, where the settings want one. */
+  private aliased(name: string, settings: Settings): IFunction | undefined {
+    const { canary, loginProvisionedConcurrency } = settings
+    const provisioned = name === 'login' ? loginProvisionedConcurrency : undefined
+    if (!canary && provisioned === undefined) return undefined
+    const alias = this.lambda.addAlias(
+      canary ? LIVE : 'provisioned',
+      defined({ provisionedConcurrentExecutions: provisioned }),
+    )
+    if (canary) Canary.of(this, settings, canary).move(name, this.lambda, alias)
+    return alias as IFunction
   }
 }
+
+/** What DynamoDB does with a customer's key in the name of who reaches a table. */
+const OF_TABLES = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*']
 
 /**
  * The role of a function, which may do what its uses need and nothing else.
@@ -208,7 +227,7 @@ export function functionRole(
     Stack.of(scope).formatArn({
       service: 'lambda',
       resource: 'function',
-      resourceName: nameOf(settings, folder),
+      resourceName: calledName(settings, folder),
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     })
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
@@ -222,6 +241,8 @@ export function functionRole(
     busArn: Stack.of(scope).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
   }
   for (const statement of statementsFor(usesOfFunction(name), reached)) role.addToPolicy(statement)
+  const tablesKey = customerKey(scope, settings, 'tables')
+  if (tablesKey) role.addToPolicy(throughService(scope, 'dynamodb', tablesKey, OF_TABLES))
   role.addToPolicy(
     new PolicyStatement({
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -264,8 +285,8 @@ export function functionVariables(
     NODE_OPTIONS: '--enable-source-maps',
     LEGACY_SIGNATURES: String(settings.legacySignatures),
     SERVICE_VERSION: version,
-    WORKER_FUNCTION: uses.includes('background') ? nameOf(settings, 'on-job') : undefined,
-    PULL_FUNCTION: uses.includes('pull') ? nameOf(settings, 'on-pull') : undefined,
+    WORKER_FUNCTION: uses.includes('background') ? calledName(settings, 'on-job') : undefined,
+    PULL_FUNCTION: uses.includes('pull') ? calledName(settings, 'on-pull') : undefined,
     WORKFLOWS: uses.includes('workflow') ? workflowArn(scope, settings, '') : undefined,
     ...(name === 'on-drill' && settings.drill
       ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }

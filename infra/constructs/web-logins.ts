@@ -24,6 +24,7 @@ import { Construct } from 'constructs'
 import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
 import { defined } from '../../shared/values/defined.ts'
 import type { Settings } from '../settings.ts'
+import { encrypted } from './account.ts'
 import { functionRole, functionVariables, type Surroundings } from './group-function.ts'
 import { webPaths } from './web-paths.ts'
 
@@ -66,6 +67,7 @@ export class WebLogins extends Construct {
     // Lambda writes there first, and would make it without a retention
     const local = new LogGroup(this, 'LocalLogs', {
       logGroupName: `${logs.logGroupName}.local`,
+      ...encrypted(this, settings),
       retention: settings.logRetentionDays,
       removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     })

@@ -1,8 +1,10 @@
-import { CfnOutput, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Fn, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
+import { encrypted } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
 import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
@@ -18,7 +20,7 @@ import type { DataStack } from './data.ts'
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
 const TIMEOUT = { login: Duration.seconds(LONGEST_REQUEST), others: Duration.seconds(25) }
 
-interface ApiProps {
+interface ApiProps extends StackProps {
   settings: Settings
   store: DataStack
   /** directory of the bundles */
@@ -32,9 +34,10 @@ export class ApiStack extends Stack {
   /** of all functions that leave audit entries, those of the workers too: what is carried is carried from here */
   readonly logs: LogGroup
 
-  constructor(scope: Construct, id: string, { settings, store, bundles }: ApiProps) {
-    super(scope, id)
+  constructor(scope: Construct, id: string, { settings, store, bundles, ...props }: ApiProps) {
+    super(scope, id, props)
     const audit = new LogGroup(this, 'Audit', {
+      ...encrypted(this, settings),
       retention: settings.auditRetentionDays,
       removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     })
@@ -51,13 +54,25 @@ export class ApiStack extends Stack {
     for (const door of fronts.doors) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
     if (settings.webLogins) this.webLogins(settings.webLogins, fronts, store)
-    const init = this.invoked('InitFunction', 'init', 'invoke once to initialise')
-    const root = this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
+    this.invoked('InitFunction', 'init', 'invoke once to initialise')
+    this.invoked('GenerateRootFunction', 'generate-root', 'invoke when the root token is lost')
     this.invoked('CeremonyFunction', 'ceremony', 'invoke where ceremonies are strict')
     this.invoked('RekeyFunction', 'rekey', 'invoke where ceremonies are strict, to make another recovery key')
-    this.alarms(fronts, { init, root, carrier: carrier.lambda.functionName })
+    this.alarms(fronts, carrier.lambda.functionName)
     new SavedQueries(this, 'Queries', { settings, functions: this.logs, audit })
     if (settings.dashboard) new Dashboard(this, 'Dashboard', { settings, fronts })
+    if (settings.parameterPrefix !== undefined) this.parameters(settings.parameterPrefix)
+  }
+
+  /** Every output as a parameter of SSM, for whoever does not read stacks. */
+  private parameters(prefix: string): void {
+    for (const output of this.node.children)
+      if (output instanceof CfnOutput)
+        new StringParameter(this, `${output.node.id} parameter`, {
+          parameterName: `${prefix}/${output.node.id}`,
+          stringValue: String(output.value),
+          ...(output.description === undefined ? {} : { description: output.description }),
+        })
   }
 
   private webLogins(
@@ -80,27 +95,24 @@ export class ApiStack extends Stack {
   }
 
   /** Of what callers see, and of what functions write down. */
-  private alarms(
-    { errors }: Fronts,
-    { init, root, carrier }: Record<'init' | 'root' | 'carrier', string>,
-  ): void {
+  private alarms({ errors }: Fronts, carrier: string): void {
     const { settings } = this.surroundings
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
     // who may invoke these has been authorised by IAM: strangers cannot
-    addAlarm(this, 'Initialised', settings, [init])
-    addAlarm(this, 'RootGeneration', settings, [root])
+    addAlarm(this, 'Initialised', settings, [this.named('init')])
+    addAlarm(this, 'RootGeneration', settings, [this.named('generate-root')])
     for (const { alarm, series } of errors) addAlarm(this, alarm, settings, [series])
     addAlarm(this, 'Throttled', settings, [this.named('login'), this.named('link'), carrier])
   }
 
-  private named = (name: string): string =>
-    this.functions.find(one => one.node.id === name)?.lambda.functionName ?? ''
+  private function = (name: string): GroupFunction | undefined =>
+    this.functions.find(one => one.node.id === name)
+
+  private named = (name: string): string => this.function(name)?.lambda.functionName ?? ''
 
   /** Puts out the name of a function that may be invoked directly. */
-  private invoked(output: string, name: string, description: string): string {
-    const value = this.named(name)
-    new CfnOutput(this, output, { value, description })
-    return value
+  private invoked(output: string, name: string, description: string): void {
+    new CfnOutput(this, output, { value: this.function(name)?.called.functionName ?? '', description })
   }
 
   private group(name: string): GroupFunction {

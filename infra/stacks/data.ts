@@ -1,14 +1,16 @@
-import { CfnOutput, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { CfnOutput, Fn, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
 import {
   AttributeType,
   Billing,
+  CfnGlobalTable,
   ProjectionType,
   StreamViewType,
   TableEncryptionV2,
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb'
-import { Key } from 'aws-cdk-lib/aws-kms'
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
+import { customerKey } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 
 /** What the stream of the cluster's table tells. */
@@ -26,16 +28,18 @@ export class DataStack extends Stack {
   /** secrets of a ceremony while it lasts: no copy of it is ever made */
   readonly ceremony: TableV2
   /** wraps the keyring; without it, encrypted items and batch tokens are lost */
-  readonly key: Key
+  readonly key: IKey
 
-  constructor(scope: Construct, id: string, settings: Settings) {
-    super(scope, id, { terminationProtection: settings.deletionProtection })
+  constructor(scope: Construct, id: string, settings: Settings, props: StackProps = {}) {
+    super(scope, id, { ...props, terminationProtection: settings.deletionProtection })
     const removalPolicy = settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
-    this.key = new Key(this, 'Key', {
-      enableKeyRotation: true,
-      removalPolicy,
-      description: `${settings.clusterName}: wraps the keyring`,
-    })
+    this.key =
+      customerKey(this, settings, 'keyring') ??
+      new Key(this, 'Key', {
+        enableKeyRotation: true,
+        removalPolicy,
+        description: `${settings.clusterName}: wraps the keyring`,
+      })
     const plain = {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       sortKey: { name: 'sk', type: AttributeType.STRING },
@@ -76,7 +80,16 @@ export class DataStack extends Stack {
       sortKey: { name: 'pk', type: AttributeType.STRING },
       projectionType: ProjectionType.KEYS_ONLY,
     })
+    this.encryptTables(settings.customerKeys?.tables)
     this.keepExports()
+  }
+
+  /** By a customer's key, where there is one. The CDK's own way would want a stack whose region is known. */
+  private encryptTables(keyArn: string | undefined): void {
+    if (keyArn === undefined) return
+    for (const { node } of [this.data, this.cluster, this.ceremony])
+      if (node.defaultChild instanceof CfnGlobalTable)
+        node.defaultChild.addPropertyOverride('Replicas.0.SSESpecification', { KMSMasterKeyId: keyArn })
   }
 
   /** Exports by hand: while restored tables stand in for these, no stack imports them, and the CDK would drop the exports. */
@@ -85,7 +98,7 @@ export class DataStack extends Stack {
       this.exportValue(table.tableName)
       this.exportValue(table.tableArn)
     }
-    this.exportValue(this.key.keyArn)
+    if (this.key instanceof Key) this.exportValue(this.key.keyArn)
     new CfnOutput(this, STREAM_OUTPUT, { value: this.cluster.tableStreamArn ?? '' })
   }
 

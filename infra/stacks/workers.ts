@@ -1,7 +1,6 @@
-import { Duration, Stack } from 'aws-cdk-lib'
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
-import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets'
-import { type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
+import { CfnPermission, type IFunction, RecursiveLoop } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
@@ -19,12 +18,13 @@ import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
 export class WorkersStack extends Stack {
-  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack) {
-    super(scope, id)
+  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack, props: StackProps = {}) {
+    super(scope, id, props)
     const lambdas = new Map<string, IFunction>()
+    const names: string[] = []
     for (const [name, worker] of Object.entries<Worker>(workers)) {
       if (worker.withApi) continue
-      const { lambda } = new GroupFunction(
+      const { lambda: own, called: lambda } = new GroupFunction(
         this,
         name,
         defined({
@@ -37,6 +37,7 @@ export class WorkersStack extends Stack {
         }),
       )
       lambdas.set(name, lambda)
+      names.push(own.functionName)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
       if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
     }
@@ -52,13 +53,16 @@ export class WorkersStack extends Stack {
     machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition))
     machines.push(machine(DRILL_WORKFLOW, 'on-drill', drillDefinition))
     this.watch(machines, lambdas, settings)
+    addAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
     if (settings.drill && rehearses)
-      new Rule(this, 'drill schedule', {
-        description: 'begins a rehearsal of a planned switch and the way back, on the primary',
-        schedule: Schedule.expression(settings.drill.schedule),
-        targets: [new LambdaTarget(rehearses, { retryAttempts: 2 })],
-      })
+      calls(
+        new Rule(this, 'drill schedule', {
+          description: 'begins a rehearsal of a planned switch and the way back, on the primary',
+          schedule: Schedule.expression(settings.drill.schedule),
+        }),
+        rehearses,
+      )
   }
 
   /**
@@ -72,26 +76,21 @@ export class WorkersStack extends Stack {
   ): void {
     const journal = lambdas.get('on-journal')
     if (!journal) throw new Error('no worker has operations go on')
-    const { ruleName } = new Rule(this, 'workflow ends', {
+    const rule = new Rule(this, 'workflow ends', {
       description: 'a workflow failed, was stopped, or took too long',
       eventPattern: {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: { status: ['FAILED', 'TIMED_OUT', 'ABORTED'], stateMachineArn: machines },
       },
-      targets: [new LambdaTarget(journal, { retryAttempts: 2 })],
     })
-    addAlarm(this, 'WorkflowFailed', settings, [ruleName])
-    const names = [...lambdas.values()].map(one => one.functionName)
-    addAlarm(this, 'WorkersThrottled', settings, names)
+    calls(rule, journal)
+    addAlarm(this, 'WorkflowFailed', settings, [rule.ruleName])
   }
 
   private schedule(name: string, description: string, minutes: number, lambda: IFunction): void {
-    new Rule(this, `${name} schedule`, {
-      description,
-      schedule: Schedule.rate(Duration.minutes(minutes)),
-      targets: [new LambdaTarget(lambda, { retryAttempts: 2 })],
-    })
+    const schedule = Schedule.rate(Duration.minutes(minutes))
+    calls(new Rule(this, `${name} schedule`, { description, schedule }), lambda)
   }
 
   // a restored table has no stream until it is given one: then the schedule alone wakes the function
@@ -104,4 +103,18 @@ export class WorkersStack extends Stack {
     const { tableStreamArn: stream } = store[table]
     if (stream !== undefined) new StreamSource(this, `${name} source`, { lambda, stream, partitions })
   }
+}
+
+/**
+ * Has a rule call a function. The CDK's own target names its permission after the whole path of the function, which is
+ * another one in another app.
+ */
+function calls(rule: Rule, { functionArn }: IFunction): void {
+  rule.addTarget({ bind: () => ({ arn: functionArn, retryPolicy: { maximumRetryAttempts: 2 } }) })
+  new CfnPermission(rule, 'Permission', {
+    action: 'lambda:InvokeFunction',
+    functionName: functionArn,
+    principal: 'events.amazonaws.com',
+    sourceArn: rule.ruleArn,
+  })
 }

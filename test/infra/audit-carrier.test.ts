@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames } from '../../infra/build/functions.ts'
+import { functionNames } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { groups } from '../../shared/endpoints/all.ts'

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import type { Metafile } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { functionNames } from '../../infra/build/functions.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
+import { functionNames } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 
 /** Bundling takes half a minute of a processor, milliseconds. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { functionNames } from '../../infra/build/functions.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
+import { functionNames } from '../../infra/checkout.ts'
 import { synthesise } from '../../infra/local/template/synth.ts'
 import { usesFor } from '../../shared/adapters/aws/guard.ts'
 import type { Use } from '../../shared/api/endpoint.ts'

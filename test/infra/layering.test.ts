@@ -238,6 +238,7 @@ describe('imports point downward', () => {
       'infra/app.ts',
       'infra/build/functions.ts',
       'infra/command/main.ts',
+      'infra/pair/main.ts',
       'shared/adapters/aws/environment.ts',
     ])
   })

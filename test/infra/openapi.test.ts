@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { version } from '../../infra/build/functions.ts'
-import { root } from '../../infra/checkout.ts'
+import { root, version } from '../../infra/checkout.ts'
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
 import { readFields } from '../../shared/api/fields.ts'
 import { groups } from '../../shared/endpoints/all.ts'

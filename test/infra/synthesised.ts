@@ -2,10 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
-import { defineStacks, newApp, unvalidated } from '../../infra/app.ts'
+import { newApp, unvalidated } from '../../infra/app.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { makeNoBundles } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
+import { defineStacks } from '../../infra/stacks/cluster.ts'
 
 export interface Resource {
   Type: string
@@ -26,7 +27,7 @@ function synthesised<T>(
     const app = newApp(`${directory}/out`, props)
     const bundles = `${directory}/bundles`
     makeNoBundles(bundles)
-    defineStacks(app, readSettings(settings), bundles)
+    defineStacks(app, { settings: readSettings(settings), bundles })
     const stacks = app.synth().stacks.map(stack => stack.stackName)
     return read(stacks, `${directory}/out`)
   } finally {

@@ -3,8 +3,9 @@ import { CfnApi, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { defined } from '../../../shared/values/defined.ts'
-import { version } from '../../build/functions.ts'
+import { version } from '../../checkout.ts'
 import type { Settings } from '../../settings.ts'
+import { encrypted } from '../account.ts'
 import {
   type Called,
   DEFAULT_ROUTE,
@@ -73,6 +74,7 @@ function stageOf(
   // name is fixed, so a group that outlived its stack would be in the way of the next one.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
+    ...encrypted(scope, settings),
     retention: settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   })

@@ -1,14 +1,16 @@
 // Makes what a host needs once, in a process of its own: the CDK and the bundler take memory that a serving host
 // does better without. `functions <directory>` bundles, `templates <directory> <bundles> <settings>` synthesises.
-import { defineStacks, newApp, unvalidated } from '../../app.ts'
+import { newApp, unvalidated } from '../../app.ts'
 import { buildFunctions } from '../../build/functions.ts'
 import { readSettings } from '../../settings.ts'
+import { defineStacks } from '../../stacks/cluster.ts'
 
 const [what, directory = '', bundles = '', settings = '{}'] = process.argv.slice(2)
 
 if (what === 'functions') await buildFunctions(directory)
 else {
   const app = newApp(directory, unvalidated)
-  defineStacks(app, readSettings(JSON.parse(settings) as Record<string, unknown>), bundles)
+  const given = JSON.parse(settings) as Record<string, unknown>
+  defineStacks(app, { settings: readSettings(given), bundles })
   app.synth()
 }

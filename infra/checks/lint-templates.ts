@@ -1,0 +1,69 @@
+// Has cfn-lint look at the templates of all deployments of the table: `npm run lint:templates`. It is a program of PyPI:
+// where it is not there, and pip cannot fetch it, this says so and ends with 0.
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { root } from '../checkout.ts'
+import { deployments } from './deployments.ts'
+import { keeping, suppressions } from './suppressions.ts'
+import { appOf } from './synthesise.ts'
+
+const VERSION = '1.58.0'
+const home = `${root}.build/cfn-lint`
+const out = `${root}.build/linted`
+
+/** The program, fetched if it has to be; undefined: it cannot be had. */
+function linter(): string | undefined {
+  const own = `${home}/bin/cfn-lint`
+  if (existsSync(own)) return own
+  if (spawnSync('cfn-lint', ['--version']).status === 0) return 'cfn-lint'
+  const made =
+    spawnSync('python3', ['-m', 'venv', home]).status === 0 &&
+    spawnSync(`${home}/bin/pip`, ['install', '--quiet', '--retries', '1', '--timeout', '10', `cfn-lint==${VERSION}`]).status === 0
+  if (!made) rmSync(home, { recursive: true, force: true })
+  return made ? own : undefined
+}
+
+interface Finding {
+  Filename: string
+  Rule: { Id: string; ShortDescription: string }
+  Message: string
+  Location: { Path: (string | number)[] | null }
+}
+
+function templates(): string[] {
+  rmSync(out, { recursive: true, force: true })
+  return Object.entries(deployments).flatMap(([name, settings]) =>
+    appOf(settings, `${out}/${name}`)
+      .synth()
+      .stacks.map(one => one.templateFullPath),
+  )
+}
+
+/** @throws Error when it ended otherwise than with findings */
+function findings(program: string): Finding[] {
+  const given = ['--format', 'json', '--regions', 'us-east-1', '--', ...templates()]
+  const { stdout, stderr } = spawnSync(program, given, { encoding: 'utf8', maxBuffer: 2 ** 28 })
+  try {
+    return JSON.parse(stdout) as Finding[]
+  } catch {
+    throw new Error(`cfn-lint failed: ${stderr}`)
+  }
+}
+
+const whereOf = ({ Filename, Location }: Finding): string =>
+  `${Filename.replace(`${out}/`, '')} ${(Location.Path ?? []).join('/')}`
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+
+const program = linter()
+if (program === undefined) say('NOT LINTED: cfn-lint is not here, and pip cannot fetch it')
+else {
+  const all = findings(program)
+  const used = new Set(all.flatMap(one => keeping('cfn-lint', one.Rule.Id, whereOf(one))))
+  const open = all.filter(one => keeping('cfn-lint', one.Rule.Id, whereOf(one)).length === 0)
+  for (const one of open) say(`${one.Rule.Id} ${whereOf(one)}: ${one.Message}`)
+  const idle = suppressions.filter(one => one.by === 'cfn-lint' && !used.has(one))
+  for (const { rule } of idle) say(`${rule} is kept in the table, and nothing has it any more`)
+  say(`cfn-lint: ${all.length} findings, ${open.length} of them not in the table`)
+  if (open.length + idle.length > 0) process.exitCode = 1
+}

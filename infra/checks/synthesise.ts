@@ -1,0 +1,15 @@
+import { mkdirSync } from 'node:fs'
+import type { App } from 'aws-cdk-lib'
+import { newApp, unvalidated } from '../app.ts'
+import { makeNoBundles } from '../local/template/synth.ts'
+import { readSettings } from '../settings.ts'
+import { defineStacks } from '../stacks/cluster.ts'
+
+/** An app with the stacks of one deployment, without code in its functions. @param directory where all of it goes */
+export function appOf(settings: Record<string, unknown>, directory: string): App {
+  mkdirSync(directory, { recursive: true })
+  makeNoBundles(`${directory}/bundles`)
+  const app = newApp(`${directory}/out`, unvalidated)
+  defineStacks(app, { settings: readSettings(settings), bundles: `${directory}/bundles` })
+  return app
+}

@@ -1,0 +1,249 @@
+import { readFileSync } from 'node:fs'
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam'
+import { type Use, usable } from '../../shared/api/endpoint.ts'
+import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
+import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
+import { usesOfFunction } from '../build/uses.ts'
+import { root } from '../checkout.ts'
+import { type GrantScope, statementsFor } from '../constructs/grants.ts'
+
+interface Template {
+  // biome-ignore lint/suspicious/noExplicitAny: properties differ by type
+  Resources: Readonly<Record<string, { Type: string; Properties?: any }>>
+}
+
+/** Templates of a cluster, by name of the stack. */
+export type Templates = ReadonlyMap<string, Template>
+
+/** What is allowed: one action on one resource, under a condition. */
+interface Permission {
+  action: string
+  resource: string
+  /** canonical JSON; empty: none */
+  condition: string
+}
+
+interface Statement {
+  Action: string | string[]
+  Resource: unknown
+  Condition?: Record<string, Record<string, string | string[]>>
+}
+
+/** What the parts of an ARN in a template stand for. */
+const RESOURCES: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/ClusterStream/, 'the stream of table `cluster`'],
+  [/Data[0-9A-F]{8}.*\/index\/(\w+)$/, 'index `$1` of table `data`'],
+  [/Data[0-9A-F]{8}/, 'table `data`'],
+  [/Cluster[0-9A-F]{8}/, 'table `cluster`'],
+  [/Ceremony[0-9A-F]{8}/, 'table `ceremony`'],
+  [/Key[0-9A-F]{8}/, 'the key of the keyring'],
+  [/Queue[0-9A-F]{8}/, 'the queue of entries that could not be carried'],
+  [/Audit[0-9A-F]{8}/, 'the log group of the audit log'],
+  [/Logs[0-9A-F]{8}/, 'its log group'],
+  [/:function:cloud-auth-\w+-(job|pull)/, 'function `on-$1`'],
+  [/^on(\w+)Function[0-9A-F]{8}/, 'function `on-$1`'],
+  [/:stateMachine:cloud-auth-[a-z]+-(.+)$/, 'state machine `$1`'],
+  [/:event-bus\/default$/, 'the default event bus'],
+  [/^(arn:\*:iam::\*:role\/.+)$/, 'roles `$1`'],
+  [/^\*$/, 'everything: it knows no narrower resource'],
+]
+
+/** A value of a template as text: of references their names. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(textOf).join('')
+  if (typeof value !== 'object' || value === null) return ''
+  const [[kind, inner] = ['', undefined]] = Object.entries(value)
+  if (kind === 'Fn::Join') return textOf((inner as [string, unknown[]])[1])
+  if (kind === 'Fn::GetStackOutput') return JSON.stringify(inner)
+  if (kind === 'Fn::GetAtt') return (inner as string[]).join('')
+  return textOf(inner)
+}
+
+/** @throws Error for a resource that nobody would recognise */
+function readable(value: unknown): string {
+  const text = textOf(value)
+  const found = RESOURCES.map(([pattern, name]) => {
+    const [whole, first = ''] = pattern.exec(text) ?? []
+    return whole === undefined ? undefined : name.replace('$1', first)
+  }).find(Boolean)
+  if (found === undefined) throw new Error(`what is ${text}? Give it a name for docs/permissions.md`)
+  return found
+}
+
+/** Members and values in one order, whoever wrote them down. */
+function canonical(condition: Statement['Condition']): string {
+  if (!condition) return ''
+  const tests = Object.entries(condition).map(([test, keys]) => [
+    test,
+    Object.fromEntries(
+      Object.entries(keys)
+        .map(([name, values]) => [name, [values].flat().toSorted()] as const)
+        .toSorted(([a], [b]) => a.localeCompare(b)),
+    ),
+  ])
+  return JSON.stringify(Object.fromEntries(tests.toSorted(([a], [b]) => String(a).localeCompare(String(b)))))
+}
+
+const permissionsIn = ({ Action, Resource, Condition }: Statement): Permission[] =>
+  [Action].flat().flatMap(action =>
+    [Resource].flat().map(resource => ({
+      action,
+      resource: readable(resource),
+      condition: canonical(Condition),
+    })),
+  )
+
+const nameOf = ({ action, resource, condition }: Permission): string =>
+  JSON.stringify([action, resource, condition])
+
+const machine = (name: string): string => `:stateMachine:cloud-auth-docs-${name}`
+
+/** Where grants lead, by names that `readable` knows. */
+const scope: GrantScope = {
+  store: {
+    data: { tableArn: 'Data00000000', tableName: '' },
+    cluster: { tableArn: 'Cluster00000000', tableName: '' },
+    ceremony: { tableArn: 'Ceremony00000000', tableName: '' },
+    key: { keyArn: 'Key00000000' },
+  },
+  assumableRoleArns: ['arn:*:iam::*:role/cloud-auth-*'],
+  workerArn: ':function:cloud-auth-docs-job',
+  pullArn: ':function:cloud-auth-docs-pull',
+  workflows: [...Object.keys(workflows), ATTEMPT_WORKFLOW, DRILL_WORKFLOW].map(machine),
+  auditArn: 'Audit00000000',
+  busArn: ':event-bus/default',
+}
+
+/** What no use says, by action and, where that is not enough, resource. */
+const BESIDE: Readonly<Record<string, string>> = {
+  'logs:CreateLogStream its log group':
+    'writes its log, and the entries of the audit log that are carried from there',
+  'logs:PutLogEvents its log group':
+    'writes its log, and the entries of the audit log that are carried from there',
+  'sqs:SendMessage': 'Lambda keeps there what could not be carried',
+  'dynamodb:DescribeStream': 'Lambda reads the stream that wakes it',
+  'dynamodb:GetRecords': 'Lambda reads the stream that wakes it',
+  'dynamodb:GetShardIterator': 'Lambda reads the stream that wakes it',
+  'dynamodb:ListStreams': 'Lambda reads the stream that wakes it',
+  'lambda:InvokeFunction': 'has the worker do its steps',
+}
+
+/** What each use is for: the comment before it in the list of uses. @throws Error where there is none */
+function explained(): (use: Use) => string {
+  const text = readFileSync(`${root}shared/api/endpoint.ts`, 'utf8')
+  const found = new Map(
+    [...text.matchAll(/\/\*\* (.+?) \*\/\n {2}'([\w-]+)',/g)].map(([, why = '', use = '']) => [
+      use,
+      why.replace(/: every .*$/, ''),
+    ]),
+  )
+  for (const use of usable) if (!found.has(use)) throw new Error(`nothing is said of the use ${use}`)
+  return use => found.get(use) ?? ''
+}
+
+/** Why a function may do something: the uses that come to it. */
+function reasonsOf(name: string): (permission: Permission) => string {
+  const why = explained()
+  const uses = usesOfFunction(name).map(use => {
+    const statements = statementsFor([use], scope).map(
+      (one: PolicyStatement) => one.toStatementJson() as Statement,
+    )
+    return [why(use), new Set(statements.flatMap(permissionsIn).map(nameOf))] as const
+  })
+  return permission => {
+    const own = uses.filter(([, all]) => all.has(nameOf(permission))).map(([reason]) => reason)
+    const { action, resource } = permission
+    const beside = BESIDE[`${action} ${resource}`] ?? BESIDE[action]
+    if (own.length === 0 && beside === undefined)
+      throw new Error(`why may ${name} do ${action} on ${resource} ${permission.condition}?`)
+    return own.length > 0 ? own.join('; ') : (beside ?? '')
+  }
+}
+
+/** A condition as a reader wants it: where, and what else. */
+function conditionText(condition: string): string {
+  if (condition === '') return ''
+  const { Null: _, ...tests } = JSON.parse(condition) as Record<string, Record<string, string[]>>
+  return Object.entries(tests)
+    .flatMap(([test, keys]) =>
+      Object.entries(keys).map(([name, values]) => {
+        const listed = values.map(one => `\`${one}\``).join(', ')
+        const not = test.includes('Not') ? 'not ' : ''
+        return name === 'dynamodb:LeadingKeys'
+          ? `${not}in partitions ${listed}`
+          : `${not}\`${name}\` ${listed}`
+      }),
+    )
+    .join('; ')
+}
+
+/** A role's rows: actions with one resource, condition and reason share a line. */
+function tableOf(name: string, statements: readonly Statement[]): string {
+  const why = reasonsOf(name)
+  const rows = statements.flatMap(permissionsIn).map(one => ({ ...one, why: why(one) }))
+  const lines = Map.groupBy(rows, one =>
+    JSON.stringify([one.resource, conditionText(one.condition), one.why]),
+  )
+  const text = [...lines].map(([shared, some]) => {
+    const [resource, condition, reason] = JSON.parse(shared) as string[]
+    const actions = [...new Set(some.map(({ action }) => `\`${action}\``))].toSorted().join(', ')
+    return `| ${actions} | ${resource} | ${condition} | ${reason} |`
+  })
+  return ['| may do | on | where | why |', '|---|---|---|---|', ...text].join('\n')
+}
+
+/** Who has a role, by its logical id. */
+function ownersIn({ Resources }: Template): Map<string, string> {
+  return new Map<string, string>(
+    Object.values(Resources).flatMap(({ Type, Properties }) => {
+      if (Type === 'AWS::Lambda::Function')
+        return [
+          [Properties.Role['Fn::GetAtt'][0], Properties.Description.replace('cloud-auth: ', '')] as const,
+        ]
+      return Type === 'AWS::StepFunctions::StateMachine'
+        ? [
+            [
+              Properties.RoleArn['Fn::GetAtt'][0],
+              `state machine ${Properties.StateMachineName.replace(/^cloud-auth-[a-z]+-/, '')}`,
+            ] as const,
+          ]
+        : []
+    }),
+  )
+}
+
+/** What every role of a cluster may do: a section for each. */
+function permissionSections(templates: Templates): string {
+  const roles = [...templates.values()].flatMap(template => {
+    const owners = ownersIn(template)
+    return Object.values(template.Resources).flatMap(({ Type, Properties }) =>
+      Type === 'AWS::IAM::Policy'
+        ? Properties.Roles.map((one: { Ref: string }) => ({
+            owner: String(owners.get(one.Ref) ?? one.Ref),
+            statements: Properties.PolicyDocument.Statement as Statement[],
+          }))
+        : [],
+    ) as { owner: string; statements: Statement[] }[]
+  })
+  return [...Map.groupBy(roles, one => one.owner)]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(
+      ([owner, all]) =>
+        `## ${owner}\n\n${tableOf(
+          owner,
+          all.flatMap(one => one.statements),
+        )}\n`,
+    )
+    .join('\n')
+}
+
+/** The page. */
+export const permissionsPage = (templates: Templates): string => `# What each function may do, and why
+
+Made from the templates by \`npm run permissions\`; a test holds it up to date. Each Lambda has a role of its own, and no managed policy. What
+a row's reason says is the use that an endpoint or a worker declares: grants follow from it. Partitions are those of items whose writing
+is guarded: [storage](spec/storage.md). With a setting come: for [customer keys](construct.md#keys) \`kms:Decrypt\` and
+others through DynamoDB and SQS; for [canaries](construct.md#canaries) a role of CodeDeploy, which reads alarms and moves the aliases.
+
+${permissionSections(templates)}`

@@ -1,0 +1,96 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { build, type Plugin } from 'esbuild'
+import { groups } from '../../shared/endpoints/all.ts'
+import { readContext, root } from '../checkout.ts'
+import { declaration } from './declaration.ts'
+import { commands, peers } from './parts.ts'
+
+/** Where the package goes unless told otherwise. */
+const packageDir = `${root}.build/package`
+
+interface Manifest {
+  name: string
+  version: string
+  description: string
+  license: string
+  devDependencies: Record<string, string>
+}
+
+// A template needs to know which paths lead where and what they use, and nothing of what handlers do.
+const tableWithoutHandlers: Plugin = {
+  name: 'table-without-handlers',
+  setup({ onLoad }) {
+    // functions are no JSON, and go by themselves
+    const rows = groups.map(({ endpoints, ...group }) => ({
+      ...group,
+      endpoints: endpoints.map(({ fields: _, ...row }) => row),
+    }))
+    onLoad({ filter: /\/shared\/endpoints\/all\.ts$/ }, () => ({
+      contents: `export const groups = ${JSON.stringify(rows)}`,
+      loader: 'js',
+    }))
+  },
+}
+
+const bundled = { bundle: true, format: 'esm', platform: 'node', target: 'node22' } as const
+
+/** What makes a package of the files beside it. */
+function manifestOf(own: Manifest): object {
+  const { name, version, description, license, devDependencies } = own
+  return {
+    name,
+    version,
+    description,
+    license,
+    type: 'module',
+    engines: { node: '>=22' },
+    exports: {
+      '.': { types: './lib/index.d.ts', import: './lib/index.js' },
+      './package.json': './package.json',
+    },
+    bin: Object.fromEntries(Object.keys(commands).map(one => [one, `./bin/${one}.js`])),
+    files: ['lib', 'bin', 'functions', 'cdk.json'],
+    peerDependencies: Object.fromEntries(peers.map(one => [one, `^${devDependencies[one]}`])),
+  }
+}
+
+/**
+ * Writes the package: the construct as JavaScript, its types, the bundles of the functions, commands, and a package.json.
+ * @param bundles directory with the bundles, which are copied
+ */
+export async function buildPackage(bundles: string, directory = packageDir): Promise<void> {
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(`${directory}/lib`, { recursive: true })
+  const own = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as Manifest
+  const { settings: _, ...context } = readContext()
+  const write = (file: string, content: object) =>
+    writeFileSync(`${directory}/${file}`, `${JSON.stringify(content, null, 2)}\n`)
+  write('package.json', manifestOf(own))
+  write('cdk.json', { context })
+  writeFileSync(`${directory}/lib/index.d.ts`, declaration())
+  for (const page of ['LICENSE', 'README.md']) cpSync(root + page, `${directory}/${page}`)
+  cpSync(bundles, `${directory}/functions`, {
+    recursive: true,
+    filter: from => !/\/(metafiles\.json|fingerprint)$/.test(from),
+  })
+  await build({
+    ...bundled,
+    entryPoints: { index: `${root}infra/package/index.ts` },
+    outdir: `${directory}/lib`,
+    external: peers.flatMap(one => [one, `${one}/*`]),
+    plugins: [tableWithoutHandlers],
+    legalComments: 'linked',
+    absWorkingDir: root,
+    logLevel: 'warning',
+  })
+  if (Object.keys(commands).length > 0)
+    await build({
+      ...bundled,
+      entryPoints: Object.fromEntries(Object.entries(commands).map(([name, file]) => [name, root + file])),
+      outdir: `${directory}/bin`,
+      banner: { js: '#!/usr/bin/env node' },
+      legalComments: 'linked',
+      absWorkingDir: root,
+      logLevel: 'warning',
+    })
+}

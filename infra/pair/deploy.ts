@@ -1,0 +1,63 @@
+import { look, type Send, send } from './ask.ts'
+import { orderOf, type SeenCluster, type Standing } from './order.ts'
+import type { Member, Pair } from './settings.ts'
+
+/** What surrounds a deployment. */
+export interface Surroundings {
+  say(text: string): void
+  /** deploys the stacks of a cluster, and ends when they stand. @throws where they do not */
+  deploy(member: Member): Promise<void>
+  sending?: Send
+  wait(ms: number): Promise<void>
+}
+
+/** Milliseconds between two looks at a cluster that was deployed, and how often it is looked at. */
+const PAUSE_MS = 5000
+const LOOKS = 60
+
+const memberNamed = (pair: Pair, name: string): Member => {
+  const found = pair.find(one => one.name === name)
+  if (!found) throw new Error(`the pair has no cluster ${name}`)
+  return found
+}
+
+/** Looks until a cluster is what it was. @throws when it does not become so */
+async function comesBack(
+  { name, address }: Member,
+  before: Standing,
+  { sending = send, say, wait }: Surroundings,
+): Promise<void> {
+  let standing: Standing = 'absent'
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    standing = await look(address, sending)
+    if (standing === before) return say(`${name} is ${standing}, as before`)
+    await wait(PAUSE_MS)
+  }
+  throw new Error(
+    `${name} was ${before}, and is ${standing} after its deployment: nothing else was deployed. Mend it, or deploy the version before`,
+  )
+}
+
+/**
+ * Deploys both clusters of a pair, the primary last; whoever answered before has to be what it was before the other's
+ * turn comes.
+ * @param anyway as `orderOf` takes it
+ * @throws Error when the order is refused, and when a cluster does not come back
+ */
+export async function deployPair(pair: Pair, anyway: boolean, around: Surroundings): Promise<void> {
+  const { say, deploy, sending = send } = around
+  const seen = await Promise.all(
+    pair.map(async ({ name, address }) => ({ name, standing: await look(address, sending) })),
+  )
+  for (const { name, standing } of seen) say(`${name} is ${standing}`)
+  const decided = orderOf(seen as unknown as [SeenCluster, SeenCluster], anyway)
+  if ('refused' in decided) throw new Error(`nothing was deployed: ${decided.refused}`)
+  say(`deploying ${decided.order.join(', then ')}: ${decided.why}`)
+  for (const name of decided.order) {
+    const member = memberNamed(pair, name)
+    const { standing: before = 'absent' } = seen.find(one => one.name === name) ?? {}
+    await deploy(member)
+    // its name may lead nowhere yet
+    if (before !== 'absent') await comesBack(member, before, around)
+  }
+}

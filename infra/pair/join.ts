@@ -1,0 +1,96 @@
+import { type Asked, look, type Send, send, statusOf } from './ask.ts'
+import type { Standing } from './order.ts'
+import type { Member, Pair } from './settings.ts'
+
+/** What surrounds a joining. */
+export interface Joining {
+  say(text: string): void
+  /** @returns what the operator typed */
+  question(text: string): Promise<string>
+  /** of an administrator of the primary, and of the cluster that joins */
+  tokens: { primary: string; secondary: string }
+  sending?: Send
+  wait(ms: number): Promise<void>
+}
+
+const PAUSE_MS = 2000
+/** Looks until a status has to be what is waited for: a first sync takes as long as there is something to fetch. */
+const LOOKS = 1800
+
+/** What a cluster has to be. */
+const MAY: Readonly<Record<'primary' | 'secondary', readonly Standing[]>> = {
+  primary: ['alone', 'primary'],
+  secondary: ['alone'],
+}
+
+async function requireStanding(
+  { name, address }: Member,
+  as: keyof typeof MAY,
+  sending: Send,
+): Promise<void> {
+  const standing = await look(address, sending)
+  if (!MAY[as].includes(standing))
+    throw new Error(
+      `nothing was changed: ${name} is ${standing}, and would have to be ${MAY[as].join(' or ')}`,
+    )
+}
+
+async function until(
+  { name, address }: Member,
+  what: string,
+  holds: (status: Record<string, unknown>) => boolean,
+  { sending = send, wait, say }: Joining,
+): Promise<void> {
+  say(`waiting until ${name} ${what}`)
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    if (holds(await statusOf(address, sending).catch(() => ({})))) return
+    await wait(PAUSE_MS)
+  }
+  throw new Error(`${name} does not come so far that it ${what}: see its status`)
+}
+
+/**
+ * Has one cluster of a pair join the other as its DR secondary, after the operator has typed its name: what it had is
+ * removed.
+ * @param name of the one that joins
+ * @throws Error when either is not what it has to be, and when a request is refused
+ */
+export async function joinPair(pair: Pair, name: string, around: Joining): Promise<void> {
+  const { say, question, tokens, sending = send } = around
+  const secondary = pair.find(one => one.name === name)
+  const primary = pair.find(one => one.name !== name)
+  if (!secondary || !primary) throw new Error(`the pair has no cluster ${name}`)
+  await requireStanding(primary, 'primary', sending)
+  await requireStanding(secondary, 'secondary', sending)
+  say(`${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`)
+  if ((await question(`Type the name of the cluster that loses what it has: `)).trim() !== name)
+    throw new Error('nothing was changed: that is not its name')
+  const change = async ({ address }: Member, path: string, token: string, body: object) => {
+    const asked: Asked = { method: 'POST', token, body }
+    const answered = await sending(address, `sys/replication/dr/${path}`, asked)
+    if (answered.status < 300) return answered.body
+    throw new Error(
+      `${path} was refused: ${answered.status} ${JSON.stringify(answered.body['errors'] ?? '')}`,
+    )
+  }
+  const ofLink = primary.settings.linkAddress ?? primary.address
+  await change(primary, 'primary/enable', tokens.primary, { primary_cluster_addr: ofLink })
+  await until(
+    primary,
+    'keeps a journal',
+    ({ state, reindex_in_progress: taking }) => state === 'running' && taking !== true,
+    around,
+  )
+  // an earlier try may have taken the name
+  await change(primary, 'primary/revoke-secondary', tokens.primary, { id: name })
+  const { wrap_info: wrapped } = await change(primary, 'primary/secondary-token', tokens.primary, {
+    id: name,
+  })
+  const { token } = (wrapped ?? {}) as { token?: string }
+  await change(secondary, 'secondary/enable', tokens.secondary, {
+    token,
+    ...(secondary.settings.caBundles === undefined ? {} : { ca_path: '.' }),
+  })
+  await until(secondary, 'follows', ({ state }) => state === 'stream-wals', around)
+  say(`${name} follows ${primary.name}`)
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline/promises'
+import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { newApp } from '../app.ts'
+import { buildFunctions } from '../build/functions.ts'
+import { bundlesDir, root } from '../checkout.ts'
+import { deployPair } from './deploy.ts'
+import { joinPair } from './join.ts'
+import { type Member, type Pair, readPairFile } from './settings.ts'
+import { definePair } from './stacks.ts'
+
+const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters of a DR set, the primary last
+
+  --join <cluster>   no deployment: this cluster becomes the secondary of the other, once you have typed its name.
+                     PRIMARY_TOKEN and SECONDARY_TOKEN are tokens of administrators of both
+  --anyway           deploys where one does not answer and the other is in a set
+  --synth            only writes the templates to .build/pair
+
+What stands in the file: docs/aws-pair.md. Ends with 0 where all went well, else with 1.
+`
+
+const options = {
+  join: { type: 'string' },
+  anyway: { type: 'boolean', default: false },
+  synth: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+const OUT = `${root}.build/pair`
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+const wait = (ms: number): Promise<void> => setTimeout(ms)
+
+async function question(text: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await lines.question(text)
+  } finally {
+    lines.close()
+  }
+}
+
+/** Both clusters from one assembly: what is deployed second is what was deployed first. */
+async function synthesise(pair: Pair): Promise<void> {
+  await buildFunctions()
+  const app = newApp(OUT)
+  definePair(app, pair, bundlesDir)
+  app.synth()
+}
+
+function deploy({ name, profile }: Member): Promise<void> {
+  const given = ['cdk', 'deploy', '--app', OUT, '--require-approval', 'never', `${name}/*`]
+  const child = spawn('npx', profile === undefined ? given : [...given, '--profile', profile], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', code =>
+      code === 0 ? resolve() : reject(new Error(`the deployment of ${name} ended with ${code}`)),
+    )
+  })
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const [file] = positionals
+  if (values.help || file === undefined) return say(HELP)
+  const pair = readPairFile(file)
+  if (values.join !== undefined) {
+    const { PRIMARY_TOKEN: primary = '', SECONDARY_TOKEN: secondary = '' } = process.env
+    if (!primary || !secondary)
+      throw new Error('PRIMARY_TOKEN and SECONDARY_TOKEN are needed, tokens of administrators')
+    return joinPair(pair, values.join, { say, question, wait, tokens: { primary, secondary } })
+  }
+  await synthesise(pair)
+  if (!values.synth) await deployPair(pair, values.anyway, { say, deploy, wait })
+}
+
+try {
+  await main()
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 1
+}

@@ -1,0 +1,75 @@
+/** What a cluster is to its set, by its own word. */
+export type Standing =
+  /** nobody answers: it is not deployed yet, or gone */
+  | 'absent'
+  /** deployed, and not initialised */
+  | 'blank'
+  /** serves, and is in no set */
+  | 'alone'
+  | 'primary'
+  /** follows its primary, and is close behind */
+  | 'following'
+  /** a secondary that does not follow */
+  | 'behind'
+  /** anything else: its role changes, its keyring does not open, or somebody else answers */
+  | 'unclear'
+
+/** A cluster as it was seen before a deployment. */
+export interface SeenCluster {
+  name: string
+  standing: Standing
+}
+
+type Order = { order: readonly string[]; why: string } | { refused: string }
+
+/** Who has nobody to follow and is followed by nobody. */
+const IN_NO_SET: readonly Standing[] = ['absent', 'blank', 'alone']
+
+/** Why nothing may be deployed while a cluster stands so. */
+const OBSTACLES: Partial<Record<Standing, string>> = {
+  behind: 'is a secondary that does not follow: see its status first',
+  unclear: 'answers as no cluster at rest does: wait, or see its status',
+}
+
+/** Whether both stand so. */
+const both = (clusters: readonly SeenCluster[], standing: Standing): boolean =>
+  clusters.every(one => one.standing === standing)
+
+/**
+ * In which order the clusters of a pair are deployed: the primary is the last, for an older primary is followed by all.
+ * @param clusters as they were seen, in the order in which the file names them
+ * @param anyway an operator takes it upon himself that a cluster does not answer
+ */
+export function orderOf(clusters: readonly [SeenCluster, SeenCluster], anyway: boolean): Order {
+  const names = clusters.map(({ name }) => name)
+  for (const { name, standing } of clusters) {
+    const obstacle = OBSTACLES[standing]
+    if (obstacle) return { refused: `${name} ${obstacle}` }
+  }
+  if (clusters.every(({ standing }) => IN_NO_SET.includes(standing)))
+    return { order: names, why: 'neither is in a set' }
+  if (both(clusters, 'primary')) return { refused: 'both serve as primaries: end the change of role first' }
+  if (both(clusters, 'following')) return { refused: 'both are secondaries: promote one first' }
+  const absent = clusters.find(({ standing }) => standing === 'absent')
+  if (absent && !anyway)
+    return {
+      refused: `${absent.name} does not answer, and the other is in a set: repeat with --anyway if it is to be deployed anew`,
+    }
+  const primary = clusters.find(({ standing }) => standing === 'primary')
+  if (!primary && !absent) return { refused: 'the secondary follows a cluster that is not in this file' }
+  const last = primary ?? absent
+  return {
+    order: [...names.filter(name => name !== last?.name), last?.name ?? ''],
+    why: primary ? `${primary.name} is the primary` : `${last?.name} does not answer`,
+  }
+}
+
+/** What a cluster is, by the answers of `sys/health` and, of a member of a set, of its status. */
+export function standingOf(health: { status: number; mode?: unknown } | undefined, state: unknown): Standing {
+  if (!health) return 'absent'
+  const { status, mode } = health
+  if (status === 501) return 'blank'
+  if (status === 200) return mode === 'primary' ? 'primary' : mode === 'disabled' ? 'alone' : 'unclear'
+  if (status !== 472) return 'unclear'
+  return state === 'stream-wals' ? 'following' : 'behind'
+}

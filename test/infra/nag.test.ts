@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deployments } from '../../infra/checks/deployments.ts'
+import { keeping, suppressions } from '../../infra/checks/suppressions.ts'
+import { appOf } from '../../infra/checks/synthesise.ts'
+
+const folder = mkdtempSync(`${tmpdir()}/cloud-auth-nag-`)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Found {
+  rule: string
+  /** path of the construct */
+  where: string
+  says: string
+}
+
+const found: Found[] = []
+beforeAll(() => {
+  for (const [name, settings] of Object.entries(deployments)) {
+    const app = appOf(settings, `${folder}/${name}`)
+    for (const pack of [new AwsSolutionsChecks(app), new ServerlessChecks(app)])
+      for (const { ruleName, description, violatingResources } of pack.validateScope(app).violations)
+        for (const { constructPath = '' } of violatingResources)
+          found.push({ rule: ruleName, where: `${name} ${constructPath}`, says: description })
+  }
+})
+
+describe('cdk-nag', () => {
+  test('looks at every deployment of the table, and finds what is known', () => {
+    expect(found.length).toBeGreaterThan(50)
+  })
+
+  test('finds nothing that is not kept with a reason', () => {
+    const open = found.filter(({ rule, where }) => keeping('cdk-nag', rule, where).length === 0)
+    expect([
+      ...new Set(
+        open.map(
+          ({ rule, where, says }) => `${rule} ${where.replace(/^.*?-(?=api|data|workers)/, '')}: ${says}`,
+        ),
+      ),
+    ]).toEqual([])
+  })
+
+  test('nothing is kept that is not found any more', () => {
+    const used = new Set(found.flatMap(({ rule, where }) => keeping('cdk-nag', rule, where)))
+    expect(suppressions.filter(one => one.by === 'cdk-nag' && !used.has(one)).map(one => one.rule)).toEqual(
+      [],
+    )
+  })
+
+  test('every row has a reason of a sentence', () => {
+    for (const { rule, reason } of suppressions) expect(reason.length, rule).toBeGreaterThan(25)
+  })
+})

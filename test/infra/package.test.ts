@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newApp, unvalidated } from '../../infra/app.ts'
+import { functionNames, readContext, root } from '../../infra/checkout.ts'
+import { bundlesOfSources } from '../../infra/local/template/synth.ts'
+import { buildPackage } from '../../infra/package/build.ts'
+import { commands } from '../../infra/package/parts.ts'
+import { readSettings, settingsSchema } from '../../infra/settings.ts'
+import { defineStacks } from '../../infra/stacks/cluster.ts'
+
+const BUNDLING_TIMEOUT_MS = 300_000
+
+/** Settings of many kinds, so that what feature flags decide about is in the templates. */
+const settings = {
+  stage: 'test',
+  canary: {},
+  loginConcurrency: 10,
+  tags: { team: 'auth' },
+  parameterPrefix: '/cloud-auth/test',
+  apiAddress: 'https://east.example.com',
+  drill: { schedule: 'rate(7 days)', peer: 'https://west.example.com', policy: 'drill' },
+  dashboard: true,
+}
+
+const folder = mkdtempSync(`${tmpdir()}/cloud-auth-package-`)
+const installed = `${folder}/app/node_modules/cloud-auth`
+const read = (file: string): string => readFileSync(`${installed}/${file}`, 'utf8')
+const stacks = ['data', 'api', 'workers'].map(part => `cloud-auth-test-${part}`)
+
+/** The template of a stack in an assembly, whatever its artifact is called. */
+const templatesIn = (out: string): Map<string, object> =>
+  new Map(
+    readdirSync(out)
+      .filter(name => name.endsWith('.template.json'))
+      .map(name => [
+        stacks.find(stack => name.replaceAll('-', '').includes(stack.replaceAll('-', ''))) ?? name,
+        JSON.parse(readFileSync(`${out}/${name}`, 'utf8')) as object,
+      ]),
+  )
+
+const APP = `import { App } from 'aws-cdk-lib'
+import { CloudAuth } from 'cloud-auth'
+const app = new App({ outdir: 'out', builtinCloudFormationValidation: false })
+const { stacks } = new CloudAuth(app, 'Auth', JSON.parse(process.argv[2]))
+app.synth()
+console.log(stacks.api.stackName)
+`
+
+/** Packs what was built, and unpacks it into an empty app, beside the libraries that it wants from there. */
+beforeAll(async () => {
+  await buildPackage(await bundlesOfSources(), `${folder}/package`)
+  const packed = execFileSync('npm', ['pack', '--silent', '--offline', '--pack-destination', folder], {
+    cwd: `${folder}/package`,
+    encoding: 'utf8',
+    env: { ...process.env, npm_config_cache: `${folder}/cache` },
+  })
+  mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['-xzf', `${folder}/${packed.trim()}`, '-C', installed, '--strip-components=1'])
+  for (const peer of ['aws-cdk-lib', 'constructs'])
+    symlinkSync(`${root}node_modules/${peer}`, `${folder}/app/node_modules/${peer}`)
+  writeFileSync(`${folder}/app/app.mjs`, APP)
+}, BUNDLING_TIMEOUT_MS)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the package, in an empty app', () => {
+  test('is one that can be installed: peers, exports, files; what it was made from stays private', () => {
+    const { private: hidden } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+      private: boolean
+    }
+    const made = JSON.parse(read('package.json')) as Record<string, object>
+    expect(hidden).toBe(true)
+    expect(made).not.toHaveProperty('private')
+    expect(made).not.toHaveProperty('dependencies')
+    expect(Object.keys(made['peerDependencies'] ?? {})).toEqual(['aws-cdk-lib', 'constructs'])
+    expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(commands))
+    for (const file of ['lib/index.js', 'lib/index.d.ts', 'LICENSE', 'cdk.json'])
+      expect(read(file)).not.toBe('')
+    expect(readdirSync(`${installed}/functions`).sort()).toEqual(functionNames())
+    expect(read('lib/index.js')).not.toMatch(/node_modules\/(openpgp|@aws-sdk)/)
+    expect(readdirSync(installed).filter(name => /^(shared|infra|test)$/.test(name))).toEqual([])
+  })
+
+  test('makes the templates that our own app makes, without any of its feature flags', () => {
+    const flags = Object.keys(readContext()).filter(name => name.startsWith('@aws-cdk'))
+    expect(flags.length).toBeGreaterThan(50)
+    const said = execFileSync(process.execPath, ['app.mjs', JSON.stringify(settings)], {
+      cwd: `${folder}/app`,
+      encoding: 'utf8',
+    })
+    expect(said.trim()).toBe('cloud-auth-test-api')
+    const app = newApp(`${folder}/own`, unvalidated)
+    defineStacks(app, { settings: readSettings(settings), bundles: `${folder}/package/functions` })
+    app.synth()
+    const [own, theirs] = [templatesIn(`${folder}/own`), templatesIn(`${folder}/app/out`)]
+    expect([...theirs.keys()].sort()).toEqual([...stacks].sort())
+    for (const stack of stacks) expect(theirs.get(stack), stack).toEqual(own.get(stack))
+  })
+
+  test('tells what is wrong with its props', () => {
+    const synthesise = () =>
+      execFileSync(process.execPath, ['app.mjs', '{"stage":"Test","colour":"red"}'], {
+        cwd: `${folder}/app`,
+        encoding: 'utf8',
+        stdio: 'pipe',
+      })
+    expect(synthesise).toThrow(/the settings are not usable:[\s\S]*stage: [\s\S]*colour: /)
+  })
+
+  test('has types with every setting, each explained', () => {
+    const types = read('lib/index.d.ts')
+    for (const name of Object.keys(settingsSchema.entries))
+      expect(types, name).toMatch(new RegExp(`\\* \\S.*\\n {3}\\*/\\n {2}readonly ${name}\\??: `))
+    writeFileSync(
+      `${folder}/app/app.ts`,
+      `import { App } from 'aws-cdk-lib'
+import { CloudAuth, type CloudAuthProps } from 'cloud-auth'
+const props: CloudAuthProps = { stage: 'a', canary: { percent: 5 }, front: { kind: 'httpApi' }, env: { region: 'a' } }
+new CloudAuth(new App(), 'Auth', props).stacks.api.stackName.length
+// @ts-expect-error no such setting
+new CloudAuth(new App(), 'Auth', { stage: 'a', colour: 'red' })
+// @ts-expect-error a setting of another type
+new CloudAuth(new App(), 'Auth', { stage: 'a', memory: 'much' })
+// @ts-expect-error no stage
+new CloudAuth(new App(), 'Auth', {})
+`,
+    )
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024']
+    const run = () =>
+      execFileSync(`${root}node_modules/.bin/tsc`, [...options, 'app.ts'], {
+        cwd: `${folder}/app`,
+        encoding: 'utf8',
+      })
+    expect(run()).toBe('')
+  })
+})

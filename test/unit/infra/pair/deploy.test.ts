@@ -1,0 +1,217 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { deployPair } from '../../../../infra/pair/deploy.ts'
+import { joinPair } from '../../../../infra/pair/join.ts'
+import { type Pair, readPair } from '../../../../infra/pair/settings.ts'
+import { licenceKey, licenceText } from '../../../builders/licence.ts'
+
+/** A cluster that answers what it is asked for its role, over HTTP. */
+interface Answering {
+  server: Server
+  address: string
+  health: { status: number; mode: string }
+  state: string
+  asked: { path: string; token: unknown; body: unknown }[]
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  let text = ''
+  for await (const part of request) text += String(part)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+async function answering(health: Answering['health'], state = 'stream-wals'): Promise<Answering> {
+  const server = createServer(async (request, response) => {
+    const path = (request.url ?? '').replace('/v1/', '')
+    const body = await bodyOf(request)
+    const reply = (status: number, given: object) => response.writeHead(status).end(JSON.stringify(given))
+    if (path === 'sys/health') return reply(one.health.status, { replication_dr_mode: one.health.mode })
+    if (path === 'sys/replication/dr/status') return reply(200, { data: { state: one.state } })
+    one.asked.push({ path, token: request.headers['x-vault-token'], body })
+    if (path.endsWith('primary/enable')) Object.assign(one, { state: 'running' })
+    if (path.endsWith('secondary/enable')) Object.assign(one, { state: 'stream-wals' })
+    return reply(200, { wrap_info: { token: 'activation' } })
+  })
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const one: Answering = { server, address, health, state, asked: [] }
+  return one
+}
+
+const key = licenceKey()
+const licence = { license: licenceText(key.privateKey), licensePublicKey: key.publicKey }
+
+let east: Answering
+let west: Answering
+let deployed: string[]
+let said: string[]
+/** What happens when a cluster is deployed. */
+let meanwhile: (name: string) => void
+
+const certificate = (region: string) => `arn:aws:acm:${region}:111122223333:certificate/one`
+const domain = (name: string, region: string) => ({
+  domain: { name: `auth-${name}.example.com`, certificateArn: certificate(region) },
+})
+const file = () => ({
+  both: { stage: 'prod', ...licence },
+  clusters: {
+    east: { account: '111122223333', region: 'us-east-1', settings: domain('east', 'us-east-1') },
+    west: { account: '444455556666', region: 'us-west-2', settings: domain('west', 'us-west-2') },
+  },
+})
+/** The pair of the file, at the addresses of the clusters here. */
+const pair = (): Pair => {
+  const [one, other] = readPair(file())
+  return [
+    { ...one, address: east.address },
+    { ...other, address: west.address },
+  ]
+}
+
+const around = () => ({
+  say: (text: string) => void said.push(text),
+  deploy: async ({ name }: { name: string }) => {
+    deployed.push(name)
+    meanwhile(name)
+  },
+  wait: async () => {},
+})
+
+beforeEach(async () => {
+  ;[deployed, said, meanwhile] = [[], [], () => {}]
+  east = await answering({ status: 200, mode: 'primary' })
+  west = await answering({ status: 472, mode: 'secondary' })
+})
+afterEach(() => {
+  for (const one of [east, west]) one.server.close().closeAllConnections()
+})
+
+describe('a deployment of a pair, against clusters that answer', () => {
+  test('asks both, and deploys the secondary first', async () => {
+    await deployPair(pair(), false, around())
+    expect(deployed).toEqual(['west', 'east'])
+    expect(said).toEqual([
+      'east is primary',
+      'west is following',
+      'deploying west, then east: east is the primary',
+      'west is following, as before',
+      'east is primary, as before',
+    ])
+  })
+
+  test('after a switch the roles decide, and not the file', async () => {
+    ;[east.health, west.health] = [west.health, east.health]
+    await deployPair(pair(), false, around())
+    expect(deployed).toEqual(['east', 'west'])
+  })
+
+  test('deploys nothing while two serve', async () => {
+    west.health = { status: 200, mode: 'primary' }
+    await expect(deployPair(pair(), false, around())).rejects.toThrow('nothing was deployed: both serve')
+    expect(deployed).toEqual([])
+  })
+
+  test('leaves the primary as it is where the secondary does not follow again', async () => {
+    meanwhile = () => Object.assign(west, { state: 'idle' })
+    await expect(deployPair(pair(), false, around())).rejects.toThrow('west was following, and is behind')
+    expect(deployed).toEqual(['west'])
+  })
+
+  test('waits for one that needs a while', async () => {
+    meanwhile = name => Object.assign(west, { state: name === 'west' ? 'idle' : 'stream-wals' })
+    let looks = 0
+    const wait = async () => {
+      looks += 1
+      if (looks === 3) west.state = 'stream-wals'
+    }
+    await deployPair(pair(), false, { ...around(), wait })
+    expect([deployed, looks]).toEqual([['west', 'east'], 3])
+  })
+
+  test('asks for no answer of what was not there: its name may lead nowhere yet', async () => {
+    for (const one of [east, west]) one.server.close().closeAllConnections()
+    await deployPair(pair(), false, around())
+    expect(deployed).toEqual(['east', 'west'])
+  })
+})
+
+describe('joining', () => {
+  const joining = (typed: string) => ({
+    ...around(),
+    question: async () => typed,
+    tokens: { primary: 'of-east', secondary: 'of-west' },
+  })
+  beforeEach(() => {
+    east.health = { status: 200, mode: 'disabled' }
+    west.health = { status: 200, mode: 'disabled' }
+    west.state = ''
+  })
+
+  test('takes the name of who loses what it has; then the requests of the runbook, each with its token', async () => {
+    await joinPair(pair(), 'west', joining('west\n'))
+    expect(east.asked).toEqual([
+      {
+        path: 'sys/replication/dr/primary/enable',
+        token: 'of-east',
+        body: { primary_cluster_addr: east.address },
+      },
+      { path: 'sys/replication/dr/primary/revoke-secondary', token: 'of-east', body: { id: 'west' } },
+      { path: 'sys/replication/dr/primary/secondary-token', token: 'of-east', body: { id: 'west' } },
+    ])
+    expect(west.asked).toEqual([
+      { path: 'sys/replication/dr/secondary/enable', token: 'of-west', body: { token: 'activation' } },
+    ])
+    expect(said.at(-1)).toBe('west follows east')
+  })
+
+  test.each(['east', '', 'y'])('changes nothing where %j is typed', async typed => {
+    await expect(joinPair(pair(), 'west', joining(typed))).rejects.toThrow('nothing was changed')
+    expect([...east.asked, ...west.asked]).toEqual([])
+  })
+
+  test('changes nothing where the one that would lose what it has serves others', async () => {
+    west.health = { status: 200, mode: 'primary' }
+    await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is primary')
+    expect([...east.asked, ...west.asked]).toEqual([])
+  })
+})
+
+describe('what a pair is made of', () => {
+  test('each is told the address of the other, and both the licence', () => {
+    const drill = { schedule: 'rate(7 days)', policy: 'drill' }
+    const [one, other] = readPair({ ...file(), drill })
+    expect([one.settings.drill?.peer, other.settings.drill?.peer]).toEqual([
+      'https://auth-west.example.com',
+      'https://auth-east.example.com',
+    ])
+    expect([one.address, one.settings.clusterName]).toEqual(['https://auth-east.example.com', 'east'])
+    expect(one.settings.license).toBe(other.settings.license)
+  })
+
+  type Change = (given: ReturnType<typeof file>) => void
+  const changed = (change: Change) => {
+    const given = file()
+    change(given)
+    return () => readPair(given)
+  }
+  test.each([
+    ['one cluster', given => void Reflect.deleteProperty(given.clusters, 'west'), 'must be two'],
+    ['no licence', given => void Object.assign(given, { both: { stage: 'prod' } }), 'has no licence'],
+    [
+      'no address',
+      given => void Object.assign(given.clusters.west, { settings: {} }),
+      'west: domain or apiAddress',
+    ],
+    [
+      'one place',
+      given => void Object.assign(given.clusters.west, { account: '111122223333', region: 'us-east-1' }),
+      'to one place',
+    ],
+    [
+      'an unknown setting',
+      given => void Object.assign(given.both, { colour: 'red' }),
+      'east: the settings are not usable',
+    ],
+  ] as [string, Change, string][])('%s is refused', (_, change, why) => expect(changed(change)).toThrow(why))
+})
