@@ -1,7 +1,6 @@
 import { chmod } from 'node:fs/promises'
 import { build } from 'esbuild'
-import { root } from '../checkout.ts'
-import { version } from './functions.ts'
+import { root, version } from '../checkout.ts'
 
 /** Programs that the project ships, by the names that they are called by: where each begins, and the file that is made of it. */
 export const programs = {

@@ -18,7 +18,15 @@ function linter(): string | undefined {
   if (spawnSync('cfn-lint', ['--version']).status === 0) return 'cfn-lint'
   const made =
     spawnSync('python3', ['-m', 'venv', home]).status === 0 &&
-    spawnSync(`${home}/bin/pip`, ['install', '--quiet', '--retries', '1', '--timeout', '10', `cfn-lint==${VERSION}`]).status === 0
+    spawnSync(`${home}/bin/pip`, [
+      'install',
+      '--quiet',
+      '--retries',
+      '1',
+      '--timeout',
+      '10',
+      `cfn-lint==${VERSION}`,
+    ]).status === 0
   if (!made) rmSync(home, { recursive: true, force: true })
   return made ? own : undefined
 }
