@@ -14,7 +14,12 @@ const DAY_MS = 86_400_000
 const SOON_MS = { token: 1_800_000, licence: 30 * DAY_MS, certificate: 30 * DAY_MS }
 
 /** When something ends, in words. @param at epoch milliseconds; undefined: unknown */
-export function expiryOf(what: string, kind: keyof typeof SOON_MS, at: number | undefined, now: number): Expiry {
+export function expiryOf(
+  what: string,
+  kind: keyof typeof SOON_MS,
+  at: number | undefined,
+  now: number,
+): Expiry {
   if (at === undefined) return { what, tone: 'unknown', text: 'it is not known when it ends' }
   const left = at - now
   if (left <= 0) return { what, tone: 'bad', text: `it ended ${spanOf(-left)} ago` }

@@ -1,4 +1,4 @@
-import type { ShownOperation, Said } from './said.ts'
+import type { Said, ShownOperation } from './said.ts'
 
 /** Steps of each operation, in their order, with what each does. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -2,7 +2,7 @@ import type { Readiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
-import { type ShownOperation, objectOf, saidOf, textIn } from '../said.ts'
+import { objectOf, type ShownOperation, saidOf, textIn } from '../said.ts'
 import type { Seen } from '../stand.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 
@@ -51,7 +51,9 @@ async function heard(api: string, before: Seen): Promise<Seen> {
   const kept = before.word ? { word: before.word } : {}
   try {
     const [health, status] = await Promise.all(
-      ['sys/health', 'sys/replication/dr/status'].map(path => askApi(api, path, { timeout: LOOK_TIMEOUT_MS })),
+      ['sys/health', 'sys/replication/dr/status'].map(path =>
+        askApi(api, path, { timeout: LOOK_TIMEOUT_MS }),
+      ),
     )
     if (!health || !status?.isOk || health.body === undefined)
       return {

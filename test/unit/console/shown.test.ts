@@ -73,7 +73,11 @@ describe('what ends', () => {
     [NOW - DAY, 'bad', /ended 24 h ago/],
     [undefined, 'unknown', /not known/],
   ] as const)('at %s', (at, tone, text) => {
-    expect(expiryOf('it', 'licence', at, NOW)).toEqual({ what: 'it', tone, text: expect.stringMatching(text) })
+    expect(expiryOf('it', 'licence', at, NOW)).toEqual({
+      what: 'it',
+      tone,
+      text: expect.stringMatching(text),
+    })
   })
 
   test('the prepared token, by the seconds that it has left, and one that was made of shares', () => {

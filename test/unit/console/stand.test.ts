@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Said, saidOf } from '../../../shared/console/said.ts'
-import { pairSentence, type Seen, clusterStandOf, states } from '../../../shared/console/stand.ts'
+import { clusterStandOf, pairSentence, type Seen, states } from '../../../shared/console/stand.ts'
 
 const NOW = 1_750_000_000_000
 const health = (status: number, more: object = {}) => ({
