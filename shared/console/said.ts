@@ -76,7 +76,7 @@ export const textIn = (value: unknown): string =>
 export const numberOf = (value: unknown): number =>
   textIn(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
 /** Epoch milliseconds; undefined: none, or unreadable. */
-export const timeOf = (value: unknown): number | undefined => {
+const timeOf = (value: unknown): number | undefined => {
   const time = Date.parse(textIn(value))
   return Number.isNaN(time) ? undefined : time
 }
