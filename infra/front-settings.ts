@@ -106,8 +106,8 @@ interface Others {
 export const carriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>): boolean =>
   front.kind === 'httpApi' && domain?.truststore === undefined
 
-/** Whether a function of ours, which stands in no VPC and has no certificate, can ask the API. */
-const isPublic = (given: Pick<Given, 'front' | 'domain'>): boolean =>
+/** Whether somebody who stands in no VPC and has no certificate can ask the API: a function of ours, a checker of Route 53. */
+export const isAskedFromOutside = (given: Pick<Given, 'front' | 'domain'>): boolean =>
   carriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
 
 /** Settings that change nothing beside a kind of front, with the reason. */
@@ -182,8 +182,8 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
     'sharedAddress',
     given =>
       given.sharedAddress !== undefined &&
-      (!isPublic(given) || given.proxy !== undefined) &&
-      'needs a front that is reached from outside, without client certificates and without a proxy: so it is checked, and led to',
+      (given.front.kind === 'privateRestApi' || given.proxy !== undefined) &&
+      'cannot lead to a private REST API, which has no name of its own, nor to what stands before the front as a proxy',
   ],
   [
     'console',
@@ -203,7 +203,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
     'drill',
     given =>
       given.drill !== undefined &&
-      !isPublic(given) &&
+      !isAskedFromOutside(given) &&
       'needs a front that is reached from outside, without client certificates: so its function asks both clusters',
   ],
 ]

@@ -49,7 +49,7 @@ export class ApiStack extends Stack {
       this.group('link'),
       this.group('fallback'),
     ]
-    const fronts = frontsOf(this, settings, this.served())
+    const fronts = frontsOf(this, settings, this.served(), this.logs)
     // nobody reaches the API before its audit entries are carried
     for (const door of fronts.doors) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })

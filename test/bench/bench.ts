@@ -35,6 +35,8 @@ const { values: asked } = parseArgs({
     journaled: { type: 'boolean' },
     limited: { type: 'boolean' },
     memory: { type: 'string' },
+    /** where pictures are drawn, in the checkout */
+    pictures: { type: 'string', default: '.build/bench' },
     replication: { type: 'boolean' },
     rest: { type: 'boolean' },
     start: { type: 'boolean' },
@@ -186,11 +188,11 @@ async function withHost(work: (host: Host, world: World) => Promise<void>): Prom
   }
 }
 
-function draw(title: string, at: readonly number[], curves: Curve): void {
-  mkdirSync(`${root}.build/bench`, { recursive: true })
-  const name = title.replace(/\W+/g, '-')
-  writeFileSync(`${root}.build/bench/${name}.svg`, pictureOf(title, at, curves))
-  print(`\nDrawn: .build/bench/${name}.svg`)
+function draw(title: string, at: readonly number[], curves: Curve, of = ''): void {
+  mkdirSync(`${root}${asked.pictures}`, { recursive: true })
+  const file = `${asked.pictures}/${title.replace(/\W+/g, '-')}.svg`
+  writeFileSync(root + file, pictureOf(title, at, curves, of))
+  print(`\nDrawn: ${file}`)
 }
 
 const tools = {

@@ -1,6 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { root } from '../../infra/checkout.ts'
-import { type Curve, pictureOf } from './picture.ts'
+import type { Curve } from './picture.ts'
 import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
 
 interface Tools {
@@ -9,6 +8,7 @@ interface Tools {
   load: Load
   /** URL of the imitated AWS */
   provider: string
+  draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
 
 const CLIENTS = [1, 16, 64, 256]
@@ -26,7 +26,7 @@ interface Point extends Measured {
 
 /** Logins by clients, of both types, without a journal and with one: printed, kept, and drawn. */
 export async function curvesBench(tools: Tools): Promise<void> {
-  const { print, results, provider } = tools
+  const { results, provider } = tools
   const host = await servedHost({ directory: root, provider, instances: INSTANCES })
   const points: Record<string, Point[]> = {}
   try {
@@ -38,11 +38,7 @@ export async function curvesBench(tools: Tools): Promise<void> {
     await host.close()
   }
   results['curves'] = { clients: CLIENTS, points }
-  const directory = `${root}.build/bench`
-  mkdirSync(directory, { recursive: true })
-  for (const [name, picture] of Object.entries(picturesOf(points)))
-    writeFileSync(`${directory}/${name}.svg`, picture)
-  print(`The curves are drawn in .build/bench/`)
+  drawAll(points, tools)
 }
 
 async function curve(
@@ -71,28 +67,19 @@ async function curve(
   return found
 }
 
-function picturesOf(points: Readonly<Record<string, Point[]>>): Record<string, string> {
-  const drawn = (title: string, of: (point: Point) => number): string => {
+function drawAll(points: Readonly<Record<string, Point[]>>, { draw }: Tools): void {
+  const drawn = (title: string, of: (point: Point) => number): void => {
     const curves: Curve = Object.fromEntries(Object.entries(points).map(([name, all]) => [name, all.map(of)]))
-    return pictureOf(title, CLIENTS, curves, 'clients')
+    draw(title, CLIENTS, curves, 'clients')
   }
-  const pictures: Record<string, string> = {
-    'logins-a-second': drawn('logins a second', point => point.perSecond),
-    p50: drawn('p50, ms', point => point.p50),
-    p99: drawn('p99, ms', point => point.p99),
-  }
+  drawn('logins a second', point => point.perSecond)
+  drawn('p50, ms', point => point.p50)
+  drawn('p99, ms', point => point.p99)
   for (const [name, all] of Object.entries(points)) {
     const parts = (['own', 'wire', 'engine', 'host'] as const).map(part => [
       part,
       all.map(one => one.parts[part]),
     ])
-    const title = `processor time of a login, ms: ${name}`
-    pictures[`processor-time-${name.replace(' ', '-')}`] = pictureOf(
-      title,
-      CLIENTS,
-      Object.fromEntries(parts),
-      'clients',
-    )
+    draw(`processor time of a login, ms: ${name}`, CLIENTS, Object.fromEntries(parts), 'clients')
   }
-  return pictures
 }

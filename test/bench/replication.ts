@@ -15,6 +15,7 @@ import { entry } from '../support/requests/lists.ts'
 import { seed, sendTo, tableStore } from '../support/tables/store.ts'
 import { appliedRate } from './applied.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import type { Curve } from './picture.ts'
 import { writeUnits } from './units.ts'
 import { makeWorld, type World } from './world.ts'
 
@@ -27,6 +28,7 @@ export interface BenchTools {
   load(order: LoadOrder): Promise<LoadResult>
   /** prints and notes what a login costs its process, beside its floor */
   ownCost(host: Host, world: World): Promise<void>
+  draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
 
 const INSTANCES = 400
@@ -208,7 +210,7 @@ async function lag(
   { east, west }: { east: Host; west: Host },
   world: World,
   perSecond: number,
-  { print, load }: BenchTools,
+  { print, load, draw }: BenchTools,
 ) {
   const [primary, secondary] = [journalOf(east), journalOf(west)]
   const written: Sample[] = []
@@ -236,16 +238,37 @@ async function lag(
   await caughtUp()
   ended = true
   await watching
-  const lags = written
-    .flatMap(({ at, seq }) => {
-      const there = done.find(one => one.seq >= seq)
-      return there ? [Math.max(0, there.at - at)] : []
-    })
-    .sort((a, b) => a - b)
-  const share = (part: number) => lags[Math.floor(lags.length * part)] ?? 0
-  const found = { perSecond: run.perSecond, p50: share(0.5), p99: share(0.99) }
+  const lags = written.flatMap(({ at, seq }) => {
+    const there = done.find(one => one.seq >= seq)
+    return there ? [{ at, lag: Math.max(0, there.at - at) }] : []
+  })
+  const found = { perSecond: run.perSecond, p50: share(lags, 0.5), p99: share(lags, 0.99) }
+  drawLags(lags, draw)
   print(
     `\nLag at ${found.perSecond.toFixed(0)} ec2 logins/s, half of what this machine takes: p50 ${found.p50.toFixed(0)} ms, p99 ${found.p99.toFixed(0)} ms`,
   )
   return found
+}
+
+interface Lag {
+  /** milliseconds: when it was written, and for how long it was missing on the secondary */
+  at: number
+  lag: number
+}
+
+/** The lag that a part of all did not exceed. */
+const share = (lags: readonly Lag[], part: number): number =>
+  lags.map(one => one.lag).toSorted((a, b) => a - b)[Math.floor(lags.length * part)] ?? 0
+
+const SPAN_MS = 5000
+
+function drawLags(lags: readonly Lag[], draw: BenchTools['draw']): void {
+  const begun = lags[0]?.at ?? 0
+  const spans = [...Map.groupBy(lags, ({ at }) => Math.floor((at - begun) / SPAN_MS))]
+  const curves = {
+    p50: spans.map(([, own]) => share(own, 0.5)),
+    p99: spans.map(([, own]) => share(own, 0.99)),
+  }
+  const at = spans.map(([span]) => (span * SPAN_MS) / 1000)
+  draw('lag of the secondary, ms', at, curves, 'seconds of steady logins')
 }

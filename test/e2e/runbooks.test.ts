@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
 import {
   disaster,
   type Met,
@@ -12,6 +12,7 @@ import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import type { ClusterPair } from '../../infra/local/pair/pair.ts'
 import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
 import { type CommandEnd, commandFile, endedWhen, startCommand } from '../support/programs/command.ts'
+import { healthChecks } from '../support/programs/health-checks.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
@@ -269,11 +270,21 @@ describe('the runbooks, one after the other', () => {
 
   test('disaster: west takes over by force; east closes by itself, follows, and names what was lost', async () => {
     const { west } = rehearsal
+    const { url, updates, close } = await healthChecks()
+    onTestFinished(close)
+    await shell.paste(
+      `ROUTE53="aws --region us-east-1 --endpoint-url ${url} route53" CHECK_EAST=check-of-east`,
+    )
     const found = await disaster(rehearsal, {
-      promote: () => follow('disaster', 0, 2),
+      promote: () => follow('disaster', 0, 3),
       healed: () => minuteOf(west),
-      rejoin: () => follow('disaster', 2),
+      rejoin: () => follow('disaster', 3),
     })
+    // the check of east is not believed until east is a secondary
+    expect(updates).toEqual([
+      { check: 'check-of-east', Disabled: 'true', Inverted: 'true' },
+      { check: 'check-of-east', Disabled: 'false', Inverted: 'false' },
+    ])
     expect(found.lost.length).toBeGreaterThan(0)
     expect(found.reported.toSorted()).toEqual(found.lost.toSorted())
   })

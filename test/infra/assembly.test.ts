@@ -152,12 +152,14 @@ describe('what the embedded host reads from the templates', () => {
         },
       ],
       clients: {
+        id: 'api-Api',
         kind: 'httpApi',
         routes: [
           { key: 'ANY /v1/x', functionName: 'x-login' },
           { key: '$default', functionName: 'x-login' },
         ],
       },
+      endsRule: '',
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
       keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
       streams: [

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { servingLines } from '../../infra/constructs/fronts/shared-name.ts'
 import { ofType, resourcesOf, validated } from './synthesised.ts'
 
 const certificate = (id: string) => `arn:aws:acm:us-east-1:111122223333:certificate/${id}`
@@ -16,6 +17,10 @@ const balanced = {
   },
   sharedAddress: { ...shared, preferred: false },
 }
+/** Fronts that checkers do not reach: from inside a VPC alone, or with a certificate alone. */
+const inside = { ...balanced, front: { ...balanced.front, internal: true, networks: ['10.0.0.0/8'] } }
+const truststore = { uri: 's3://trusted/clients.pem' }
+const certified = { ...settings, domain: { ...domain, truststore } }
 const only = (given: Record<string, unknown>, type: string) => {
   const found = ofType(resourcesOf(given), type)
   expect(found, type).toHaveLength(1)
@@ -24,7 +29,7 @@ const only = (given: Record<string, unknown>, type: string) => {
 
 describe('a name that leads to whichever cluster serves', () => {
   test('passes the rules that the CDK knows of templates', () => {
-    for (const given of [settings, balanced]) expect(validated(given)).toHaveLength(3)
+    for (const given of [settings, inside]) expect(validated(given)).toHaveLength(3)
   })
 
   test.each([settings, balanced])(
@@ -44,8 +49,60 @@ describe('a name that leads to whichever cluster serves', () => {
   )
 
   test.each([
+    ['an internal balancer', inside],
+    ['a front that asks for certificates', certified],
+  ])('%s is checked by an alarm, over what the cluster says of its role', (_, given) => {
+    const [[id, alarm] = []] = ofType(resourcesOf(given), 'AWS::CloudWatch::Alarm').filter(
+      ([, one]) => one.Properties.AlarmName === 'cloud-auth-test-NotServing',
+    )
+    expect(only(given, 'AWS::Route53::HealthCheck').HealthCheckConfig).toEqual({
+      Type: 'CLOUDWATCH_METRIC',
+      AlarmIdentifier: { Name: { Ref: id }, Region: { Ref: 'AWS::Region' } },
+      // one of which nothing is heard does not serve
+      InsufficientDataHealthStatus: 'Unhealthy',
+    })
+    // what Route 53 takes: one metric of whole minutes, a simple statistic, no M of N; and it wakes nobody
+    expect(alarm?.Properties).toEqual({
+      AlarmName: 'cloud-auth-test-NotServing',
+      AlarmDescription: expect.any(String),
+      Namespace: 'cloud-auth/test',
+      MetricName: 'Serves',
+      Statistic: 'Minimum',
+      Period: 60,
+      EvaluationPeriods: 1,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'missing',
+    })
+    const filters = ofType(resourcesOf(given), 'AWS::Logs::MetricFilter').flatMap(([, { Properties }]) => {
+      const [{ MetricName, MetricValue, MetricNamespace }] = Properties.MetricTransformations
+      return MetricName === 'Serves' ? [[MetricNamespace, MetricValue, Properties.FilterPattern]] : []
+    })
+    expect(filters).toEqual(
+      Object.entries(servingLines).map(([value, pattern]) => ['cloud-auth/test', value, pattern]),
+    )
+  })
+
+  test('others have no such alarm', () => {
+    const names = ofType(resourcesOf(settings), 'AWS::CloudWatch::Alarm').map(
+      ([, one]) => one.Properties.AlarmName,
+    )
+    expect(names).not.toContain('cloud-auth-test-NotServing')
+  })
+
+  test('who comes by it shows a certificate, where the front asks for one', () => {
+    const asked = (given: Record<string, unknown>) =>
+      ofType(resourcesOf(given), 'AWS::ApiGatewayV2::DomainName').map(
+        ([, one]) => one.Properties.MutualTlsAuthentication,
+      )
+    expect(asked(certified)).toEqual([{ TruststoreUri: truststore.uri }, { TruststoreUri: truststore.uri }])
+    expect(asked(settings)).toEqual([undefined, undefined])
+  })
+
+  test.each([
     ['PRIMARY', settings],
     ['SECONDARY', balanced],
+    ['SECONDARY', inside],
   ])('its record is %s, and short-lived', (failover, given) => {
     const [id] = ofType(resourcesOf(given), 'AWS::Route53::HealthCheck')[0] ?? []
     const record = only(given, 'AWS::Route53::RecordSet')

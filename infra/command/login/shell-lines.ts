@@ -1,5 +1,5 @@
 /** A text as one word of a POSIX shell, whatever is in it. */
-export const shellWord = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const shellWord = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** Lines that a POSIX shell evaluates; what is undefined has none. */
 export const exportLines = (variables: Readonly<Record<string, string | undefined>>): string =>

@@ -1,4 +1,5 @@
 import { CfnOutput, type CfnResource } from 'aws-cdk-lib'
+import type { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { carriesLink } from '../../front-settings.ts'
 import type { Settings } from '../../settings.ts'
@@ -30,14 +31,23 @@ export interface Fronts {
   doors: CfnResource[]
 }
 
-/** What the settings want: who takes what clients send, and who takes calls of other clusters. */
-export function frontsOf(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
-  if (carriesLink(settings)) return clientsFront(scope, settings, served)
+/**
+ * What the settings want: who takes what clients send, and who takes calls of other clusters.
+ * @param logs of the functions
+ */
+export function frontsOf(
+  scope: Construct,
+  settings: Settings,
+  served: readonly ServedFunction[],
+  logs: LogGroup,
+): Fronts {
+  if (carriesLink(settings)) return clientsFront(scope, settings, served, logs)
   const isLink = ({ paths }: ServedFunction) => paths.includes(LINK_ROUTE)
   const front = clientsFront(
     scope,
     settings,
     served.filter(one => !isLink(one)),
+    logs,
   )
   const link = linkFront(scope, settings, served.filter(isLink))
   return {
@@ -47,12 +57,17 @@ export function frontsOf(scope: Construct, settings: Settings, served: readonly 
   }
 }
 
-function clientsFront(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
+function clientsFront(
+  scope: Construct,
+  settings: Settings,
+  served: readonly ServedFunction[],
+  logs: LogGroup,
+): Fronts {
   const { front } = settings
-  if (front.kind === 'httpApi') return publicApi(scope, settings, served)
+  if (front.kind === 'httpApi') return publicApi(scope, settings, served, logs)
   return front.kind === 'privateRestApi'
     ? privateApi(scope, settings, served, front.vpcEndpointIds)
-    : balanced(scope, settings, served, front)
+    : balanced(scope, settings, served, front, logs)
 }
 
 /** Where the only address is that is left; undefined: the one that API Gateway gives stays open. */
@@ -65,7 +80,12 @@ const ofApi = (api: string, metricName: string): Series => ({
   dimensions: [{ name: 'ApiId', value: api }],
 })
 
-function publicApi(scope: Construct, settings: Settings, served: readonly ServedFunction[]): Fronts {
+function publicApi(
+  scope: Construct,
+  settings: Settings,
+  served: readonly ServedFunction[],
+  logs: LogGroup,
+): Fronts {
   const { throttle, linkThrottle, healthThrottle, domain } = settings
   const { api, stage } = new HttpApi(scope, 'Http', {
     settings,
@@ -86,11 +106,13 @@ function publicApi(scope: Construct, settings: Settings, served: readonly Served
       description: `what ${domain.name} has to lead to`,
     })
   }
-  const { sharedAddress: shared, apiAddress = '' } = settings
+  const { sharedAddress: shared } = settings
   if (shared) {
     const { name, certificateArn } = shared
-    const { target } = new ApiDomain(scope, 'SharedDomain', { domain: { name, certificateArn }, api, stage })
-    new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: target.dnsName })
+    // whoever comes by this name shows certificates as by the other
+    const named = { name, certificateArn, ...(domain?.truststore && { truststore: domain.truststore }) }
+    const { target } = new ApiDomain(scope, 'SharedDomain', { domain: named, api, stage })
+    new SharedName(scope, 'Shared', { settings, shared, dnsName: target.dnsName, logs })
   }
   return {
     address: settings.apiAddress ?? api.attrApiEndpoint,
@@ -123,10 +145,12 @@ function privateApi(
 
 function balanced(
   scope: Construct,
-  { domain, apiAddress = '', sharedAddress: shared }: Settings,
+  settings: Settings,
   served: readonly ServedFunction[],
   place: Extract<Settings['front'], { kind: 'loadBalancer' }>,
+  logs: LogGroup,
 ): Fronts {
+  const { domain, apiAddress = '', sharedAddress: shared } = settings
   if (!domain) throw new Error('a load balancer listens with a certificate')
   const { balancer, listener } = new LoadBalancer(scope, 'Balanced', {
     served,
@@ -134,7 +158,7 @@ function balanced(
     domain,
     moreCertificate: shared?.certificateArn,
   })
-  if (shared) new SharedName(scope, 'Shared', { shared, apiAddress, dnsName: balancer.attrDnsName })
+  if (shared) new SharedName(scope, 'Shared', { settings, shared, dnsName: balancer.attrDnsName, logs })
   const dimensions = [{ name: 'LoadBalancer', value: balancer.attrLoadBalancerFullName }]
   const series = (metricName: string): Series => ({ namespace: 'AWS/ApplicationELB', metricName, dimensions })
   return {

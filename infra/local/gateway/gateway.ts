@@ -3,6 +3,7 @@ import { httpServer, type SentAnswer } from '../../../shared/front/http-server.t
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { endServer, listen } from '../os/loopback.ts'
+import { type Count, ofFront } from '../template/counts.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { acceptList } from './list-verb.ts'
 import { finderOf } from './routes.ts'
@@ -16,6 +17,8 @@ export interface GatewayOptions {
   hold?: () => Promise<void> | undefined
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>
+  /** told of what is answered with 5xx */
+  count?: Count
 }
 
 export interface Gateway {
@@ -30,6 +33,7 @@ export async function startGateway({
   invoke,
   hold = () => undefined,
   extra = {},
+  count = () => undefined,
 }: GatewayOptions): Promise<Gateway> {
   const find = finderOf(front)
   const shape = shapeOf(front)
@@ -41,8 +45,11 @@ export async function startGateway({
     const functionName = extra[`${method} ${whole}`] ?? find(method, path)
     if (functionName === undefined) return own(404)
     try {
-      return shape.answered((await invoke(functionName, event)) as FunctionAnswer)
+      const answered = shape.answered((await invoke(functionName, event)) as FunctionAnswer)
+      if (answered.status >= 500) count(ofFront(front, 'function'))
+      return answered
     } catch (error) {
+      count(ofFront(front, 'front'))
       return own(error instanceof InvocationFault && error.timedOut ? faults.late : faults.failed)
     }
   }

@@ -3,6 +3,7 @@ import { startLinkPort } from '../gateway/link-port.ts'
 import { unrouted } from '../gateway/unrouted.ts'
 import { steadyPort } from '../os/loopback.ts'
 import type { FunctionModel, Model } from '../template/assembly.ts'
+import type { Count } from '../template/counts.ts'
 
 /** Ports of the fronts: where clients come, and, if that is another one, where other clusters do. */
 export interface FrontPorts {
@@ -40,19 +41,21 @@ interface FrontsOptions {
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   hold: () => Promise<void> | undefined
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
+  count: Count | undefined
 }
 
 /** Starts what takes requests of clients, and what takes calls of other clusters. */
 export async function startFronts(
   options: FrontsOptions,
 ): Promise<{ gateway: Gateway; link: { url: string } }> {
-  const { model, ports, linkPort, invoke, hold, started } = options
+  const { model, ports, linkPort, invoke, hold, started, count } = options
+  const counted = count && { count }
   const extra = loopbackOnly(model)
   const gateway = started(
-    await startGateway({ front: model.clients, port: ports.clients, invoke, hold, extra }),
+    await startGateway({ front: model.clients, port: ports.clients, invoke, hold, extra, ...counted }),
   )
   const link = model.link
-    ? await startGateway({ front: model.link, port: ports.link ?? 0, invoke })
+    ? await startGateway({ front: model.link, port: ports.link ?? 0, invoke, ...counted })
     : await startLinkPort(gateway.url, linkPort)
   return { gateway, link: started(link) }
 }

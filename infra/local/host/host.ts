@@ -13,7 +13,7 @@ import {
 } from '../engine/engine.ts'
 import { startSweeper } from '../engine/sweeper.ts'
 import { startStorageTap } from '../faults/storage-tap-port.ts'
-import { type Lambdas, startLambdas } from '../lambda/lambdas.ts'
+import { type Counting, type Lambdas, startLambdas } from '../lambda/lambdas.ts'
 import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
 import { variablesOf, withLate } from '../lambda/variables.ts'
@@ -71,6 +71,8 @@ export interface HostOptions {
   peer?: string
   /** where the cluster pretends to be; default: `HOME` */
   region?: string
+  /** told of what AWS counts, with what it has around functions for that */
+  counting?: Counting
   /** lines that functions print */
   onLine?: (functionName: string, line: string) => void
 }
@@ -223,6 +225,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     invoke: lambdas.invoke,
     hold: absence.over,
     started,
+    count: options.counting?.count,
   })
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
@@ -282,12 +285,15 @@ async function startFunctions(
         environment: withLate(variables, late),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
+        counting: options.counting,
         onLine: lineWriter(options, directory),
       }),
     ),
   )
   late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas)).url
-  late.AWS_ENDPOINT_URL_SFN = started(await startWorkflows(model, directory, lambdas)).url
+  late.AWS_ENDPOINT_URL_SFN = started(
+    await startWorkflows(model, directory, lambdas, options.counting?.count),
+  ).url
   const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
   return { lambdas, urls }
 }

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FunctionModel } from '../template/assembly.ts'
+import { type Count, ofFunction, ofQueue } from '../template/counts.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { startEnvironment } from './environment.ts'
+import { InvocationFault, startEnvironment } from './environment.ts'
 import { type Capacity, type Pool, poolOf } from './pool.ts'
 
 /** Runs the functions of the template, each environment a thread with an environment of its own. */
@@ -28,6 +29,16 @@ export interface LambdaOptions {
   timeouts?: Readonly<Record<string, number>>
   /** lines that a function prints */
   onLine: (folder: string, line: string) => void
+  counting?: Counting
+}
+
+/** What AWS has around functions, for those who look at what it counts. */
+export interface Counting {
+  count: Count
+  /** requests that a function takes at once, by folder: more are refused. Absent: they wait */
+  atOnce?: Readonly<Record<string, number>>
+  /** takes an event that a function could not take; @throws where the queue cannot be reached */
+  deadLetter?: (queue: string) => void
 }
 
 const ASYNC_TRIES = 3
@@ -48,7 +59,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
   const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
     const found = pools.get(functionName)
     if (!found) throw new Error(`there is no function ${functionName}`)
-    return tracked(activity.during(found.pool.invoke(event)))
+    return tracked(activity.during(counted(found, functionName, event, options.counting)))
   }
 
   function tracked<T>(work: Promise<T>): Promise<T> {
@@ -73,6 +84,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
         complain(functionName, `async invocation failed: ${(error as Error).message}`)
       }
     }
+    if (!closing) keepEvent(functionName, pools.get(functionName)?.deadLetters, options.counting)
   }
 
   async function ended(): Promise<void> {
@@ -96,11 +108,59 @@ export function startLambdas(options: LambdaOptions): Lambdas {
   }
 }
 
+/** An invocation, for those who look at what AWS counts of it. @throws InvocationFault */
+async function counted(
+  found: Running,
+  functionName: string,
+  event: unknown,
+  { count, atOnce = {} }: Counting = NOBODY,
+): Promise<unknown> {
+  if (found.busy >= (atOnce[found.folder] ?? Infinity)) {
+    count(ofFunction('Throttles', functionName))
+    throw new InvocationFault('Rate Exceeded.', { type: 'TooManyRequestsException' })
+  }
+  count(ofFunction('Invocations', functionName))
+  found.busy += 1
+  try {
+    return await found.pool.invoke(event)
+  } catch (error) {
+    count(ofFunction('Errors', functionName))
+    throw error
+  } finally {
+    found.busy -= 1
+  }
+}
+
+/** An event that a function could not take, where there is a queue for such. */
+function keepEvent(
+  functionName: string,
+  queue: string | undefined,
+  { count, deadLetter = () => undefined }: Counting = NOBODY,
+): void {
+  if (queue === undefined) return
+  try {
+    deadLetter(queue)
+    count(ofQueue(queue))
+  } catch {
+    count(ofFunction('DeadLetterErrors', functionName))
+  }
+}
+
+const NOBODY: Counting = { count: () => undefined }
+
+interface Running {
+  folder: string
+  deadLetters: string | undefined
+  pool: Pool
+  /** requests under way */
+  busy: number
+}
+
 function poolFor(
   model: FunctionModel,
   { environment, capacity, timeouts = {}, onLine }: LambdaOptions,
-): { folder: string; pool: Pool } {
-  const { folder } = model
+): Running {
+  const { folder, deadLetters } = model
   const pool = poolOf(
     onChange =>
       startEnvironment({
@@ -117,7 +177,7 @@ function poolFor(
       }),
     capacity,
   )
-  return { folder, pool }
+  return { folder, deadLetters, pool, busy: 0 }
 }
 
 /** Variables of the host that win over the template's: only the cluster's name, which is chosen at the start. */

@@ -16,6 +16,8 @@ export interface StatesDependencies {
   invoke(functionName: string, event: unknown): Promise<unknown>
   /** events that the history of an execution may have */
   mostEvents: number
+  /** told of each execution that has ended otherwise than well */
+  onFailure(): void
   /** those who wait for something to happen to a task token */
   waiting: Map<string, () => void>
 }

@@ -21,6 +21,8 @@ export interface MachinesOptions {
   invoke: StatesDependencies['invoke']
   /** events that the history of an execution may have; default: what AWS allows */
   mostEvents?: number
+  /** told of each execution that has ended otherwise than well */
+  onFailure?: () => void
 }
 
 /** The state machines of a host, and their executions. */
@@ -60,15 +62,11 @@ const begun = (given: Pick<Execution, Begun>): Execution => ({
 })
 
 /** Starts with what an earlier start has left unfinished. @throws Error when a definition is none that can be run */
-export function startMachines({
-  store,
-  time,
-  definitions,
-  invoke,
-  mostEvents = 25_000,
-}: MachinesOptions): Machines {
+export function startMachines(options: MachinesOptions): Machines {
+  const { store, time, definitions } = options
   for (const definition of definitions.values()) readDefinition(definition)
-  const dependencies: StatesDependencies = { store, time, invoke, mostEvents, waiting: new Map() }
+  const usual = { mostEvents: 25_000, onFailure: () => undefined }
+  const dependencies: StatesDependencies = { ...usual, ...options, waiting: new Map() }
   const running = new Map<string, { halt: (why: Halt) => void; ended: Promise<void> }>()
 
   function run(execution: Execution): void {
@@ -199,10 +197,11 @@ function end(
   how: Partial<Pick<Execution, 'output' | 'error' | 'cause'>>,
 ): void {
   const [type, member] = ENDS[status]
-  const { store, time } = dependencies
+  const { store, time, onFailure } = dependencies
   const none = { output: null, error: null, cause: null }
   store.together(() => {
     record(dependencies, arn, type, { [member]: how })
     store.end(arn, { ...none, ...how, status, stopped: time.now() })
   })
+  if (status !== 'SUCCEEDED') onFailure()
 }

@@ -1,6 +1,7 @@
 import { InvocationFault } from '../lambda/environment.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
 import type { Model } from '../template/assembly.ts'
+import { type Count, ofRule } from '../template/counts.ts'
 import { systemTime } from './dependencies.ts'
 import { startMachines } from './machines.ts'
 import { startStatesService } from './service.ts'
@@ -12,14 +13,16 @@ import { FunctionFault } from './task.ts'
  * what an earlier one has left unfinished.
  */
 export async function startWorkflows(
-  { machines: models }: Pick<Model, 'machines'>,
+  { machines: models, endsRule }: Pick<Model, 'machines' | 'endsRule'>,
   directory: string,
   lambdas: Lambdas,
+  count: Count = () => undefined,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const machines = startMachines({
     store: openStateStore(`${directory}/states.sqlite`),
     time: systemTime,
     definitions: new Map(models.map(({ arn, definition }) => [arn, definition])),
+    onFailure: () => count(ofRule(endsRule)),
     invoke: (name, event) => lambdas.invoke(name.split(':').at(-1) ?? '', event).catch(told),
   })
   const service = await startStatesService(machines)

@@ -16,6 +16,8 @@ export interface Model {
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
+  /** the rule that is told of executions that did not succeed */
+  endsRule: string
   /** KMS keys, by ARN */
   keys: string[]
 }
@@ -52,6 +54,8 @@ export interface FunctionModel {
   handler: string
   timeoutSeconds: number
   environment: Record<string, string>
+  /** the queue of events that it could not take */
+  deadLetters?: string
 }
 
 /** Where the host pretends to be. */
@@ -166,6 +170,10 @@ export function readAssembly(directory: string, place: HostPlace): Model {
       arn: arnOf(stack, id),
       definition: properties['Definition'],
     })),
+    endsRule: ofType('AWS::Events::Rule')
+      .filter(({ properties }) => properties['EventPattern'] !== undefined)
+      .map(({ stack, id }) => nameOf(stack, id))
+      .join(),
     keys: ofType('AWS::KMS::Key').map(({ stack, id }) => arnOf(stack, id)),
   }
 }
@@ -202,11 +210,14 @@ interface Asset {
   folder: string
 }
 
+/** Attributes by which metrics name what they count. */
+const NAMES = ['LoadBalancerFullName', 'QueueName']
+
 function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stacks) {
   const resource = (stack: string, id: string): Resource | undefined => stacks[stack]?.Resources[id]
   const ref = (stack: string, id: string): string => {
-    const { FunctionName, StateMachineName } = resource(stack, id)?.Properties ?? {}
-    const given = FunctionName ?? StateMachineName
+    const { FunctionName, StateMachineName, StageName } = resource(stack, id)?.Properties ?? {}
+    const given = FunctionName ?? StateMachineName ?? StageName
     const prefix = resource(stack, id)?.Type === 'AWS::DynamoDB::GlobalTable' ? tablePrefix : ''
     return typeof given === 'string' ? given : `${prefix}${stack}-${id}`
   }
@@ -219,6 +230,7 @@ function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stack
   const attribute = (stack: string, id: string, name: string): string => {
     const type = resource(stack, id)?.Type ?? ''
     if (name === 'StreamArn') return `${attribute(stack, id, 'Arn')}/stream/latest`
+    if (NAMES.includes(name)) return ref(stack, id)
     return name === 'Arn'
       ? (services[type]?.(ref(stack, id)) ?? `arn:aws:none:${region}:${account}:${ref(stack, id)}`)
       : ''
@@ -250,14 +262,16 @@ function tableOf({ properties }: Found, name: string, streams: readonly StreamMo
 
 function functionOf({ properties }: Found, name: string, asset: Asset): FunctionModel {
   const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
-  return {
+  const { TargetArn } = (properties['DeadLetterConfig'] ?? {}) as { TargetArn?: string }
+  return defined({
     name,
     folder: asset.folder,
     code: asset.path,
     handler: String(properties['Handler']),
     timeoutSeconds: Number(properties['Timeout'] ?? 3),
     environment: Variables,
-  }
+    deadLetters: TargetArn?.split(':').at(-1),
+  })
 }
 
 const mapping = v.strictObject({

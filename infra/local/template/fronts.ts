@@ -9,12 +9,16 @@ interface Rule {
 }
 
 /** What stands before the functions. */
-export type FrontModel =
+export type FrontModel = {
+  /** by which metrics name it */
+  id: string
+} & (
   | { kind: 'httpApi'; routes: Route[] }
   /** its paths stand below the stage */
   | { kind: 'restApi'; stage: string; routes: Route[] }
   /** rules in their order, and where all else goes */
   | { kind: 'alb'; rules: Rule[]; otherwise: string }
+)
 
 interface Found {
   stack: string
@@ -30,12 +34,16 @@ interface Resources {
 
 /** Who takes what clients send, and, where that is another one, who takes calls of other clusters. */
 export function frontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
-  const apis = resources
-    .ofType('AWS::ApiGatewayV2::Api')
-    .map(({ properties }): FrontModel => ({ kind: 'httpApi', routes: routesIn(properties) }))
+  const apis = resources.ofType('AWS::ApiGatewayV2::Api').map(
+    ({ stack, id, properties }): FrontModel => ({
+      id: resources.nameOf(stack, id),
+      kind: 'httpApi',
+      routes: routesIn(properties),
+    }),
+  )
   const clients = restApi(resources) ?? balancer(resources) ?? apis.find(isForClients)
   const link = apis.find(one => one !== clients && !isForClients(one))
-  return { clients: clients ?? { kind: 'httpApi', routes: [] }, ...(link && { link }) }
+  return { clients: clients ?? { id: '', kind: 'httpApi', routes: [] }, ...(link && { link }) }
 }
 
 /** An API for other clusters alone has no route but the link's. */
@@ -47,6 +55,7 @@ function restApi({ ofType }: Resources): FrontModel | undefined {
   const [stage] = ofType('AWS::ApiGateway::Stage')
   if (!api || !stage) return undefined
   return {
+    id: String(api.properties['Name']),
     kind: 'restApi',
     stage: String(stage.properties['StageName']),
     routes: restRoutesIn(api.properties),
@@ -77,7 +86,8 @@ const targets = v.strictObject({
 
 function balancer({ ofType, nameOf }: Resources): FrontModel | undefined {
   const [listens] = ofType('AWS::ElasticLoadBalancingV2::Listener')
-  if (!listens) return undefined
+  const [balances] = ofType('AWS::ElasticLoadBalancingV2::LoadBalancer')
+  if (!listens || !balances) return undefined
   const functions = new Map(
     ofType('AWS::ElasticLoadBalancingV2::TargetGroup').map(({ stack, id, properties }) => [
       nameOf(stack, id),
@@ -92,5 +102,6 @@ function balancer({ ofType, nameOf }: Resources): FrontModel | undefined {
       expressions: PathPatternConfig.RegexValues.map(one => new RegExp(one)),
       functionName: led(Actions),
     }))
-  return { kind: 'alb', rules, otherwise: led(v.parse(listener, listens.properties).DefaultActions) }
+  const id = nameOf(balances.stack, balances.id)
+  return { id, kind: 'alb', rules, otherwise: led(v.parse(listener, listens.properties).DefaultActions) }
 }

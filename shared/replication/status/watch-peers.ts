@@ -103,7 +103,8 @@ export async function watchPeers({
     now: clock.now(),
   }
   const measures = peerMeasures(facts)
-  if (measures) log.info('replication', { mode: record.mode }, measures)
+  // told without them, too: by this line a shared name leads to the cluster that strangers cannot ask
+  log.info('replication', { mode: record.mode }, measures)
   const amiss = peersAmiss(facts)
   if (amiss.length > 0) log.warn(alarming.peer, { amiss })
 }

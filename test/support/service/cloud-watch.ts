@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { readAssembly, resourcesIn } from '../../../infra/local/template/assembly.ts'
-import { synthesise } from '../../../infra/local/template/synth.ts'
-import { type CommonAlarm, commonAlarms } from '../../../infra/watching/alarms.ts'
+import type { MetricPoint } from '../../../infra/local/template/counts.ts'
+import { type LocalFront, synthesise } from '../../../infra/local/template/synth.ts'
+import { type AlarmName, type CommonAlarm, commonAlarms } from '../../../infra/watching/alarms.ts'
 import { TEST_PLACE } from '../iam/place.ts'
 import { fits } from './filter-pattern.ts'
 
@@ -133,19 +134,19 @@ function embeddedIn(text: string): { at: number; series: string; value: number }
 export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
 
 /** CloudWatch of a deployment, with the alarms and filters of the synthesised templates. Times are epoch milliseconds. */
-export async function cloudWatch() {
-  const directory = await synthesise({ legacySignatures: false })
+export async function cloudWatch(front: LocalFront = 'httpApi') {
+  const directory = await synthesise({ legacySignatures: false, front })
   const { ofType } = resourcesIn(directory, TEST_PLACE)
   const functions = new Map(readAssembly(directory, TEST_PLACE).functions.map(one => [one.folder, one.name]))
   const alarms = new Map(ofType('AWS::CloudWatch::Alarm').map(({ properties }) => alarmOf(properties)))
   const filters = ofType('AWS::Logs::MetricFilter').map(({ properties }) => v.parse(filter, properties))
   const points: { at: number; series: string; value: number }[] = []
-  const find = (name: CommonAlarm): Alarm => {
+  const find = (name: AlarmName): Alarm => {
     const found = alarms.get(`cloud-auth-local-${name}`)
     if (!found) throw new Error(`there is no alarm ${name}`)
     return found
   }
-  const isOn = (name: CommonAlarm, now: number): boolean => {
+  const isOn = (name: AlarmName, now: number): boolean => {
     const { series, period, periods, datapoints, lowest, isBreached } = find(name)
     const breached = Array.from({ length: periods }, (_, index) => {
       const end = now - index * period
@@ -177,6 +178,11 @@ export async function cloudWatch() {
     aws: (name: CommonAlarm, at: number, value = 1): void => {
       const [series = ''] = find(name).series
       points.push({ at, series, value })
+    },
+    /** what a host counts as AWS does */
+    counted: ({ namespace, metric, dimensions }: MetricPoint, at: number): void => {
+      const named = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }))
+      points.push({ at, series: nameOf(namespace, metric, named), value: 1 })
     },
     /** series of our own metrics that there are by now */
     series: (): string[] => [...new Set(points.map(one => one.series))].sort(),

@@ -49,6 +49,11 @@ describe('fronts', () => {
     ['private', { front: privateFront, linkDomain, ...licensed }],
     ['private, without a set', { front: privateFront }],
     ['that shares a name', { domain, sharedAddress, ...licensed }],
+    [
+      'that asks for certificates, and shares a name',
+      { domain: { ...domain, truststore }, linkDomain, sharedAddress, ...licensed },
+    ],
+    ['an internal load balancer that shares a name', { front: balancer, domain, linkDomain, sharedAddress }],
     ['a load balancer', { front: balancer, domain, linkDomain, ...licensed }],
     [
       'a public load balancer, and drills',
@@ -116,11 +121,13 @@ describe('what contradicts the front is refused in words', () => {
       'sharedAddress: needs domain or api',
     ],
     [{ domain, sharedAddress: { ...sharedAddress, zoneId: undefined } }, 'sharedAddress.zoneId: '],
-    [{ domain: { ...domain, truststore }, sharedAddress }, 'sharedAddress: needs a front that is reached'],
-    [{ front: balancer, domain, sharedAddress }, 'sharedAddress: needs a front that is reached'],
+    [
+      { front: privateFront, apiAddress: 'https://x.example', sharedAddress },
+      'sharedAddress: cannot lead to a private REST API',
+    ],
     [
       { apiAddress: 'https://x.example', proxy: { secretHashes: ['ab'.repeat(32)] }, sharedAddress },
-      'sharedAddress: needs a front that is reached from outside',
+      'sharedAddress: cannot lead to a private REST API',
     ],
     [{ domain: { ...domain, truststore }, linkDomain: domain }, 'linkDomain: must have another name'],
     [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a name in DNS'],

@@ -5,9 +5,13 @@ import { parseArgs } from 'node:util'
 import * as lambda from '@aws-sdk/client-lambda'
 import * as sfn from '@aws-sdk/client-sfn'
 
-/** `--name value` as `--name=value`: all options of the documents have a value. */
+/** Options that have no value. */
+const FLAGS = /^--(no-)?(disabled|inverted)$/
+
+/** `--name value` as `--name=value`: all other options of the documents have a value. */
 function spread([word, ...rest]: readonly string[]): string[] {
   if (word === undefined) return []
+  if (FLAGS.test(word)) return spread(rest)
   return word.startsWith('--') ? [`${word}=${rest[0]}`, ...spread(rest.slice(1))] : [word, ...spread(rest)]
 }
 
@@ -23,6 +27,10 @@ const { region, 'endpoint-url': endpoint, ...given } = values as Record<string, 
 const [service = '', action = '', file = ''] = positionals
 if (service === 'lambda' && action === 'invoke') {
   await invoked()
+  process.exit()
+}
+if (service === 'route53' && action === 'update-health-check') {
+  await updated(process.argv.slice(2))
   process.exit()
 }
 if (service !== 'stepfunctions') throw new Error(`the stand-in for aws has no ${service}`)
@@ -43,4 +51,16 @@ async function invoked(): Promise<void> {
   })
   writeFileSync(file, Payload ?? '')
   process.stdout.write(`${JSON.stringify({ StatusCode, FunctionError }, null, 4)}\n`)
+}
+
+/** `route53 update-health-check`, signed by nobody: whoever looks at it here looks at what it says. */
+async function updated(words: readonly string[]): Promise<void> {
+  const members = ['Disabled', 'Inverted'].flatMap(name => {
+    const [flag] = words.filter(word => FLAGS.test(word) && word.endsWith(name.toLowerCase()))
+    return flag === undefined ? [] : [`<${name}>${!flag.startsWith('--no-')}</${name}>`]
+  })
+  const body = `<UpdateHealthCheckRequest>${members.join('')}</UpdateHealthCheckRequest>`
+  const path = `/2013-04-01/healthcheck/${given['health-check-id']}`
+  const answer = await fetch(`${endpoint}${path}`, { method: 'POST', body })
+  if (!answer.ok) throw new Error(await answer.text())
 }

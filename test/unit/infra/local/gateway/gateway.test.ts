@@ -46,7 +46,7 @@ test('requests wait as long as the cluster asks others whether it is the primary
     go = resolve
   })
   const gateway = await startGateway({
-    front: { kind: 'httpApi', routes: [{ key: '$default', functionName: 'f' }] },
+    front: { id: 'api', kind: 'httpApi', routes: [{ key: '$default', functionName: 'f' }] },
     port: 0,
     hold: () => asked,
     invoke: async (_, event) => {
@@ -77,7 +77,7 @@ test.each([
   ['no HTTP', `one two three${MUCH}`, 400],
 ])('who sends %s is told so though it goes on sending', async (_, sent, status) => {
   const gateway = await startGateway({
-    front: { kind: 'httpApi', routes: [] },
+    front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,
     invoke: async () => ({ statusCode: 204 }),
   })

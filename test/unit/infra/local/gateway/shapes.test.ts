@@ -6,6 +6,7 @@ import type { FrontModel } from '../../../../../infra/local/template/fronts.ts'
 import { type FrontEvent, frontOf, requestOf } from '../../../../../shared/http/events.ts'
 
 const restApi: FrontModel = {
+  id: 'api',
   kind: 'restApi',
   stage: 'v1',
   routes: [
@@ -16,6 +17,7 @@ const restApi: FrontModel = {
   ],
 }
 const alb: FrontModel = {
+  id: 'balancer',
   kind: 'alb',
   rules: [
     { expressions: [/^\/v1\/other$/, /^\/v1\/role$/], functionName: 'roles' },

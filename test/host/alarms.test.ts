@@ -1,0 +1,157 @@
+import { SFN } from '@aws-sdk/client-sfn'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Host, startHost } from '../../infra/local/host/host.ts'
+import type { AlarmName } from '../../infra/watching/alarms.ts'
+import { linkPath } from '../../shared/link/routes.ts'
+import { workers } from '../../shared/workers/workers.ts'
+import { call } from '../support/service/api.ts'
+import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
+import { eventually } from '../support/service/cluster.ts'
+
+// Alarms over what AWS counts by itself, by what a host counts of its own traffic as AWS does: invocations that are refused or
+// fail, answers of 5xx, executions that fail, events that nobody could take. Its front is a balancer, which has all of them.
+
+const PERIOD = 5 * 60_000
+
+/** CloudWatch's clock: only what looks at it waits. */
+let now = Date.UTC(2026, 0, 1)
+let watching: CloudWatch
+let host: Host
+const atOnce: Record<string, number> = {}
+let queueAnswers = true
+
+beforeAll(async () => {
+  watching = await cloudWatch('loadBalancer')
+  host = await startHost({
+    cluster: 'counted',
+    port: 0,
+    memory: true,
+    unlisted: true,
+    front: 'loadBalancer',
+    counting: {
+      count: point => watching.counted(point, now),
+      atOnce,
+      deadLetter: () => {
+        if (!queueAnswers) throw new Error('the queue does not answer')
+      },
+    },
+  })
+})
+afterAll(() => host?.close())
+
+const isOn = (name: AlarmName): boolean => watching.isOn(name, now)
+
+/** While a function is allowed no request at all. */
+async function refused(folder: string, work: () => Promise<unknown>): Promise<void> {
+  atOnce[folder] = 0
+  await work().finally(() => delete atOnce[folder])
+}
+
+const invoked = (folder: string, event: unknown, how = 'RequestResponse') =>
+  call(host.lambda_url, 'POST', `/2015-03-31/functions/${host.functions[folder]}/invocations`, event, {
+    headers: { 'X-Amz-Invocation-Type': how },
+  })
+
+/** More requests than the alarm bears, in two of its periods. @returns the statuses */
+async function often(ask: () => Promise<number>): Promise<Set<number>> {
+  const statuses = new Set<number>()
+  for (let period = 0; period < 2; period++) {
+    if (period > 0) now += PERIOD
+    for (let count = 0; count < 11; count++) statuses.add(await ask())
+  }
+  return statuses
+}
+
+const listed = async (): Promise<number> =>
+  (await call(host.base_url, 'GET', '/sys/auth', undefined, { token: host.root_token })).status
+const login = async (): Promise<number> =>
+  (await call(host.base_url, 'POST', '/auth/cloud/login', { role: 'none' })).status
+const linked = async (): Promise<number> =>
+  (await fetch(`${host.link_address}${linkPath}Echo`, { method: 'POST' })).status
+
+const scenes: Partial<Record<AlarmName, () => Promise<unknown>>> = {
+  ServerErrors: async () => {
+    await host.control.fault({ service: 'kms', kind: 'error', times: 1000 })
+    expect(await often(listed)).toEqual(new Set([503]))
+    await host.control.clearFaults({})
+    expect(await listed()).toBe(200)
+  },
+  BalancerErrors: () => refused('login', async () => expect(await often(login)).toEqual(new Set([502]))),
+  LinkErrors: () => refused('link', async () => expect(await often(linked)).toEqual(new Set([500]))),
+  WorkflowFailed: async () => {
+    const credentials = { accessKeyId: 'laptop', secretAccessKey: 'laptop' }
+    const states = new SFN({ region: 'us-east-1', endpoint: host.states_url, credentials })
+    const { stateMachines } = await states.listStateMachines({})
+    const drill = stateMachines?.find(one => one.name?.endsWith('-drill'))
+    // without the setting it stops
+    const { executionArn } = await states.startExecution({
+      stateMachineArn: drill?.stateMachineArn,
+      input: '{}',
+    })
+    await eventually(async () => {
+      const { status } = await states.describeExecution({ executionArn })
+      return status === 'FAILED' ? true : undefined
+    })
+  },
+  RootGeneration: () => call(host.base_url, 'GET', '/sys/generate-root/attempt'),
+  Undelivered: async () => {
+    await invoked('on-audit-entries', { no: 'event of a log group' }, 'Event')
+    await eventually(async () => isOn('Undelivered') || undefined)
+  },
+  Lost: async () => {
+    queueAnswers = false
+    await invoked('on-audit-entries', { no: 'event of a log group' }, 'Event')
+    await eventually(async () => isOn('Lost') || undefined)
+    expect(isOn('Undelivered'), 'nothing came to the queue').toBe(false)
+  },
+}
+
+/** What would be on because of the start; a function that is refused makes its front answer 5xx. */
+const quietly = (): void => {
+  now += 10 * PERIOD
+}
+
+test('that a cluster was initialised is counted, and tells nobody for long', () => {
+  expect(isOn('Initialised')).toBe(true)
+  quietly()
+  expect(isOn('Initialised')).toBe(false)
+})
+
+test.each(Object.entries(scenes))('%s goes on, and off again', async (name, cause) => {
+  quietly()
+  expect(isOn(name as AlarmName), 'before').toBe(false)
+  await cause()
+  expect(isOn(name as AlarmName), 'it has a cause').toBe(true)
+  quietly()
+  expect(isOn(name as AlarmName), 'the cause is gone').toBe(false)
+})
+
+describe('one refused invocation is enough, and only those that run count:', () => {
+  const callers: Record<string, () => Promise<unknown>> = {
+    login,
+    link: linked,
+    'on-audit-entries': () => invoked('on-audit-entries', {}),
+  }
+  test.each(Object.entries(callers))('Throttled, of %s', async (folder, ask) => {
+    quietly()
+    await ask().catch(() => undefined)
+    expect(isOn('Throttled')).toBe(false)
+    await refused(folder, ask)
+    expect(isOn('Throttled')).toBe(true)
+    quietly()
+    expect(isOn('Throttled')).toBe(false)
+  })
+
+  test.each(Object.keys(workers).filter(name => name !== 'on-audit-entries'))(
+    'WorkersThrottled, of %s',
+    async folder => {
+      quietly()
+      expect(isOn('WorkersThrottled')).toBe(false)
+      await refused(folder, () => invoked(folder, { source: 'aws.events' }))
+      expect(isOn('WorkersThrottled')).toBe(true)
+      expect(isOn('Throttled'), 'that is another alarm').toBe(false)
+      quietly()
+      expect(isOn('WorkersThrottled')).toBe(false)
+    },
+  )
+})

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { groups } from '../../shared/endpoints/all.ts'
+import type { ClusterMode } from '../../shared/model/cluster.ts'
+import type { Puller } from '../../shared/model/secondary.ts'
+import { promotionSteps } from '../../shared/replication/promotion/stand.ts'
+
+// What pictures in the documents name is there, and in the order in which it happens.
+
+const read = (path: string): string => readFileSync(root + path, 'utf8')
+
+/** The pictures of a page that begin so, without their first line. */
+function picturesOf(page: string, kind: string): string[] {
+  const found = [...read(page).matchAll(/^```mermaid\n([\s\S]*?)^```/gm)].flatMap(([, text = '']) =>
+    text.startsWith(`${kind}\n`) ? [text.slice(kind.length + 1)] : [],
+  )
+  expect(found.length, page).toBeGreaterThan(0)
+  return found
+}
+
+describe('the sequence of a login', () => {
+  test.each(['ec2', 'iam'])('%s is that of its function', type => {
+    const [picture = ''] = picturesOf(`docs/spec/login-${type}.md`, 'sequenceDiagram')
+    const named = [...picture.matchAll(/->>\w: (\w+) \(/g)].map(([, name = '']) => name)
+    expect(named.length).toBeGreaterThan(7)
+    const code = read(`shared/auth-method/login-${type}/login.ts`)
+    const [, body = ''] = code.split('export async function ')
+    const at = (name: string) => body.search(`\\b${name}\\b`)
+    expect(named.filter(name => at(name) < 0)).toEqual([])
+    // the call that commits has what is decided among its arguments
+    const [committing, ...others] = named.toReversed()
+    expect(committing).toBe('loggedIn')
+    expect(others.toSorted((a, b) => at(b) - at(a))).toEqual(others)
+  })
+})
+
+describe('the states of a set', () => {
+  const modes = { disabled: true, primary: true, secondary: true, bootstrapping: true } satisfies Record<
+    ClusterMode,
+    true
+  >
+  const states = {
+    idle: true,
+    'stream-wals': true,
+    'merkle-diff': true,
+    'merkle-sync': true,
+  } satisfies Record<Puller['state'], true>
+  const [picture = ''] = picturesOf('docs/spec/replication.md', 'stateDiagram-v2')
+  const arrows = [...picture.matchAll(/^( +)([\w*[\]]+) --> (\w+)(?:: (.*))?$/gm)].map(
+    ([, { length } = '', from = '', to = '', label = '']) => ({ depth: length, from, to, label }),
+  )
+  const namesAt = (depth: number): Set<string> =>
+    new Set(
+      arrows.flatMap(one => (one.depth === depth ? [one.from, one.to] : [])).filter(name => name !== '[*]'),
+    )
+
+  test('are modes of clusters and states of secondaries, all of them but the one before there is a cluster', () => {
+    const { bootstrapping: _, ...begun } = modes
+    expect(namesAt(4)).toEqual(new Set(Object.keys(begun)))
+    expect(new Set([...namesAt(8)].map(name => name.replace('_', '-')))).toEqual(new Set(Object.keys(states)))
+  })
+
+  test('are led to by requests that there are, by each that changes a role', () => {
+    const paths = new Set(groups.flatMap(({ endpoints }) => endpoints.map(({ path }) => path)))
+    const asked = arrows.flatMap(({ depth, label }) =>
+      depth === 4 && label !== '' ? [label.split(',')[0]] : [],
+    )
+    expect(asked.filter(one => !paths.has(`/sys/replication/dr/${one}`))).toEqual([])
+    expect(asked).toHaveLength(7)
+  })
+})
+
+test.each([
+  ['A planned switch', promotionSteps],
+  ['A disaster', [...promotionSteps.filter(step => step !== 'handover'), 'afterwards']],
+])('the time line of %s has the steps of a promotion, in their order', (title, steps) => {
+  const picture = picturesOf('docs/spec/promotion.md', 'timeline').find(one =>
+    one.includes(`title ${title}\n`),
+  )
+  expect([...(picture ?? '').matchAll(/^ +(\w+) :/gm)].map(([, step]) => step)).toEqual(steps)
+})

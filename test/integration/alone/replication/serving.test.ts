@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { servingLines } from '../../../../infra/constructs/fronts/shared-name.ts'
+import { fits } from '../../../support/service/filter-pattern.ts'
+import { promotions } from '../../../support/set/promotion.ts'
+import { clusterSet } from '../../../support/set/set.ts'
+
+// What an alarm makes of the lines of clusters, where nobody from outside may ask them whether they serve.
+
+const MINUTE = 60_000
+
+test('lines tell whether a cluster serves: each minute, and with each change of its role', async () => {
+  const set = await clusterSet(['east', 'west'])
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.converge()
+  /** The lowest value that the lines of each have made in a minute; undefined: nothing is heard. */
+  const said = async (during: () => Promise<unknown>) => {
+    const before = set.members.map(({ told }) => told.length)
+    await during()
+    return set.members.map(({ told }, index) => {
+      const texts = told
+        .slice(before[index])
+        .map(({ message, fields }) => JSON.stringify({ message, ...(fields as object) }))
+      const values = Object.entries(servingLines).flatMap(([value, pattern]) =>
+        texts.some(text => fits(pattern, text)) ? [Number(value)] : [],
+      )
+      return values.length === 0 ? undefined : Math.min(...values)
+    })
+  }
+  const minute = () => Promise.all(set.members.map(one => one.minute({ hashes: true })))
+  set.pass(MINUTE)
+  expect(await said(minute)).toEqual([1, 0])
+
+  const { giveToken, promote } = promotions(set)
+  await giveToken('west')
+  set.cut('east', 'west')
+  set.pass(2 * MINUTE)
+  const forced = async () => {
+    expect((await promote('west', { force: true })).status).toBe(200)
+    await set.settled()
+    await set.at('west').minute({ hashes: true })
+  }
+  // the old one has said nothing yet, and would go on as before: the name does not decide between them
+  expect(await said(forced)).toEqual([undefined, 1])
+  set.pass(MINUTE)
+  // one that nobody follows says so, too
+  expect(await said(minute)).toEqual([1, 1])
+
+  set.heal('east', 'west')
+  await set.tick()
+  await set.settled()
+  await set.tick()
+  expect(await said(minute)).toEqual([0, 1])
+})

@@ -1,0 +1,320 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { signedLogin } from '../../infra/command/login/signed-login.ts'
+import { INTERVAL, TTL } from '../../infra/constructs/fronts/shared-name.ts'
+import { caughtUp, followAs } from '../../infra/local/commands/drill/drill.ts'
+import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
+import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
+import { type LinkTap, startLinkTap } from '../../infra/local/faults/link-tap.ts'
+import type { Host } from '../../infra/local/host/host.ts'
+import { askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
+import { type ClusterPair, join, startPair } from '../../infra/local/pair/pair.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
+import { pictureOf } from '../bench/picture.ts'
+import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
+import { type Door, type SharedName, startSharedName } from '../support/address/shared-name.ts'
+
+// Workloads in Go, Python and Node renew and log in by one address, through a planned switch and two disasters. The name does
+// what the template's records do, so many times faster (`SCALE`; 1: as on AWS). Workloads give up connections of a greatest age,
+// scaled alike; their time-outs and what clusters do are not scaled.
+
+const SCALE = Number(process.env['SCALE'] ?? 5)
+const MAX_AGE = 30 / SCALE
+const PAUSE = 0.5
+const TIMEOUT = 5
+/** What the page promises, seconds: a check, the answer kept by a resolver, the greatest age of a connection. */
+const COMPUTED = (INTERVAL + TTL) / SCALE + MAX_AGE
+/** What a request under way, and a busy machine, may add. */
+const SLACK = TIMEOUT + 10
+
+const AGED = 'API Gateway, greatest age 30 s'
+/** How workloads reach the clusters, and whether they give up connections by themselves. */
+const ways = {
+  [AGED]: { passesClose: false, maxAge: MAX_AGE, comesBack: true },
+  'Connection: close passes, no greatest age': { passesClose: true, maxAge: 0, comesBack: true },
+  'API Gateway, no greatest age': { passesClose: false, maxAge: 0, comesBack: false },
+} as const
+type Way = keyof typeof ways
+
+const directory = mkdtempSync(`${tmpdir()}/cloud-auth-`)
+let pair: ClusterPair<Host>
+let tap: LinkTap
+let operation = ''
+let there: Map<KindName, string[]>
+const report: Record<string, unknown> = {}
+
+beforeAll(async () => {
+  const found = programs(directory)
+  ;({ there } = found)
+  for (const [name, why] of found.absent) process.stderr.write(`ABSENT on this machine: ${name}: ${why}\n`)
+  report['absent'] = Object.fromEntries(found.absent)
+  for (const language of ['Go', 'Python', 'Node'])
+    expect(
+      [...there.keys()].some(name => name.startsWith(language)),
+      `${language} is not here`,
+    ).toBe(true)
+  pair = await startPair({ port: 0, memory: true, unlisted: true })
+  const { east } = pair
+  tap = await startLinkTap(new URL(east.base_url).origin)
+  if (!(await join(pair, () => undefined, { address: tap.url }))) throw new Error('they did not join')
+  await demonstrate(east, () => ({}))
+  operation = await failoverToken(east)
+})
+
+afterAll(async () => {
+  await tap?.close()
+  await pair?.close()
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(`${root}.build`, { recursive: true })
+  writeFileSync(`${root}.build/one-address.json`, `${JSON.stringify({ SCALE, ...report }, null, 2)}\n`)
+  draw()
+})
+
+/** A workload in one way, with its connections. */
+interface Running {
+  kind: KindName
+  way: Way
+  door: Door
+  workload: Workload
+}
+
+let instances = 0
+/** What a workload logs in by: each ec2 login has an instance of its own. */
+async function proofOf(kind: KindName, { control }: Host): Promise<{ login: string; credentials: string }> {
+  const session = await control.session({ account: HOME.account, role: 'web-server', session: 'workload' })
+  const credentials = JSON.stringify(session)
+  if (kinds[kind].login === 'iam')
+    return { login: JSON.stringify({ role: 'demo-iam', ...signedLogin(session) }), credentials }
+  instances += 1
+  const instanceId = `i-0c10ad0a7c${String(instances).padStart(7, '0')}`
+  const profile = `arn:aws:iam::${HOME.account}:instance-profile/web-server`
+  await control.putInstance({ ...HOME, instanceId, instanceProfileArn: profile })
+  const { rsa2048 } = await control.documents({ ...HOME, instanceId })
+  return {
+    login: JSON.stringify({
+      role: 'demo-ec2',
+      pkcs7: rsa2048.replaceAll('\n', ''),
+      nonce: `nonce-${instances}`,
+    }),
+    credentials,
+  }
+}
+
+/** Starts all workloads in some ways, and waits until each has renewed its token. */
+async function working(name: SharedName, host: Host, some: readonly Way[]): Promise<Running[]> {
+  const all: Running[] = []
+  for (const way of some)
+    for (const [kind, command] of there) {
+      const { passesClose, maxAge } = ways[way]
+      const door = await name.door(passesClose)
+      const settings = { address: door.url, maxAge, pause: PAUSE, timeout: TIMEOUT }
+      const workload = startWorkload(command, { ...settings, ...(await proofOf(kind, host)) })
+      all.push({ kind, way, door, workload })
+    }
+  const idle = () =>
+    all.filter(({ workload }) => !workload.told.some(one => one.op === 'renew' && one.error === ''))
+  try {
+    await until('workloads do not work', async () => idle().length === 0)
+  } catch (error) {
+    const why = idle().map(({ kind, workload: { told, complaints } }) => ({
+      kind,
+      last: told.at(-1),
+      complaints,
+    }))
+    throw new Error(`${JSON.stringify(why)}`, { cause: error })
+  }
+  return all
+}
+
+/** Looks for the first 200 of a cluster at its own address. @returns epoch milliseconds of it, once there is one */
+function firstOk(host: Host): Promise<number> {
+  const look = async (): Promise<number> => {
+    const asked = await fetch(`${host.base_url}/sys/health`).catch(() => undefined)
+    await asked?.arrayBuffer()
+    if (asked?.status === 200) return Date.now()
+    await setTimeout(50)
+    return look()
+  }
+  return look()
+}
+
+/** Where a workload has come to; `over`: seconds since a moment until the new primary served it, and it alone. */
+interface Outcome {
+  kind: KindName
+  way: Way
+  over?: number
+  kept: boolean
+  errors: Record<string, number>
+}
+
+function outcomeOf({ kind, way, door, workload }: Running, to: Host, begun: number, since: number): Outcome {
+  const late = door.passed.filter(({ at }) => at >= begun)
+  const last = late.findLastIndex(one => one.to !== to.cluster)
+  const first = late.slice(last + 1).find(({ status }) => status >= 200 && status < 300)
+  const told = workload.told.filter(({ at }) => at >= begun)
+  const errors: Record<string, number> = {}
+  for (const { error } of told) if (error !== '') errors[error] = (errors[error] ?? 0) + 1
+  const [renewed] = told.filter(({ op, at }) => op === 'renew' && at >= (first?.at ?? Infinity)).slice(-1)
+  return {
+    kind,
+    way,
+    ...(first && { over: Math.max(0, (first.at - since) / 1000) }),
+    kept: renewed !== undefined && renewed.error === '' && renewed.first,
+    errors,
+  }
+}
+
+/** How many workloads are over, by seconds, in the way that the page tells to have. */
+const overBy: Record<string, number[]> = {}
+
+function draw(): void {
+  const most = Math.ceil(Math.max(0, ...Object.values(overBy).flat()))
+  const at = Array.from({ length: 11 }, (_, index) => Math.round((index * most) / 10))
+  const curves = Object.fromEntries(
+    Object.entries(overBy).map(([title, overs]) => [
+      title,
+      at.map(seconds => overs.filter(over => over <= seconds).length),
+    ]),
+  )
+  const title = `workloads that the new primary serves${SCALE === 1 ? '' : ` (${SCALE} times faster)`}`
+  writeFileSync(`${root}.build/one-address.svg`, pictureOf(title, at, curves, 'seconds'))
+}
+
+/** Prints what came of all, and keeps it. */
+function tell(title: string, outcomes: readonly Outcome[], more: object): void {
+  report[title] = { ...more, outcomes }
+  overBy[title] = outcomes.flatMap(({ way, over }) => (way === AGED && over !== undefined ? [over] : []))
+  const rows = outcomes.map(({ kind, way, over, kept, errors }) =>
+    [
+      kind.padEnd(24),
+      way.padEnd(42),
+      over === undefined ? 'stays' : `${over.toFixed(1)} s`,
+      over === undefined ? 'as long as it was watched' : kept ? 'token kept' : 'token not kept',
+      Object.entries(errors)
+        .map(([error, count]) => `${count} × ${error}`)
+        .join(', '),
+    ].join(' | '),
+  )
+  process.stdout.write(`\n${title} (${SCALE} times faster): ${JSON.stringify(more)}\n${rows.join('\n')}\n`)
+}
+
+interface Change {
+  title: string
+  from: Host
+  to: Host
+  some: readonly Way[]
+  /**
+   * @param first when the new primary answered 200 first, once it does
+   * @returns since when workloads can be expected to move, epoch milliseconds; undefined: since then
+   */
+  change(name: SharedName, first: Promise<number>): Promise<number | undefined>
+}
+
+const behind = ({ cluster, base_url }: Host) => ({ name: cluster, url: new URL(base_url).origin })
+
+/** Has workloads go on while a primary is followed by another. */
+async function through({ title, from, to, some, change }: Change): Promise<Outcome[]> {
+  await caughtUp(to, from)
+  const name = await startSharedName({
+    members: [behind(from), behind(to)],
+    preferred: from.cluster,
+    intervalMs: (INTERVAL * 1000) / SCALE,
+    ttlMs: (TTL * 1000) / SCALE,
+  })
+  let all: Running[] = []
+  try {
+    all = await working(name, from, some)
+    await caughtUp(to, from)
+    const begun = Date.now()
+    const first = firstOk(to)
+    const moved = await change(name, first)
+    const served = await first
+    const since = moved ?? served
+    const outcomes = () => all.map(one => outcomeOf(one, to, begun, since))
+    const end = Date.now() + (COMPUTED + SLACK) * 1000
+    const awaited = ({ way, over, kept }: Outcome) => ways[way].comesBack && !(over !== undefined && kept)
+    while (Date.now() < end && outcomes().some(awaited)) await setTimeout(200)
+    const found = outcomes()
+    const overs = found.flatMap(({ way, over }) => (ways[way].comesBack && over !== undefined ? [over] : []))
+    tell(title, found, {
+      'seconds until it served': (served - begun) / 1000,
+      ...(moved && { 'seconds until the check was believed no more': (moved - begun) / 1000 }),
+      'seconds until the last was over': Math.max(...overs),
+      computed: COMPUTED,
+    })
+    return found
+  } finally {
+    for (const { workload } of all) workload.end()
+    await name.close()
+  }
+}
+
+const promote = (host: Host, force: boolean) =>
+  askReplication(host, 'secondary/promote', { dr_operation_token: operation, force }, operation)
+
+function allCome(outcomes: readonly Outcome[], within = COMPUTED + SLACK): void {
+  for (const { kind, way, over, kept } of outcomes) {
+    if (!ways[way].comesBack) continue
+    expect(over, `${kind}, ${way}`).toBeLessThan(within)
+    expect(kept, `the token of ${kind}, ${way}`).toBe(true)
+  }
+}
+
+test('a disaster in which both answer 200: nobody moves until the check of the old one is believed no more', async () => {
+  const { east, west } = pair
+  const outcomes = await through({
+    title: 'forced promotion, both answer',
+    from: east,
+    to: west,
+    some: [AGED],
+    change: async (name, first) => {
+      tap.cut('both')
+      await promote(west, true)
+      await first
+      // as long as anything takes: DNS does not decide it
+      await setTimeout((2 * INTERVAL * 1000) / SCALE)
+      expect(name.leadsTo()).toBe('east')
+      name.disbelieve('east')
+      expect(name.leadsTo()).toBe('west')
+      return Date.now()
+    },
+  })
+  allCome(outcomes)
+  tap.heal()
+  await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  await followAs('east-2', east, west, operation)
+})
+
+test('a planned switch: all come by themselves, with their tokens', async () => {
+  const { east, west } = pair
+  const outcomes = await through({
+    title: 'planned switch',
+    from: west,
+    to: east,
+    some: Object.keys(ways) as Way[],
+    change: async () => void (await promote(east, false)),
+  })
+  allCome(outcomes)
+  // what never gives up a connection, where nobody tells it to, stays for as long as it is watched
+  const stay = outcomes.filter(({ way }) => !ways[way].comesBack)
+  expect(stay.filter(({ over }) => over === undefined).length).toBeGreaterThan(0)
+  await followAs('west-2', west, east, operation)
+})
+
+test('a disaster in which the primary answers nobody: time-outs end its connections', async () => {
+  const { east, west } = pair
+  const outcomes = await through({
+    title: 'the primary is silent',
+    from: east,
+    to: west,
+    some: [AGED],
+    change: async name => {
+      name.darken('east')
+      return void (await promote(west, true))
+    },
+  })
+  allCome(outcomes)
+})

@@ -1,0 +1,60 @@
+import { setTimeout } from 'node:timers/promises'
+
+const { ADDRESS = '', MAX_AGE, PAUSE, TIMEOUT, LOGIN = '{}', CREDENTIALS = '{}' } = process.env
+
+/** What the client was told; times in milliseconds. `login`: the body of a login, as JSON. */
+export const settings = {
+  address: ADDRESS,
+  maxAge: Number(MAX_AGE) * 1000,
+  pause: Number(PAUSE) * 1000,
+  timeout: Number(TIMEOUT) * 1000,
+  login: LOGIN,
+  credentials: JSON.parse(CREDENTIALS) as Record<string, string>,
+}
+
+/** A refusal or a fault, as a library tells it. */
+interface Fault {
+  /** of the answer, where there was one */
+  status?: number | undefined
+  code?: string
+  name?: string
+}
+
+interface Client {
+  /** @returns a token @throws Fault */
+  login(): Promise<string>
+  renew(token: string): Promise<unknown>
+  /** gives up all connections */
+  anew(): void
+}
+
+const nameOf = ({ status, code, name }: Fault): string =>
+  status ? `HTTP ${status}` : (code ?? name ?? 'error')
+
+/** Renews a token and logs in, again and again, with a line for each. */
+export async function everyRound({ login, renew, anew }: Client): Promise<never> {
+  let born = Date.now()
+  let [token, first] = ['', true]
+  const attempt = async <T>(op: string, work: Promise<T>): Promise<{ result?: T; fault?: Fault }> => {
+    const done: { result?: T; fault?: Fault } = await work.then(
+      result => ({ result }),
+      (fault: Fault) => ({ fault }),
+    )
+    const error = done.fault ? nameOf(done.fault) : ''
+    process.stdout.write(`${JSON.stringify({ op, error, first })}\n`)
+    return done
+  }
+  for (;;) {
+    if (settings.maxAge > 0 && Date.now() - born > settings.maxAge) {
+      anew()
+      born = Date.now()
+    }
+    if (token) {
+      const { fault } = await attempt('renew', renew(token))
+      if (fault?.status === 403) [token, first] = ['', false]
+    }
+    const { result } = await attempt('login', login())
+    token ||= result ?? ''
+    await setTimeout(settings.pause)
+  }
+}

@@ -1,0 +1,187 @@
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { Socket } from 'node:net'
+import { endServer, listen } from '../../../infra/local/os/loopback.ts'
+
+/** A cluster, as a name in DNS leads to it. */
+export interface Behind {
+  name: string
+  /** origin of its API */
+  url: string
+}
+
+/** A request that came by the name. */
+export interface Passed {
+  /** epoch milliseconds at which it was answered; of one that was not, at which it came */
+  at: number
+  to: string
+  /** 0: nothing was answered */
+  status: number
+}
+
+/** Where one client comes: the resolver of its machine, and its connections. */
+export interface Door {
+  url: string
+  passed: readonly Passed[]
+}
+
+interface SharedNameOptions {
+  members: readonly [Behind, Behind]
+  preferred: string
+  /** milliseconds between two checks, and for which a resolver keeps an answer */
+  intervalMs: number
+  ttlMs: number
+}
+
+export interface SharedName {
+  /** what the name's servers answer at this moment */
+  leadsTo(): string
+  /** takes a cluster for unhealthy, whatever it answers: its check is disabled, and inverted */
+  disbelieve(name: string): void
+  /** whatever is sent there is not answered any more, checks neither */
+  darken(name: string): void
+  /** @param passesClose whether a cluster's `Connection: close` comes to the client; API Gateway keeps it to itself */
+  door(passesClose: boolean): Promise<Door>
+  close(): Promise<void>
+}
+
+/** A failover pair of records: the preferred one, unless it alone is not healthy. @param healthy by name */
+const chosen = (
+  [one, other]: readonly [string, string],
+  preferred: string,
+  healthy: (name: string) => boolean,
+): string => {
+  const second = preferred === one ? other : one
+  return healthy(preferred) || !healthy(second) ? preferred : second
+}
+
+/**
+ * What failover records of Route 53 do, for clients on this machine: both clusters are checked at their own addresses, one
+ * vain answer is enough, 200 alone is healthy. New connections go where the client's resolver says; no connection is cut.
+ */
+export async function startSharedName(options: SharedNameOptions): Promise<SharedName> {
+  const { members, preferred, ttlMs } = options
+  const [{ name: one }, { name: other }] = members
+  const disbelieved = new Set<string>()
+  const dark = new Set<string>()
+  const checks = startChecks(options, dark)
+  const agent = new Agent({ keepAlive: true })
+  const doors: Server[] = []
+  const leadsTo = (): string =>
+    chosen([one, other], preferred, name => checks.healthy.has(name) && !disbelieved.has(name))
+
+  /** What one machine resolves the name to: an answer is kept for as long as it may be. */
+  function resolver(): () => Behind {
+    let kept = { until: 0, name: '' }
+    return () => {
+      if (Date.now() >= kept.until) kept = { until: Date.now() + ttlMs, name: leadsTo() }
+      return members.find(({ name }) => name === kept.name) ?? members[0]
+    }
+  }
+
+  return {
+    leadsTo,
+    disbelieve: name => void disbelieved.add(name),
+    darken: name => void dark.add(name),
+    door: async passesClose => {
+      const passed: Passed[] = []
+      const server = doorOf({ resolve: resolver(), dark, agent, passesClose, passed })
+      doors.push(server)
+      return { url: await listen(server), passed }
+    },
+    close: async () => {
+      checks.end()
+      await Promise.all(doors.map(endServer))
+      agent.destroy()
+    },
+  }
+}
+
+/** Asks both clusters whether they serve, again and again, not at the same moment. */
+function startChecks(
+  { members, preferred, intervalMs }: SharedNameOptions,
+  dark: ReadonlySet<string>,
+): { healthy: ReadonlySet<string>; end(): void } {
+  const healthy = new Set([preferred])
+  async function check({ name, url }: Behind): Promise<void> {
+    const signal = AbortSignal.timeout(intervalMs / 2)
+    const asked = await fetch(`${url}/v1/sys/health`, { signal }).catch(() => undefined)
+    await asked?.arrayBuffer().catch(() => undefined)
+    if (asked?.status === 200 && !dark.has(name)) healthy.add(name)
+    else healthy.delete(name)
+  }
+  const timers = members.map((one, index) => {
+    void check(one)
+    const later = (index * intervalMs) / 2
+    return setTimeout(() => timers.push(setInterval(() => void check(one), intervalMs)), later)
+  })
+  return {
+    healthy,
+    end: () => {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
+
+interface DoorOptions {
+  resolve: () => Behind
+  dark: ReadonlySet<string>
+  agent: Agent
+  passesClose: boolean
+  passed: Passed[]
+}
+
+/** Leads each connection to where the name led when it was made. */
+function doorOf({ resolve, dark, agent, passesClose, passed }: DoorOptions): Server {
+  const led = new WeakMap<Socket, Behind>()
+  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { name, url } = led.get(incoming.socket) ?? resolve()
+    const answer = dark.has(name) ? undefined : await forwarded(incoming, url, agent)
+    const answered = answer !== undefined && !dark.has(name)
+    passed.push({ at: Date.now(), to: name, status: answered ? answer.status : 0 })
+    if (!answered) return
+    const { connection, ...headers } = answer.headers
+    const closes = passesClose && connection === 'close'
+    response.writeHead(answer.status, { ...headers, ...(closes && { connection }) })
+    response.end(answer.body)
+  }
+  const server = createServer((incoming, response) => {
+    pass(incoming, response).catch(() => response.destroy())
+  })
+  server.on('connection', socket => led.set(socket, resolve()))
+  return Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 })
+}
+
+interface Answer {
+  status: number
+  headers: IncomingMessage['headers']
+  body: Buffer
+}
+
+async function forwarded(incoming: IncomingMessage, url: string, agent: Agent): Promise<Answer> {
+  const sent = await bytesOf(incoming)
+  const { method, headers } = incoming
+  return new Promise((resolve, reject) => {
+    const { connection: _, ...rest } = headers
+    const outgoing = request(`${url}${incoming.url}`, { method, headers: rest, agent }, answer => {
+      bytesOf(answer).then(
+        body => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body }),
+        reject,
+      )
+    })
+    outgoing.on('error', reject)
+    outgoing.end(sent)
+  })
+}
+
+async function bytesOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
