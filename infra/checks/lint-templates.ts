@@ -16,17 +16,10 @@ function linter(): string | undefined {
   const own = `${home}/bin/cfn-lint`
   if (existsSync(own)) return own
   if (spawnSync('cfn-lint', ['--version']).status === 0) return 'cfn-lint'
+  const fetching = ['install', '--quiet', '--retries', '1', '--timeout', '10', `cfn-lint==${VERSION}`]
   const made =
     spawnSync('python3', ['-m', 'venv', home]).status === 0 &&
-    spawnSync(`${home}/bin/pip`, [
-      'install',
-      '--quiet',
-      '--retries',
-      '1',
-      '--timeout',
-      '10',
-      `cfn-lint==${VERSION}`,
-    ]).status === 0
+    spawnSync(`${home}/bin/pip`, fetching).status === 0
   if (!made) rmSync(home, { recursive: true, force: true })
   return made ? own : undefined
 }
