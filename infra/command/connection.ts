@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { parseDuration } from '../../shared/values/duration.ts'
 import { Ended } from './ended.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type CommandEnvironment = Readonly<Record<string, string | undefined>>
 
 /** How clusters are reached, whichever they are. */
 export interface Connection {
@@ -20,7 +20,7 @@ export interface Connection {
 const TIMEOUT_S = '60'
 
 /** A variable as the clients of OpenBao and Vault have it: `BAO_<name>`, else `VAULT_<name>`. */
-export const variableOf = (environment: Environment, name: string): string | undefined =>
+export const variableOf = (environment: CommandEnvironment, name: string): string | undefined =>
   environment[`BAO_${name}`] || environment[`VAULT_${name}`] || undefined
 
 /**
@@ -28,7 +28,7 @@ export const variableOf = (environment: Environment, name: string): string | und
  * @param namespace the option, which comes first
  * @throws Ended `usage` where a file cannot be read, or a variable is not supported
  */
-export function connectionOf(environment: Environment, namespace?: string): Connection {
+export function connectionOf(environment: CommandEnvironment, namespace?: string): Connection {
   const given = (name: string) => variableOf(environment, name)
   if (/^(1|t|true)$/i.test(given('SKIP_VERIFY') ?? ''))
     throw new Ended('usage', 'VAULT_SKIP_VERIFY is not supported: name the authority in VAULT_CACERT')

@@ -6,7 +6,7 @@ import { loginAsked } from './login/proofs.ts'
 import { exportLines } from './login/shell-lines.ts'
 import { helpWithToken } from './login/token-helper.ts'
 import { type CommandName, type Read, readCommand, tokenIn } from './options.ts'
-import { clusterNamed, type Named } from './set/look.ts'
+import { clusterNamed, type NamedCluster } from './set/look.ts'
 import { tellStatus } from './set/status.ts'
 import { switchSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
@@ -79,7 +79,7 @@ async function tokenHelper(read: Read): Promise<ExitName> {
 }
 
 /** Clusters of the command line, else those of the environment. */
-function clustersOf({ words }: Read): readonly Named[] {
+function clustersOf({ words }: Read): readonly NamedCluster[] {
   const named = words.length > 0 ? words : (env['CLOUD_AUTH_CLUSTERS'] ?? '').split(/\s+/).filter(Boolean)
   if (named.length === 0)
     throw new Ended('usage', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS')

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Environment, variableOf } from './connection.ts'
+import { type CommandEnvironment, variableOf } from './connection.ts'
 import { Ended } from './ended.ts'
 
 /** What the command does, each by its first word. */
@@ -98,7 +98,7 @@ const HELPER_WORDS = ['get', 'store', 'erase']
  * @returns the help's text where that was asked for
  * @throws Ended `usage`
  */
-export function readCommand(args: readonly string[], environment: Environment): Read | string {
+export function readCommand(args: readonly string[], environment: CommandEnvironment): Read | string {
   const [first = '', ...rest] = args
   if (['', 'help', '--help', '-h'].includes(first)) return helpOfAll()
   const isBareHelper = HELPER_WORDS.includes(first)
@@ -156,4 +156,5 @@ function helpOf(command: CommandName): string {
 }
 
 /** The caller's token, where the environment has one. */
-export const tokenIn = (environment: Environment): string | undefined => variableOf(environment, 'TOKEN')
+export const tokenIn = (environment: CommandEnvironment): string | undefined =>
+  variableOf(environment, 'TOKEN')

@@ -1,4 +1,4 @@
-import { type Standing, standingOf } from './order.ts'
+import { type MemberStanding, memberStandingOf } from './order.ts'
 
 /** What a cluster answered: status, and the body as JSON, empty where it is none. */
 export interface Answered {
@@ -6,7 +6,7 @@ export interface Answered {
   body: Record<string, unknown>
 }
 
-export interface Asked {
+export interface AskedMember {
   method?: 'GET' | 'POST'
   token?: string
   body?: object
@@ -19,7 +19,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 export async function send(
   address: string,
   path: string,
-  { method = 'GET', token, body }: Asked = {},
+  { method = 'GET', token, body }: AskedMember = {},
 ): Promise<Answered> {
   const response = await fetch(`${address}/v1/${path}`, {
     method,
@@ -36,19 +36,19 @@ export async function send(
   }
 }
 
-export type Send = typeof send
+export type SendTo = typeof send
 
 /** The data of a cluster's status. */
-export async function statusOf(address: string, sending: Send): Promise<Record<string, unknown>> {
+export async function memberStatusOf(address: string, sending: SendTo): Promise<Record<string, unknown>> {
   const { body } = await sending(address, 'sys/replication/dr/status')
   return (body['data'] ?? {}) as Record<string, unknown>
 }
 
 /** What a cluster is: it is asked for its health, and a secondary for its status, too. */
-export async function look(address: string, sending: Send = send): Promise<Standing> {
+export async function look(address: string, sending: SendTo = send): Promise<MemberStanding> {
   const health = await sending(address, 'sys/health').catch(() => undefined)
   if (!health) return 'absent'
   const { status, body } = health
-  const state = status === 472 ? (await statusOf(address, sending))['state'] : undefined
-  return standingOf({ status, mode: body['replication_dr_mode'] }, state)
+  const state = status === 472 ? (await memberStatusOf(address, sending))['state'] : undefined
+  return memberStandingOf({ status, mode: body['replication_dr_mode'] }, state)
 }

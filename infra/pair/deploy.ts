@@ -1,13 +1,13 @@
-import { look, type Send, send } from './ask.ts'
-import { orderOf, type SeenCluster, type Standing } from './order.ts'
-import type { Member, Pair } from './settings.ts'
+import { look, type SendTo, send } from './ask.ts'
+import { type MemberStanding, orderOf, type SeenCluster } from './order.ts'
+import type { PairMember, PairPlan } from './settings.ts'
 
 /** What surrounds a deployment. */
-export interface Surroundings {
+export interface DeploySurroundings {
   say(text: string): void
   /** deploys the stacks of a cluster, and ends when they stand. @throws where they do not */
-  deploy(member: Member): Promise<void>
-  sending?: Send
+  deploy(member: PairMember): Promise<void>
+  sending?: SendTo
   wait(ms: number): Promise<void>
 }
 
@@ -15,7 +15,7 @@ export interface Surroundings {
 const PAUSE_MS = 5000
 const LOOKS = 60
 
-const memberNamed = (pair: Pair, name: string): Member => {
+const memberNamed = (pair: PairPlan, name: string): PairMember => {
   const found = pair.find(one => one.name === name)
   if (!found) throw new Error(`the pair has no cluster ${name}`)
   return found
@@ -23,11 +23,11 @@ const memberNamed = (pair: Pair, name: string): Member => {
 
 /** Looks until a cluster is what it was. @throws when it does not become so */
 async function comesBack(
-  { name, address }: Member,
-  before: Standing,
-  { sending = send, say, wait }: Surroundings,
+  { name, address }: PairMember,
+  before: MemberStanding,
+  { sending = send, say, wait }: DeploySurroundings,
 ): Promise<void> {
-  let standing: Standing = 'absent'
+  let standing: MemberStanding = 'absent'
   for (let looks = 0; looks < LOOKS; looks += 1) {
     standing = await look(address, sending)
     if (standing === before) return say(`${name} is ${standing}, as before`)
@@ -44,7 +44,7 @@ async function comesBack(
  * @param anyway as `orderOf` takes it
  * @throws Error when the order is refused, and when a cluster does not come back
  */
-export async function deployPair(pair: Pair, anyway: boolean, around: Surroundings): Promise<void> {
+export async function deployPair(pair: PairPlan, anyway: boolean, around: DeploySurroundings): Promise<void> {
   const { say, deploy, sending = send } = around
   const seen = await Promise.all(
     pair.map(async ({ name, address }) => ({ name, standing: await look(address, sending) })),

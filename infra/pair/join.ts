@@ -1,6 +1,6 @@
-import { type Asked, look, type Send, send, statusOf } from './ask.ts'
-import type { Standing } from './order.ts'
-import type { Member, Pair } from './settings.ts'
+import { type AskedMember, look, memberStatusOf, type SendTo, send } from './ask.ts'
+import type { MemberStanding } from './order.ts'
+import type { PairMember, PairPlan } from './settings.ts'
 
 /** What surrounds a joining. */
 export interface Joining {
@@ -9,7 +9,7 @@ export interface Joining {
   question(text: string): Promise<string>
   /** of an administrator of the primary, and of the cluster that joins */
   tokens: { primary: string; secondary: string }
-  sending?: Send
+  sending?: SendTo
   wait(ms: number): Promise<void>
 }
 
@@ -18,15 +18,15 @@ const PAUSE_MS = 2000
 const LOOKS = 1800
 
 /** What a cluster has to be. */
-const MAY: Readonly<Record<'primary' | 'secondary', readonly Standing[]>> = {
+const MAY: Readonly<Record<'primary' | 'secondary', readonly MemberStanding[]>> = {
   primary: ['alone', 'primary'],
   secondary: ['alone'],
 }
 
 async function requireStanding(
-  { name, address }: Member,
+  { name, address }: PairMember,
   as: keyof typeof MAY,
-  sending: Send,
+  sending: SendTo,
 ): Promise<void> {
   const standing = await look(address, sending)
   if (!MAY[as].includes(standing))
@@ -36,14 +36,14 @@ async function requireStanding(
 }
 
 async function until(
-  { name, address }: Member,
+  { name, address }: PairMember,
   what: string,
   holds: (status: Record<string, unknown>) => boolean,
   { sending = send, wait, say }: Joining,
 ): Promise<void> {
   say(`waiting until ${name} ${what}`)
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (holds(await statusOf(address, sending).catch(() => ({})))) return
+    if (holds(await memberStatusOf(address, sending).catch(() => ({})))) return
     await wait(PAUSE_MS)
   }
   throw new Error(`${name} does not come so far that it ${what}: see its status`)
@@ -55,7 +55,7 @@ async function until(
  * @param name of the one that joins
  * @throws Error when either is not what it has to be, and when a request is refused
  */
-export async function joinPair(pair: Pair, name: string, around: Joining): Promise<void> {
+export async function joinPair(pair: PairPlan, name: string, around: Joining): Promise<void> {
   const { say, question, tokens, sending = send } = around
   const secondary = pair.find(one => one.name === name)
   const primary = pair.find(one => one.name !== name)
@@ -65,8 +65,8 @@ export async function joinPair(pair: Pair, name: string, around: Joining): Promi
   say(`${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`)
   if ((await question(`Type the name of the cluster that loses what it has: `)).trim() !== name)
     throw new Error('nothing was changed: that is not its name')
-  const change = async ({ address }: Member, path: string, token: string, body: object) => {
-    const asked: Asked = { method: 'POST', token, body }
+  const change = async ({ address }: PairMember, path: string, token: string, body: object) => {
+    const asked: AskedMember = { method: 'POST', token, body }
     const answered = await sending(address, `sys/replication/dr/${path}`, asked)
     if (answered.status < 300) return answered.body
     throw new Error(

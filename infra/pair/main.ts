@@ -7,7 +7,7 @@ import { buildFunctions } from '../build/functions.ts'
 import { bundlesDir, root } from '../checkout.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
-import { type Member, type Pair, readPairFile } from './settings.ts'
+import { type PairMember, type PairPlan, readPairFile } from './settings.ts'
 import { definePair } from './stacks.ts'
 
 const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters of a DR set, the primary last
@@ -42,14 +42,14 @@ async function question(text: string): Promise<string> {
 }
 
 /** Both clusters from one assembly: what is deployed second is what was deployed first. */
-async function synthesise(pair: Pair): Promise<void> {
+async function synthesise(pair: PairPlan): Promise<void> {
   await buildFunctions()
   const app = newApp(OUT)
   definePair(app, pair, bundlesDir)
   app.synth()
 }
 
-function deploy({ name, profile }: Member): Promise<void> {
+function deploy({ name, profile }: PairMember): Promise<void> {
   const given = ['cdk', 'deploy', '--app', OUT, '--require-approval', 'never', `${name}/*`]
   const child = spawn('npx', profile === undefined ? given : [...given, '--profile', profile], {
     cwd: root,

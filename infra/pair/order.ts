@@ -1,5 +1,5 @@
 /** What a cluster is to its set, by its own word. */
-export type Standing =
+export type MemberStanding =
   /** nobody answers: it is not deployed yet, or gone */
   | 'absent'
   /** deployed, and not initialised */
@@ -17,22 +17,22 @@ export type Standing =
 /** A cluster as it was seen before a deployment. */
 export interface SeenCluster {
   name: string
-  standing: Standing
+  standing: MemberStanding
 }
 
 type Order = { order: readonly string[]; why: string } | { refused: string }
 
 /** Who has nobody to follow and is followed by nobody. */
-const IN_NO_SET: readonly Standing[] = ['absent', 'blank', 'alone']
+const IN_NO_SET: readonly MemberStanding[] = ['absent', 'blank', 'alone']
 
 /** Why nothing may be deployed while a cluster stands so. */
-const OBSTACLES: Partial<Record<Standing, string>> = {
+const OBSTACLES: Partial<Record<MemberStanding, string>> = {
   behind: 'is a secondary that does not follow: see its status first',
   unclear: 'answers as no cluster at rest does: wait, or see its status',
 }
 
 /** Whether both stand so. */
-const both = (clusters: readonly SeenCluster[], standing: Standing): boolean =>
+const both = (clusters: readonly SeenCluster[], standing: MemberStanding): boolean =>
   clusters.every(one => one.standing === standing)
 
 /**
@@ -65,7 +65,10 @@ export function orderOf(clusters: readonly [SeenCluster, SeenCluster], anyway: b
 }
 
 /** What a cluster is, by the answers of `sys/health` and, of a member of a set, of its status. */
-export function standingOf(health: { status: number; mode?: unknown } | undefined, state: unknown): Standing {
+export function memberStandingOf(
+  health: { status: number; mode?: unknown } | undefined,
+  state: unknown,
+): MemberStanding {
   if (!health) return 'absent'
   const { status, mode } = health
   if (status === 501) return 'blank'

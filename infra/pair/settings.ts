@@ -26,7 +26,7 @@ const schema = v.strictObject({
 })
 
 /** A cluster of a pair. */
-export interface Member {
+export interface PairMember {
   name: string
   account: string
   region: string
@@ -38,7 +38,7 @@ export interface Member {
   settings: Settings
 }
 
-export type Pair = readonly [Member, Member]
+export type PairPlan = readonly [PairMember, PairMember]
 
 type Given = v.InferOutput<typeof schema>
 
@@ -48,7 +48,7 @@ const addressIn = (own: Record<string, unknown>): string | undefined => {
   return apiAddress ?? (domain?.name === undefined ? undefined : `https://${domain.name}`)
 }
 
-function members({ both, clusters, drill }: Given): Pair {
+function members({ both, clusters, drill }: Given): PairPlan {
   const all = Object.entries(clusters).map(([name, { settings, ...place }]) => {
     const own: Record<string, unknown> = { clusterName: name, ...both, ...settings }
     return { name, ...place, own, address: addressIn(own) }
@@ -64,11 +64,11 @@ function members({ both, clusters, drill }: Given): Pair {
       throw new Error(`${one.name}: ${(error as Error).message}`)
     }
   })
-  return made as unknown as Pair
+  return made as unknown as PairPlan
 }
 
 /** What is wrong with both together; undefined: nothing. */
-function faultOf([first, second]: Pair): string | undefined {
+function faultOf([first, second]: PairPlan): string | undefined {
   if (first.address === second.address) return 'both clusters have one address'
   if (first.settings.stage !== second.settings.stage)
     return 'both clusters must have one stage: write it under "both"'
@@ -87,7 +87,7 @@ function faultOf([first, second]: Pair): string | undefined {
  * @param value as JSON has it
  * @throws Error naming what is wrong
  */
-export function readPair(value: unknown): Pair {
+export function readPair(value: unknown): PairPlan {
   const read = v.safeParse(schema, value)
   if (!read.success) {
     const faults = read.issues.map(issue => `  ${v.getDotPath(issue) ?? 'pair'}: ${issue.message}`)
@@ -99,4 +99,4 @@ export function readPair(value: unknown): Pair {
   return pair
 }
 
-export const readPairFile = (file: string): Pair => readPair(JSON.parse(readFileSync(file, 'utf8')))
+export const readPairFile = (file: string): PairPlan => readPair(JSON.parse(readFileSync(file, 'utf8')))

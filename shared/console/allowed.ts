@@ -1,9 +1,9 @@
-import { listIn, objectOf, textIn } from './said.ts'
-import { freshWord, type Seen } from './stand.ts'
+import { listIn, objectOf, saidText } from './said.ts'
+import { freshWord, type StandSeen } from './stand.ts'
 import { spanOf } from './words.ts'
 
 /** What a cluster has answered to the question for its readiness. */
-export interface Readiness {
+export interface ShownReadiness {
   /** epoch milliseconds, by the clock of the page */
   at: number
   mode: string
@@ -31,21 +31,21 @@ interface Plan {
 }
 
 /** Reads the `data` of a readiness. */
-export function readinessOf(data: unknown, at: number): Readiness {
+export function readinessOf(data: unknown, at: number): ShownReadiness {
   const all = objectOf(data)
   const token = objectOf(all['operation_token'])
   const presented = objectOf(token['presented'])
   const generated = objectOf(token['generated'])
   return {
     at,
-    mode: textIn(all['mode']),
+    mode: saidText(all['mode']),
     ready: all['ready'] === true,
     checks: listIn(all['checks']).map(objectOf).map(checkOf),
     promotion: planOf(all['promotion']),
     promotionWithForce: planOf(all['promotion_with_force']),
     token: {
       counts: presented['counts'] === true,
-      why: textIn(presented['why']),
+      why: saidText(presented['why']),
       left: Number(presented['seconds_left'] ?? 0),
       ...(typeof generated['age_seconds'] === 'number' ? { generatedAge: generated['age_seconds'] } : {}),
     },
@@ -53,9 +53,9 @@ export function readinessOf(data: unknown, at: number): Readiness {
 }
 
 const checkOf = (one: Readonly<Record<string, unknown>>) => ({
-  name: textIn(one['name']),
+  name: saidText(one['name']),
   passes: one['passes'] === true,
-  text: textIn(one['text']),
+  text: saidText(one['text']),
   isOverridden: one['overridden_by_force'] === true,
 })
 
@@ -63,11 +63,11 @@ function planOf(value: unknown): Plan {
   const plan = objectOf(value)
   return {
     goesThrough: plan['goes_through'] === true,
-    refused: textIn(plan['refused']),
-    warnings: listIn(plan['warnings']).map(textIn),
+    refused: saidText(plan['refused']),
+    warnings: listIn(plan['warnings']).map(saidText),
     steps: listIn(plan['steps'])
       .map(objectOf)
-      .map(one => ({ step: textIn(one['step']), does: textIn(one['does']) })),
+      .map(one => ({ step: saidText(one['step']), does: saidText(one['does']) })),
   }
 }
 
@@ -75,10 +75,10 @@ function planOf(value: unknown): Plan {
 export const READINESS_COUNTS_MS = 60_000
 
 interface Asked {
-  own: Seen
+  own: StandSeen
   /** absent: the page knows of no other cluster */
-  peer?: Seen | undefined
-  readiness: Readiness | undefined
+  peer?: StandSeen | undefined
+  readiness: ShownReadiness | undefined
   hasOperationToken: boolean
   /** what was typed to confirm */
   typed: string

@@ -1,4 +1,4 @@
-import type { Readiness } from './allowed.ts'
+import type { ShownReadiness } from './allowed.ts'
 import type { Tone } from './stand.ts'
 import { spanOf } from './words.ts'
 
@@ -30,7 +30,7 @@ export function expiryOf(
 }
 
 /** The token that was prepared for a take-over, as readiness judges the one that was presented. */
-export function tokenEnds({ token, at }: Pick<Readiness, 'token' | 'at'>, now: number): Expiry[] {
+export function tokenEnds({ token, at }: Pick<ShownReadiness, 'token' | 'at'>, now: number): Expiry[] {
   const rows: Expiry[] = []
   if (token.counts && token.left > 0)
     rows.push(expiryOf('the prepared token', 'token', at + token.left * 1000, now))

@@ -1,4 +1,4 @@
-import { freshWord, type Seen } from './stand.ts'
+import { freshWord, type StandSeen } from './stand.ts'
 import { countOf, lagInWords } from './words.ts'
 
 /**
@@ -18,7 +18,7 @@ export interface Lags {
  * newest stored entry may be lost.
  * @param now epoch milliseconds, by the clock of the page
  */
-export function lagsOf(both: readonly Seen[], now: number): Lags {
+export function lagsOf(both: readonly StandSeen[], now: number): Lags {
   const secondary = both.find(({ word }) => word?.said.mode === 'secondary' && word.said.primary)
   if (!secondary?.word) return {}
   const { said, at } = secondary.word

@@ -1,4 +1,4 @@
-import { listIn, numberOf, objectOf, textIn } from './said.ts'
+import { listIn, numberOf, objectOf, saidText } from './said.ts'
 import { countOf } from './words.ts'
 
 /** What a former primary had committed and its set does not have. */
@@ -31,7 +31,7 @@ export function reportOf(data: unknown): LossReport {
   const counts = objectOf(all['counts'])
   return {
     complete: all['complete'] === true,
-    waitsFor: textIn(all['waits_for']),
+    waitsFor: saidText(all['waits_for']),
     commits: numberOf(counts['commits']),
     kinds: Object.entries(objectOf(counts['kinds'])).map(([kind, of]) => ({
       kind,
@@ -40,8 +40,8 @@ export function reportOf(data: unknown): LossReport {
       todo: Object.hasOwn(TODO, kind) ? (TODO[kind] ?? '') : '',
     })),
     lost: listIn(all['lost']).map(objectOf).flatMap(changesOf),
-    next: textIn(all['next']),
-    diverging: listIn(all['diverging']).map(one => textIn(objectOf(one)['what'])),
+    next: saidText(all['next']),
+    diverging: listIn(all['diverging']).map(one => saidText(objectOf(one)['what'])),
   }
 }
 
@@ -49,9 +49,9 @@ const changesOf = (entry: Readonly<Record<string, unknown>>) =>
   listIn(entry['changes'])
     .map(objectOf)
     .map(change => ({
-      what: textIn(change['what']),
-      kind: textIn(change['kind']),
-      time: textIn(entry['time']),
+      what: saidText(change['what']),
+      kind: saidText(change['kind']),
+      time: saidText(entry['time']),
       isDeleted: change['deleted'] === true,
     }))
 

@@ -71,20 +71,20 @@ type Json = Readonly<Record<string, unknown>>
 export const objectOf = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-export const textIn = (value: unknown): string =>
+export const saidText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 export const numberOf = (value: unknown): number =>
-  textIn(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
+  saidText(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
 /** Epoch milliseconds; undefined: none, or unreadable. */
 const timeOf = (value: unknown): number | undefined => {
-  const time = Date.parse(textIn(value))
+  const time = Date.parse(saidText(value))
   return Number.isNaN(time) ? undefined : time
 }
-const textsOf = (value: unknown): string[] => listIn(value).map(textIn)
+const textsOf = (value: unknown): string[] => listIn(value).map(saidText)
 const optional = <N extends string, T>(name: N, value: T | undefined): { [K in N]?: T } =>
   value === undefined ? {} : ({ [name]: value } as { [K in N]?: T })
 const someNumber = (value: unknown): number | undefined =>
-  textIn(value) === '' ? undefined : numberOf(value)
+  saidText(value) === '' ? undefined : numberOf(value)
 
 /**
  * Reads both answers. Whatever is missing or of another form is left out: the page shows what it understands.
@@ -95,23 +95,23 @@ export function saidOf(health: { status: number; body: unknown }, status: unknow
   const own = objectOf(health.body)
   const dr = objectOf(status)
   return {
-    name: textIn(own['cluster_name']),
+    name: saidText(own['cluster_name']),
     health: health.status,
     initialized: own['initialized'] === true,
-    version: textIn(own['product_version']),
-    set: textIn(dr['cluster_id']),
-    mode: textIn(dr['mode']),
-    state: textIn(dr['state']),
-    connection: textIn(dr['connection_state']),
-    memberName: textIn(dr['secondary_id']),
+    version: saidText(own['product_version']),
+    set: saidText(dr['cluster_id']),
+    mode: saidText(dr['mode']),
+    state: saidText(dr['state']),
+    connection: saidText(dr['connection_state']),
+    memberName: saidText(dr['secondary_id']),
     given: numberOf(dr['last_wal']),
     frontier: numberOf(dr['last_dr_wal']),
     received: numberOf(dr['last_remote_wal']),
-    root: textIn(dr['merkle_root']),
+    root: saidText(dr['merkle_root']),
     corrupted: dr['corrupted_merkle_tree'] === true,
     diverging: textsOf(dr['diverging_items']),
     secondaries: listIn(dr['secondaries']).map(peerOf),
-    activationError: textIn(dr['activation_error']),
+    activationError: saidText(dr['activation_error']),
     fences: listIn(dr['fences']).map(objectOf).map(fenceOf),
     ...optional('primary', listIn(dr['primaries']).map(peerOf)[0]),
     ...optional('licenceEnds', timeOf(objectOf(own['license'])['expiry_time'])),
@@ -132,17 +132,17 @@ const workOf = (dr: Json) => ({
 })
 
 const fenceOf = (one: Json) => ({
-  address: textIn(one['cluster_address']),
-  result: textIn(one['result']),
-  text: textIn(one['text']),
+  address: saidText(one['cluster_address']),
+  result: saidText(one['result']),
+  text: saidText(one['text']),
 })
 
 function peerOf(value: unknown): KnownCluster {
   const peer = objectOf(value)
   return {
-    name: textIn(peer['node_id']),
-    apiAddress: textIn(peer['api_address']),
-    linkAddress: textIn(peer['cluster_address']),
+    name: saidText(peer['node_id']),
+    apiAddress: saidText(peer['api_address']),
+    linkAddress: saidText(peer['cluster_address']),
     isConnected: peer['connection_status'] === 'connected',
     isExpired: peer['expired'] === true,
     skew: numberOf(peer['clock_skew_ms']),
@@ -153,24 +153,24 @@ function peerOf(value: unknown): KnownCluster {
 }
 
 const operationOf = (one: Json): ShownOperation => ({
-  id: textIn(one['id']),
-  name: textIn(one['name']),
-  step: textIn(one['step']),
-  error: textIn(one['error']),
+  id: saidText(one['id']),
+  name: saidText(one['name']),
+  step: saidText(one['step']),
+  error: saidText(one['error']),
   ...optional('since', timeOf(one['since'])),
 })
 
 function errorOf(one: Json) {
   const { name, step } = objectOf(one['operation'])
   return {
-    text: textIn(one['text']),
-    time: textIn(one['time']),
-    ...(name === undefined ? {} : { operation: { name: textIn(name), step: textIn(step) } }),
+    text: saidText(one['text']),
+    time: saidText(one['time']),
+    ...(name === undefined ? {} : { operation: { name: saidText(name), step: saidText(step) } }),
   }
 }
 
 const buildingOf = (dr: Json) => ({
-  stage: textIn(dr['reindex_stage']),
+  stage: saidText(dr['reindex_stage']),
   done: numberOf(dr['reindex_building_progress']),
   total: numberOf(dr['reindex_building_total']),
 })

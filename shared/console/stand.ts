@@ -2,7 +2,7 @@ import type { Said } from './said.ts'
 import { countOf, spanOf } from './words.ts'
 
 /** What the page knows of a cluster. Times are epoch milliseconds, by the clock of the page. */
-export interface Seen {
+export interface StandSeen {
   /** its last word */
   word?: { said: Said; at: number }
   /** the last question came to nothing: when, and why */
@@ -175,7 +175,7 @@ const rows: readonly Row[] = [
 export const states: readonly string[] = rows.map(({ state }) => state)
 
 /** Where a cluster stands by its own word, or that there is none. */
-export function clusterStandOf({ word, fault }: Seen): ClusterStand {
+export function clusterStandOf({ word, fault }: StandSeen): ClusterStand {
   if (fault && (!word || fault.at >= word.at)) {
     const last = word ? 'What is shown below is its last word.' : 'It has not said a word so far.'
     return {
@@ -205,11 +205,11 @@ export function clusterStandOf({ word, fault }: Seen): ClusterStand {
 }
 
 /** A word that is not older than the last failure to get one. */
-export const freshWord = ({ word, fault }: Seen): Said | undefined =>
+export const freshWord = ({ word, fault }: StandSeen): Said | undefined =>
   word && !(fault && fault.at >= word.at) ? word.said : undefined
 
 /** What both words together come to, in a sentence. @param peer absent: the page knows of no other cluster */
-export function pairSentence(own: Seen, peer: Seen | undefined): { tone: Tone; text: string } {
+export function pairSentence(own: StandSeen, peer: StandSeen | undefined): { tone: Tone; text: string } {
   const [one, other] = [freshWord(own), peer && freshWord(peer)]
   if (!one)
     return { tone: 'unknown', text: 'This cluster has not answered yet, so nothing is known of the set.' }

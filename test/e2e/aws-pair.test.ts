@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Pair, readPairFile } from '../../infra/pair/settings.ts'
+import { type PairPlan, readPairFile } from '../../infra/pair/settings.ts'
 import { unexpired } from '../../shared/api/licence.ts'
 import { initFields } from '../../shared/cluster/init.ts'
 import { requestOf } from '../../shared/http/events.ts'
@@ -74,7 +74,7 @@ afterAll(() => {
 })
 
 /** The pair of the file that the page has made. */
-const pairOfPage = (): Pair => readPairFile(`${kept}/pair.json`)
+const pairOfPage = (): PairPlan => readPairFile(`${kept}/pair.json`)
 const settingsOf = (index: 0 | 1) => pairOfPage()[index].given
 
 describe('a pair on AWS, as its page makes it', () => {

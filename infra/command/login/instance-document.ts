@@ -1,4 +1,4 @@
-import type { Environment } from '../connection.ts'
+import type { CommandEnvironment } from '../connection.ts'
 import { Ended } from '../ended.ts'
 
 /** What the metadata service signs, as parameters of an ec2 login. */
@@ -30,7 +30,7 @@ const SESSION_SECONDS = '60'
  */
 export async function documentProof(
   kind: keyof typeof documentKinds,
-  environment: Environment,
+  environment: CommandEnvironment,
 ): Promise<Record<string, string>> {
   const service = metadataService(environment)
   const ttl = { 'x-aws-ec2-metadata-token-ttl-seconds': SESSION_SECONDS }
@@ -43,7 +43,7 @@ export async function documentProof(
 }
 
 /** Where the metadata service is, by the variables of the SDKs. @throws Ended `refused` */
-export function metadataService(environment: Environment): string {
+export function metadataService(environment: CommandEnvironment): string {
   const given = (name: string) => environment[`AWS_EC2_METADATA_${name}`] || undefined
   if (/^true$/i.test(given('DISABLED') ?? ''))
     throw new Ended('refused', 'AWS_EC2_METADATA_DISABLED forbids to ask the metadata service')

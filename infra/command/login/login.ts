@@ -1,5 +1,5 @@
 import { askFor } from '../ask.ts'
-import type { Connection, Environment } from '../connection.ts'
+import type { CommandEnvironment, Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 import { type LoginAsked, proofOf } from './proofs.ts'
 
@@ -22,7 +22,7 @@ const AGAIN_MS = 60_000
  */
 export async function logIn(
   asked: LoginAsked,
-  environment: Environment,
+  environment: CommandEnvironment,
   connection: Connection,
   say: (text: string) => void,
 ): Promise<LoggedInAs> {

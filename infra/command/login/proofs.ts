@@ -1,4 +1,4 @@
-import type { Environment } from '../connection.ts'
+import type { CommandEnvironment } from '../connection.ts'
 import { Ended } from '../ended.ts'
 import { callerProof } from './caller-request.ts'
 import { documentKinds, documentProof } from './instance-document.ts'
@@ -29,7 +29,7 @@ const REGION = /^(auto|[a-z]{2}(-[a-z]+)+-\d+)$/
  * @param values of the options
  * @throws Ended `usage`
  */
-export function loginAsked(base: string, values: Given, environment: Environment): LoginAsked {
+export function loginAsked(base: string, values: Given, environment: CommandEnvironment): LoginAsked {
   const { method = 'iam', region, role, profile, document = 'rsa2048', 'header-value': headerValue } = values
   const mount = (values['mount'] ?? 'cloud').replace(/^\/+|\/+$/g, '').replace(/^auth\//, '')
   const nonce = environment['CLOUD_AUTH_NONCE'] || undefined
@@ -45,7 +45,10 @@ export function loginAsked(base: string, values: Given, environment: Environment
 }
 
 /** The parameters of a login that say who this is: of an instance its nonce too, if it has one. */
-export async function proofOf(asked: LoginAsked, environment: Environment): Promise<Record<string, string>> {
+export async function proofOf(
+  asked: LoginAsked,
+  environment: CommandEnvironment,
+): Promise<Record<string, string>> {
   if (asked.method === 'iam') return callerProof(asked)
   const { nonce, document } = asked
   return { ...(await documentProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }

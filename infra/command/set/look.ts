@@ -4,7 +4,7 @@ import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 
 /** A cluster as a command line names it. */
-export interface Named {
+export interface NamedCluster {
   /** as it was named */
   name: string
   base: string
@@ -14,7 +14,7 @@ export interface Named {
  * Reads the names of clusters: `https://…`, `west=https://…`, or the path of a `cluster.json` of the embedded host.
  * @throws Ended `usage`
  */
-export function clusterNamed(text: string): Named {
+export function clusterNamed(text: string): NamedCluster {
   const [, name, address = ''] = /^(?:([\w.-]+)=)?(https?:\/\/.+)$/.exec(text) ?? []
   if (address !== '') return { name: name ?? new URL(apiBase(address)).host, base: apiBase(address) }
   try {
@@ -27,7 +27,7 @@ export function clusterNamed(text: string): Named {
 }
 
 /** Status of replication as a cluster tells it. @see docs/spec/status.md#fields */
-export type Told = Readonly<Record<string, unknown>>
+export type ClusterTold = Readonly<Record<string, unknown>>
 
 /** What a cluster said of itself. Times are epoch milliseconds. */
 export interface Word {
@@ -36,18 +36,22 @@ export interface Word {
   health: number
   /** the cluster's own name */
   cluster: string
-  status: Told
+  status: ClusterTold
 }
 
 /** A cluster with the last word that it gave, and why there is none since. */
-export interface Seen extends Named {
+export interface ClusterSeen extends NamedCluster {
   word?: Word
   /** absent: it has just answered */
   silent?: string
 }
 
 /** Asks a cluster for health and status. @param before what was seen of it earlier: its word is kept where it is silent */
-export async function lookAt(named: Named, connection: Connection, before?: Seen): Promise<Seen> {
+export async function lookAtCluster(
+  named: NamedCluster,
+  connection: Connection,
+  before?: ClusterSeen,
+): Promise<ClusterSeen> {
   try {
     const [health, status] = await Promise.all([
       askOnce(named.base, 'sys/health', {}, connection),
@@ -64,4 +68,4 @@ export async function lookAt(named: Named, connection: Connection, before?: Seen
   }
 }
 
-const lastOf = (before: Seen | undefined) => (before?.word ? { word: before.word } : {})
+const lastOf = (before: ClusterSeen | undefined) => (before?.word ? { word: before.word } : {})

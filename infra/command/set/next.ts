@@ -1,6 +1,6 @@
 import type { ExitName } from '../ended.ts'
-import type { Seen, Told } from './look.ts'
-import { knowsPrimary, textIn } from './verdict.ts'
+import type { ClusterSeen, ClusterTold } from './look.ts'
+import { knowsPrimary, wordsIn } from './verdict.ts'
 
 /** What a planned switch does next. `where`: the place that the set has come to, in a sentence. */
 export type NextOfSwitch = { readonly where: string } & (
@@ -13,8 +13,8 @@ export type NextOfSwitch = { readonly where: string } & (
 )
 
 interface Both {
-  from: Seen
-  to: Seen
+  from: ClusterSeen
+  to: ClusterSeen
 }
 
 /** Decides by what both say now, and by nothing else: so a switch that was broken off goes on where the set is. */
@@ -27,7 +27,7 @@ export function nextOfSwitch({ from, to }: Both): NextOfSwitch {
     const hint = serves ? '' : '; where a cluster is lost, see docs/runbooks/disaster.md'
     return stop(where, `${away?.name}: ${away?.silent ?? 'it said nothing'}${hint}`, 'unreachable')
   }
-  const sets = [textIn(own, 'cluster_id'), textIn(other, 'cluster_id')]
+  const sets = [wordsIn(own, 'cluster_id'), wordsIn(other, 'cluster_id')]
   if (sets[0] !== sets[1] || sets[0] === '')
     return stop('Nothing was changed.', `${from.name} and ${to.name} are not of one set`)
   return other['mode'] === 'primary'
@@ -43,10 +43,10 @@ const stop = (where: string, why: string, exit: ExitName = 'refused'): NextOfSwi
 })
 
 /** The promotions that a cluster knows of. */
-const generation = (status: Told): number => Number(status['ssct_generation_counter'] ?? 0)
+const generation = (status: ClusterTold): number => Number(status['ssct_generation_counter'] ?? 0)
 
 /** `to` is the primary: what is left is that `from` follows it. */
-function nextBehind({ from, to }: Both, own: Told, other: Told): NextOfSwitch {
+function nextBehind({ from, to }: Both, own: ClusterTold, other: ClusterTold): NextOfSwitch {
   const serves = `${to.name} serves`
   const mode = own['mode']
   if (mode === 'primary')
@@ -59,33 +59,33 @@ function nextBehind({ from, to }: Both, own: Told, other: Told): NextOfSwitch {
   if (mode === 'disabled') return stop(`${serves}.`, `${from.name} is of no DR set`)
   if (mode === 'secondary' && !knowsPrimary(own) && own['operation'] === undefined)
     return { do: 'follow', where: `${serves}; ${from.name} follows nobody yet.` }
-  if (mode === 'secondary' && textIn(own, 'state') === 'stream-wals' && own['operation'] === undefined)
+  if (mode === 'secondary' && wordsIn(own, 'state') === 'stream-wals' && own['operation'] === undefined)
     return { do: 'done', where: `${serves}; ${from.name} follows it.` }
   return {
     do: 'wait',
-    where: `${serves}; ${from.name} is about to follow it (${textIn(own, 'state')}), by itself.`,
+    where: `${serves}; ${from.name} is about to follow it (${wordsIn(own, 'state')}), by itself.`,
   }
 }
 
 /** `to` is not the primary yet. */
-function nextBefore({ from, to }: Both, own: Told, other: Told): NextOfSwitch {
+function nextBefore({ from, to }: Both, own: ClusterTold, other: ClusterTold): NextOfSwitch {
   const nothing = `${from.name} serves; nothing was changed.`
-  const [operation, busy] = [other['operation'], own['operation']] as (Told | undefined)[]
+  const [operation, busy] = [other['operation'], own['operation']] as (ClusterTold | undefined)[]
   if (other['mode'] !== 'secondary')
-    return stop(nothing, `${to.name} is no secondary, but ${textIn(other, 'mode')}`)
-  if (operation && textIn(operation, 'name') === 'promotion')
+    return stop(nothing, `${to.name} is no secondary, but ${wordsIn(other, 'mode')}`)
+  if (operation && wordsIn(operation, 'name') === 'promotion')
     return {
       do: 'promote',
       resumed: true,
       where: `${to.name} is taking over from ${from.name}; that goes on by itself.`,
     }
   if (operation)
-    return stop(nothing, `${to.name}: ${textIn(operation, 'name')} is under way; wait for its end`)
+    return stop(nothing, `${to.name}: ${wordsIn(operation, 'name')} is under way; wait for its end`)
   if (own['mode'] === 'secondary') {
     if (knowsPrimary(own))
       return stop(
         'Neither of both is the primary.',
-        `${from.name} follows ${textIn(own, 'primary_cluster_addr')}`,
+        `${from.name} follows ${wordsIn(own, 'primary_cluster_addr')}`,
       )
     return {
       do: 'promote',
@@ -94,12 +94,12 @@ function nextBefore({ from, to }: Both, own: Told, other: Told): NextOfSwitch {
     }
   }
   if (own['mode'] !== 'primary')
-    return stop('Nothing was changed.', `${from.name} is no primary, but ${textIn(own, 'mode')}`)
-  if (busy) return stop(nothing, `${from.name}: ${textIn(busy, 'name')} is under way; wait for its end`)
-  if (textIn(other, 'state') !== 'stream-wals')
+    return stop('Nothing was changed.', `${from.name} is no primary, but ${wordsIn(own, 'mode')}`)
+  if (busy) return stop(nothing, `${from.name}: ${wordsIn(busy, 'name')} is under way; wait for its end`)
+  if (wordsIn(other, 'state') !== 'stream-wals')
     return stop(
       nothing,
-      `${to.name} does not stream from its primary: its state is ${textIn(other, 'state')}`,
+      `${to.name} does not stream from its primary: its state is ${wordsIn(other, 'state')}`,
     )
   return {
     do: 'promote',

@@ -1,5 +1,5 @@
-import type { Seen, Told, Word } from './look.ts'
-import { peersIn, type SetVerdict, textIn } from './verdict.ts'
+import type { ClusterSeen, ClusterTold, Word } from './look.ts'
+import { peersIn, type SetVerdict, wordsIn } from './verdict.ts'
 
 /** A peer, as a cluster knows it. Ages in milliseconds; null: not told. */
 interface ShownPeer {
@@ -28,9 +28,9 @@ export interface ShownCluster {
   /** of a secondary: positions that its primary has told of, and it lacks */
   lag: number | null
   peers: readonly ShownPeer[]
-  operation: Told | null
-  last_error: Told | null
-  readiness: (Told & { age_ms: number }) | null
+  operation: ClusterTold | null
+  last_error: ClusterTold | null
+  readiness: (ClusterTold & { age_ms: number }) | null
 }
 
 /** What `status` tells. */
@@ -41,7 +41,11 @@ export interface ShownSet {
 }
 
 /** @param now epoch milliseconds */
-export const shownSet = (seen: readonly Seen[], { exit, faults }: SetVerdict, now: number): ShownSet => ({
+export const shownSet = (
+  seen: readonly ClusterSeen[],
+  { exit, faults }: SetVerdict,
+  now: number,
+): ShownSet => ({
   verdict: exit,
   faults,
   clusters: seen.map(one => shownCluster(one, now)),
@@ -62,7 +66,7 @@ const SILENT = {
   readiness: null,
 } as const
 
-function shownCluster({ name, base, word, silent }: Seen, now: number): ShownCluster {
+function shownCluster({ name, base, word, silent }: ClusterSeen, now: number): ShownCluster {
   const known = { name, address: base, reachable: silent === undefined, silent: silent ?? null }
   return word ? { ...known, ...shownWord(word, now) } : { ...known, ...SILENT }
 }
@@ -74,37 +78,37 @@ function shownWord(
   const isSecondary = status['mode'] === 'secondary'
   const position = numberIn(status, isSecondary ? 'last_remote_wal' : 'last_dr_wal')
   const told = isSecondary ? numberIn(peersIn(status)[0] ?? {}, 'last_position') : null
-  const readiness = status['readiness'] as Told | undefined
+  const readiness = status['readiness'] as ClusterTold | undefined
   return {
     age_ms: now - at,
     health,
     serves: health === 200,
-    role: textIn(status, 'mode'),
-    state: textIn(status, 'state') || null,
-    set: textIn(status, 'cluster_id') || null,
+    role: wordsIn(status, 'mode'),
+    state: wordsIn(status, 'state') || null,
+    set: wordsIn(status, 'cluster_id') || null,
     position,
     lag: told === null || position === null ? null : Math.max(0, told - position),
     peers: peersIn(status).map(peer => shownPeer(peer, now)),
-    operation: (status['operation'] as Told | undefined) ?? null,
-    last_error: (status['last_error'] as Told | undefined) ?? null,
+    operation: (status['operation'] as ClusterTold | undefined) ?? null,
+    last_error: (status['last_error'] as ClusterTold | undefined) ?? null,
     readiness: readiness ? { ...readiness, age_ms: ageIn(readiness, 'tried', now) ?? 0 } : null,
   }
 }
 
-const shownPeer = (peer: Told, now: number): ShownPeer => ({
-  name: textIn(peer, 'node_id') || textIn(peer, 'api_address'),
+const shownPeer = (peer: ClusterTold, now: number): ShownPeer => ({
+  name: wordsIn(peer, 'node_id') || wordsIn(peer, 'api_address'),
   connected: peer['connection_status'] === 'connected',
-  heard: textIn(peer, 'last_heartbeat') || null,
+  heard: wordsIn(peer, 'last_heartbeat') || null,
   heard_age_ms: ageIn(peer, 'last_heartbeat', now),
   canary_age_ms: numberIn(peer, 'replication_primary_canary_age_ms'),
 })
 
-const numberIn = (told: Told, field: string): number | null =>
+const numberIn = (told: ClusterTold, field: string): number | null =>
   told[field] === undefined || told[field] === '' ? null : Number(told[field])
 
 /** Milliseconds since a time that a cluster told, by this machine's clock; never less than none. */
-const ageIn = (told: Told, field: string, now: number): number | null => {
-  const time = Date.parse(textIn(told, field))
+const ageIn = (told: ClusterTold, field: string, now: number): number | null => {
+  const time = Date.parse(wordsIn(told, field))
   return Number.isNaN(time) ? null : Math.max(0, now - time)
 }
 
@@ -153,12 +157,12 @@ function rowsOfWord({
       ? ([
           [
             'operation',
-            `${textIn(operation, 'name')}, next step ${textIn(operation, 'step')}, since ${textIn(operation, 'since')}`,
+            `${wordsIn(operation, 'name')}, next step ${wordsIn(operation, 'step')}, since ${wordsIn(operation, 'since')}`,
           ],
         ] as [string, string][])
       : []),
     ...(last_error
-      ? ([['last error', `${textIn(last_error, 'text')} (${textIn(last_error, 'time')})`]] as [
+      ? ([['last error', `${wordsIn(last_error, 'text')} (${wordsIn(last_error, 'time')})`]] as [
           string,
           string,
         ][])
@@ -167,5 +171,5 @@ function rowsOfWord({
   ]
 }
 
-const readinessText = ({ ready, refused_by, age_ms }: Told & { age_ms: number }): string =>
+const readinessText = ({ ready, refused_by, age_ms }: ClusterTold & { age_ms: number }): string =>
   `${ready === true ? 'ready' : `refused by ${(refused_by as readonly string[]).join(', ')}`}, tried ${seconds(age_ms)} ago`

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Connection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
-import { lookAt, type Named, type Seen } from './look.ts'
+import { type ClusterSeen, lookAtCluster, type NamedCluster } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
 import { judgeSet } from './verdict.ts'
 
@@ -18,12 +18,12 @@ interface StatusPorts {
 }
 
 /** Looks at clusters, once or again and again. @returns what the last look came to */
-export async function tellStatus(clusters: readonly Named[], ports: StatusPorts): Promise<ExitName> {
+export async function tellStatus(clusters: readonly NamedCluster[], ports: StatusPorts): Promise<ExitName> {
   const { connection, json, every, terminal, print, signal } = ports
-  let seen: readonly Seen[] = []
+  let seen: readonly ClusterSeen[] = []
   for (;;) {
     const before = seen
-    seen = await Promise.all(clusters.map((one, index) => lookAt(one, connection, before[index])))
+    seen = await Promise.all(clusters.map((one, index) => lookAtCluster(one, connection, before[index])))
     const verdict = judgeSet(seen)
     const shown = shownSet(seen, verdict, Date.now())
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)

@@ -4,7 +4,7 @@ import { askFor } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 import { joinUnder, namesToJoin } from './join.ts'
-import { lookAt, type Named, type Seen } from './look.ts'
+import { type ClusterSeen, lookAtCluster, type NamedCluster } from './look.ts'
 import { type NextOfSwitch, nextOfSwitch } from './next.ts'
 import { describedSet, shownSet } from './shown.ts'
 import { judgeSet } from './verdict.ts'
@@ -28,8 +28,8 @@ export interface SwitchDone {
 }
 
 interface Switching {
-  from: Named
-  to: Named
+  from: NamedCluster
+  to: NamedCluster
   ports: SwitchPorts
 }
 
@@ -73,12 +73,12 @@ export async function switchSet(switching: Switching): Promise<readonly SwitchDo
   }
 }
 
-async function lookAtBoth({ from, to, ports }: Switching): Promise<{ from: Seen; to: Seen }> {
-  const [one, other] = await Promise.all([from, to].map(named => lookAt(named, ports.connection)))
-  return { from: one as Seen, to: other as Seen }
+async function lookAtBoth({ from, to, ports }: Switching): Promise<{ from: ClusterSeen; to: ClusterSeen }> {
+  const [one, other] = await Promise.all([from, to].map(named => lookAtCluster(named, ports.connection)))
+  return { from: one as ClusterSeen, to: other as ClusterSeen }
 }
 
-const described = ({ from, to }: { from: Seen; to: Seen }): string => {
+const described = ({ from, to }: { from: ClusterSeen; to: ClusterSeen }): string => {
   const both = [from, to]
   return describedSet(shownSet(both, judgeSet(both), Date.now()))
 }
@@ -88,7 +88,7 @@ const DR = 'sys/replication/dr'
 /** A request that has to succeed. @returns the `data` of its answer */
 async function ask(
   { ports: { connection, say, token } }: Pick<Switching, 'ports'>,
-  at: Named,
+  at: NamedCluster,
   path: string,
   body: object,
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -156,7 +156,11 @@ async function agreed({ confirm }: SwitchPorts, where: string): Promise<void> {
 }
 
 /** @returns false: while it was asked for, somebody else has seen to it */
-async function follow(switching: Switching, seen: { from: Seen; to: Seen }, where: string): Promise<boolean> {
+async function follow(
+  switching: Switching,
+  seen: { from: ClusterSeen; to: ClusterSeen },
+  where: string,
+): Promise<boolean> {
   const { ports } = switching
   const { from, to } = seen
   ports.say(

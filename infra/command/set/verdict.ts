@@ -1,5 +1,5 @@
 import type { ExitName } from '../ended.ts'
-import type { Seen, Told, Word } from './look.ts'
+import type { ClusterSeen, ClusterTold, Word } from './look.ts'
 
 /** What is said of a set, and how that ends a command. */
 export interface SetVerdict {
@@ -9,18 +9,18 @@ export interface SetVerdict {
 }
 
 /** A word that was just given. */
-type Spoken = Seen & { word: Word }
+type Spoken = ClusterSeen & { word: Word }
 
-const isHeard = (seen: Seen): seen is Spoken => seen.silent === undefined && seen.word !== undefined
+const isHeard = (seen: ClusterSeen): seen is Spoken => seen.silent === undefined && seen.word !== undefined
 
-export const textIn = (status: Told, field: string): string => String(status[field] ?? '')
+export const wordsIn = (status: ClusterTold, field: string): string => String(status[field] ?? '')
 
 /** Peers that a status names: secondaries of a primary, the primary of a secondary. */
-export const peersIn = (status: Told): readonly Told[] =>
-  (status['secondaries'] ?? status['primaries'] ?? []) as readonly Told[]
+export const peersIn = (status: ClusterTold): readonly ClusterTold[] =>
+  (status['secondaries'] ?? status['primaries'] ?? []) as readonly ClusterTold[]
 
 /** Judges clusters that were looked at together. One alone is judged by itself. */
-export function judgeSet(seen: readonly Seen[]): SetVerdict {
+export function judgeSet(seen: readonly ClusterSeen[]): SetVerdict {
   const silent = seen.filter(one => !isHeard(one))
   const heard = seen.filter(isHeard)
   const faults = [
@@ -33,9 +33,11 @@ export function judgeSet(seen: readonly Seen[]): SetVerdict {
 }
 
 function faultsOf({ status, health }: Word): string[] {
-  const mode = textIn(status, 'mode')
-  const operation = status['operation'] as Told | undefined
-  const faults = operation ? [`${textIn(operation, 'name')} is under way (${textIn(operation, 'step')})`] : []
+  const mode = wordsIn(status, 'mode')
+  const operation = status['operation'] as ClusterTold | undefined
+  const faults = operation
+    ? [`${wordsIn(operation, 'name')} is under way (${wordsIn(operation, 'step')})`]
+    : []
   if (status['corrupted_merkle_tree'] === true) faults.push('its tree does not fit its items')
   if (mode === 'primary') faults.push(...faultsOfPrimary(status, health))
   else if (mode === 'secondary') faults.push(...faultsOfSecondary(status))
@@ -43,34 +45,34 @@ function faultsOf({ status, health }: Word): string[] {
   return faults
 }
 
-function faultsOfPrimary(status: Told, health: number): string[] {
+function faultsOfPrimary(status: ClusterTold, health: number): string[] {
   const away = peersIn(status).filter(peer => peer['connection_status'] !== 'connected')
   return [
     ...(health === 200 ? [] : [`it is the primary, and its health is ${health}`]),
     ...(peersIn(status).length === 0 ? ['nobody follows it'] : []),
-    ...away.map(peer => `its secondary ${textIn(peer, 'node_id')} is not connected`),
+    ...away.map(peer => `its secondary ${wordsIn(peer, 'node_id')} is not connected`),
   ]
 }
 
-function faultsOfSecondary(status: Told): string[] {
+function faultsOfSecondary(status: ClusterTold): string[] {
   if (!knowsPrimary(status)) return ['it follows nobody']
   const readiness = status['readiness'] as { ready: boolean; refused_by: readonly string[] } | undefined
-  const state = textIn(status, 'state')
+  const state = wordsIn(status, 'state')
   return [
     ...(state === 'stream-wals'
       ? []
-      : [`its state is ${state}, its connection ${textIn(status, 'connection_state')}`]),
+      : [`its state is ${state}, its connection ${wordsIn(status, 'connection_state')}`]),
     ...(readiness && !readiness.ready ? [`it could not take over: ${readiness.refused_by.join(', ')}`] : []),
   ]
 }
 
 /** Whether a secondary knows a primary. */
-export const knowsPrimary = (status: Told): boolean =>
+export const knowsPrimary = (status: ClusterTold): boolean =>
   ((status['known_primary_cluster_addrs'] ?? []) as readonly string[]).length > 0
 
 function faultsBetween(heard: readonly Spoken[]): string[] {
   const primaries = heard.filter(({ word }) => word.status['mode'] === 'primary')
-  const sets = new Set(heard.map(({ word }) => textIn(word.status, 'cluster_id')))
+  const sets = new Set(heard.map(({ word }) => wordsIn(word.status, 'cluster_id')))
   return [
     ...(primaries.length === 0 ? ['none of them is the primary'] : []),
     ...(primaries.length > 1

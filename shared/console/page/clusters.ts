@@ -2,7 +2,7 @@ import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { pageAt } from '../links.ts'
 import { progressOf, stepsOf } from '../progress.ts'
 import type { KnownCluster, Said, ShownOperation } from '../said.ts'
-import { clusterStandOf, pairSentence, type Seen } from '../stand.ts'
+import { clusterStandOf, pairSentence, type StandSeen } from '../stand.ts'
 import { spanOf } from '../words.ts'
 import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
 import { bothSeen, model } from './model.ts'
@@ -23,7 +23,7 @@ export function showClusters(now: number): void {
   showOthers()
 }
 
-function showCluster(id: 'own' | 'peer', title: string, seen: Seen): void {
+function showCluster(id: 'own' | 'peer', title: string, seen: StandSeen): void {
   const stand = clusterStandOf(seen)
   const { word } = seen
   const target = byId(id)

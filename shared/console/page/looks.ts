@@ -3,7 +3,7 @@ import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
 import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
 import { apiAt, pageAt } from '../links.ts'
 import { type LossReport, reportOf, reportSentence } from '../report.ts'
-import { listIn, objectOf, textIn } from '../said.ts'
+import { listIn, objectOf, saidText } from '../said.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, facts, input, say, show, table } from './dom.ts'
 import { model } from './model.ts'
@@ -104,7 +104,7 @@ export function showEnds(now: number): void {
 /** Names of a listing; one that is empty is 404. */
 async function namesAt(path: string): Promise<string[]> {
   const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
-  return listIn(objectOf(answer.data)['keys']).map(textIn)
+  return listIn(objectOf(answer.data)['keys']).map(saidText)
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
@@ -114,8 +114,8 @@ async function askRoles(): Promise<void> {
   if (!answer) return
   const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
     path: path.replace(/\/$/, ''),
-    type: textIn(objectOf(of)['type']),
-    accessor: textIn(objectOf(of)['accessor']),
+    type: saidText(objectOf(of)['type']),
+    accessor: saidText(objectOf(of)['accessor']),
   }))
   const methods = mounts.filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
@@ -137,7 +137,7 @@ async function certificatesOf(mount: string): Promise<Expiry[]> {
   return Promise.all(
     names.map(async name => {
       const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
-      const pem = textIn(objectOf(data)['cloud_public_cert'])
+      const pem = saidText(objectOf(data)['cloud_public_cert'])
       return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
     }),
   )

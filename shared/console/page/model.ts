@@ -1,22 +1,22 @@
-import type { Readiness } from '../allowed.ts'
+import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
-import { objectOf, type ShownOperation, saidOf, textIn } from '../said.ts'
-import type { Seen } from '../stand.ts'
+import { objectOf, type ShownOperation, saidOf, saidText } from '../said.ts'
+import type { StandSeen } from '../stand.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 
 /** All that the page knows; it goes with the page. */
 export interface PageModel {
-  own: Seen
+  own: StandSeen
   /** the other cluster, if the settings of the page name one */
-  peer: { origin: string; seen: Seen } | undefined
+  peer: { origin: string; seen: StandSeen } | undefined
   samples: readonly Sample[]
   /** operations of this cluster and the other one as they were seen last, under way or not any more */
   lastOperations: Readonly<Record<'own' | 'peer', ShownOperation | undefined>>
   token: string
   operationToken: string
-  readiness: Readiness | undefined
+  readiness: ShownReadiness | undefined
   /** a change of the role has been ordered here: its steps go by in seconds */
   isOrdered: boolean
   /** of certificates of mounts, where they were asked for */
@@ -42,12 +42,12 @@ export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
   )
-  const peer = textIn(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  const peer = saidText(objectOf(await answer?.json().catch(() => undefined))['peer'])
   if (peer !== '') model.peer = { origin: peer, seen: {} }
 }
 
 /** What a cluster says now; where it says nothing its last word stays. */
-async function heard(api: string, before: Seen): Promise<Seen> {
+async function heard(api: string, before: StandSeen): Promise<StandSeen> {
   const kept = before.word ? { word: before.word } : {}
   try {
     const [health, status] = await Promise.all(
@@ -89,4 +89,4 @@ export async function lookAtPeer(): Promise<void> {
   }
 }
 
-export const bothSeen = (): Seen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
+export const bothSeen = (): StandSeen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

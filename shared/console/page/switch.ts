@@ -1,4 +1,4 @@
-import { promotionAllowed, type Readiness, readinessOf } from '../allowed.ts'
+import { promotionAllowed, readinessOf, type ShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, input, say, show, table } from './dom.ts'
 import { lookAtOwn, model } from './model.ts'
@@ -50,7 +50,7 @@ export function showSwitch(now: number): void {
   )
 }
 
-function readinessShown(readiness: Readiness): HTMLElement[] {
+function readinessShown(readiness: ShownReadiness): HTMLElement[] {
   const { checks, ready, mode, promotion, promotionWithForce } = readiness
   const plan = promotion.goesThrough ? promotion : promotionWithForce
   const steps = mode === 'secondary' && plan.goesThrough ? plan : undefined

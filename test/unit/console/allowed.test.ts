@@ -3,19 +3,19 @@ import {
   confirms,
   promotionAllowed,
   READINESS_COUNTS_MS,
-  type Readiness,
   readinessOf,
+  type ShownReadiness,
 } from '../../../shared/console/allowed.ts'
 import { saidOf } from '../../../shared/console/said.ts'
-import type { Seen } from '../../../shared/console/stand.ts'
+import type { StandSeen } from '../../../shared/console/stand.ts'
 
 const NOW = 1_750_000_000_000
-const word = (status: object, code: number, name: string): Seen => ({
+const word = (status: object, code: number, name: string): StandSeen => ({
   word: { said: saidOf({ status: code, body: { initialized: true, cluster_name: name } }, status), at: NOW },
 })
 const own = word({ mode: 'secondary', state: 'stream-wals', primaries: [{}] }, 472, 'west')
 const peer = word({ mode: 'primary', state: 'running' }, 200, 'east')
-const gone: Seen = { ...peer, fault: { at: NOW, text: 'no connection' } }
+const gone: StandSeen = { ...peer, fault: { at: NOW, text: 'no connection' } }
 const plan = (refused = '') => ({
   goes_through: refused === '',
   refused,
@@ -26,7 +26,7 @@ const ready = (
   normal = '',
   forced = '',
   presented: object = { counts: true, why: '', seconds_left: 60 },
-): Readiness =>
+): ShownReadiness =>
   readinessOf(
     {
       mode: 'secondary',

@@ -9,18 +9,18 @@ import {
   withSample,
 } from '../../../shared/console/lag.ts'
 import { saidOf } from '../../../shared/console/said.ts'
-import type { Seen } from '../../../shared/console/stand.ts'
+import type { StandSeen } from '../../../shared/console/stand.ts'
 import { countOf, spanOf } from '../../../shared/console/words.ts'
 
 const NOW = 1_750_000_000_000
 const health = { status: 200, body: { initialized: true } }
-const primary = (given: number, set = 'set-1'): Seen => ({
+const primary = (given: number, set = 'set-1'): StandSeen => ({
   word: {
     said: saidOf(health, { mode: 'primary', cluster_id: set, last_wal: given, last_dr_wal: given }),
     at: NOW,
   },
 })
-const secondary = (received: number, age: string | undefined, at = NOW): Seen => ({
+const secondary = (received: number, age: string | undefined, at = NOW): StandSeen => ({
   word: {
     at,
     said: saidOf(health, {
@@ -31,10 +31,10 @@ const secondary = (received: number, age: string | undefined, at = NOW): Seen =>
     }),
   },
 })
-const silent = (one: Seen): Seen => ({ ...one, fault: { at: NOW, text: 'no connection' } })
+const silent = (one: StandSeen): StandSeen => ({ ...one, fault: { at: NOW, text: 'no connection' } })
 
 describe('both lags', () => {
-  test.each<[string, Seen[], object]>([
+  test.each<[string, StandSeen[], object]>([
     [
       'all is stored: a quiet set loses nothing, however old its newest entry is',
       [primary(5), secondary(5, '9000')],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Said, saidOf } from '../../../shared/console/said.ts'
-import { clusterStandOf, pairSentence, type Seen, states } from '../../../shared/console/stand.ts'
+import { clusterStandOf, pairSentence, type StandSeen, states } from '../../../shared/console/stand.ts'
 
 const NOW = 1_750_000_000_000
 const health = (status: number, more: object = {}) => ({
@@ -31,12 +31,12 @@ const primary = {
   last_dr_wal: 42,
   secondaries: [{ ...peer, node_id: 'west' }],
 }
-const seen = (status: object, code = 472, more: object = {}): Seen => ({
+const seen = (status: object, code = 472, more: object = {}): StandSeen => ({
   word: { said: saidOf(health(code, more), status), at: NOW },
 })
 
 /** Answers of a cluster, the state that they come to, and what the sentence says should be. */
-const vectors: readonly (readonly [state: string, seen: Seen, should: RegExp])[] = [
+const vectors: readonly (readonly [state: string, seen: StandSeen, should: RegExp])[] = [
   ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /should be initialised once/],
   ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /should be reindexed/],
   ['bootstrapping', seen({ mode: 'bootstrapping' }, 503), /should be a secondary within minutes/],
@@ -111,12 +111,12 @@ describe('where a cluster stands, by its own word', () => {
 })
 
 describe('what both words come to', () => {
-  const named = (name: string, status: object, code: number): Seen =>
+  const named = (name: string, status: object, code: number): StandSeen =>
     seen(status, code, { cluster_name: name })
   const [east, west] = [named('east', primary, 200), named('west', secondary, 472)]
-  const gone: Seen = { ...east, fault: { at: NOW + 1, text: 'no connection' } }
+  const gone: StandSeen = { ...east, fault: { at: NOW + 1, text: 'no connection' } }
 
-  test.each<[string, Seen, Seen | undefined, string, RegExp]>([
+  test.each<[string, StandSeen, StandSeen | undefined, string, RegExp]>([
     ['a pair', west, east, 'good', /^east serves, and west is its secondary/],
     ['one alone', west, undefined, 'unknown', /no other one is named/],
     ['the other one is gone', west, gone, 'bad', /Only west can be heard.*before anybody is promoted/],

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { root } from '../../../checkout.ts'
 import { startHost } from '../../host/host.ts'
 import { leftOut, settingsText } from './left-out.ts'
-import { keptSubject, type Seen, TOKEN } from './subject.ts'
+import { keptSubject, type SubjectSeen, TOKEN } from './subject.ts'
 
 /** The fuzzer, from PyPI, in an environment of its own. */
 const FUZZER = 'schemathesis==4.32.5'
@@ -57,7 +57,7 @@ const run = (program: string, given: readonly string[]): Promise<number> =>
     child.on('exit', code => resolve(code ?? 1))
   })
 
-function tell({ requests, statuses, failures, tokens }: Seen, seed: string): void {
+function tell({ requests, statuses, failures, tokens }: SubjectSeen, seed: string): void {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
   print(`
   seed       ${seed}

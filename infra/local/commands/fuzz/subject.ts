@@ -6,7 +6,7 @@ import { listen } from '../../os/loopback.ts'
 export const TOKEN = 'fuzz'
 
 /** What was sent, and what came of it. */
-export interface Seen {
+export interface SubjectSeen {
   requests: number
   /** by status */
   statuses: Map<number, number>
@@ -18,7 +18,7 @@ export interface Seen {
 
 export interface Subject {
   url: string
-  seen: Seen
+  seen: SubjectSeen
   close(): void
 }
 
@@ -46,7 +46,7 @@ const EVERY = 50
  * as soon as it has ended, and what paths name is there again after some requests.
  */
 export async function keptSubject(base: string, root: string): Promise<Subject> {
-  const seen: Seen = { requests: 0, statuses: new Map(), failures: [], tokens: 0 }
+  const seen: SubjectSeen = { requests: 0, statuses: new Map(), failures: [], tokens: 0 }
   let token = ''
   const renew = async () => {
     const made = await ask(
@@ -94,7 +94,7 @@ export async function keptSubject(base: string, root: string): Promise<Subject> 
 const isEnded = async (base: string, token: string): Promise<boolean> =>
   (await ask(base, 'GET', '/auth/token/lookup-self', { 'x-vault-token': token }, '')).status === 403
 
-function note(seen: Seen, what: string, { status, body }: Answer): void {
+function note(seen: SubjectSeen, what: string, { status, body }: Answer): void {
   seen.requests += 1
   seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1)
   const isHealth = what.includes('/sys/health')

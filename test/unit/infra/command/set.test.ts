@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { namesToJoin } from '../../../../infra/command/set/join.ts'
-import { clusterNamed, type Seen, type Told } from '../../../../infra/command/set/look.ts'
+import { type ClusterSeen, type ClusterTold, clusterNamed } from '../../../../infra/command/set/look.ts'
 import { nextOfSwitch } from '../../../../infra/command/set/next.ts'
 import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
 import { judgeSet } from '../../../../infra/command/set/verdict.ts'
@@ -8,14 +8,21 @@ import { judgeSet } from '../../../../infra/command/set/verdict.ts'
 const NOW = Date.parse('2026-01-01T00:01:00Z')
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString().replace('.000', '')
 
-const seen = (name: string, status: Told, health = status['mode'] === 'primary' ? 200 : 472): Seen => ({
+const seen = (
+  name: string,
+  status: ClusterTold,
+  health = status['mode'] === 'primary' ? 200 : 472,
+): ClusterSeen => ({
   name,
   base: `https://${name}/v1`,
   word: { at: NOW - 1000, health, cluster: name, status: { cluster_id: 'set', ...status } },
 })
-const silent = (one: Seen): Seen => ({ ...one, silent: 'https://x cannot be reached (ECONNREFUSED)' })
+const silent = (one: ClusterSeen): ClusterSeen => ({
+  ...one,
+  silent: 'https://x cannot be reached (ECONNREFUSED)',
+})
 
-const east = (more: Told = {}, health?: number) =>
+const east = (more: ClusterTold = {}, health?: number) =>
   seen(
     'east',
     {
@@ -46,7 +53,7 @@ const following = {
   ],
   readiness: { ready: true, refused_by: [], tried: ago(30) },
 }
-const west = (more: Told = {}) => seen('west', { ...following, ...more })
+const west = (more: ClusterTold = {}) => seen('west', { ...following, ...more })
 const closed = { mode: 'secondary', state: 'idle', known_primary_cluster_addrs: [], primaries: [] }
 const promotion = { id: 'o', name: 'promotion', step: 'drain', since: ago(1), error: '' }
 
@@ -56,7 +63,7 @@ describe('the verdict on a set', () => {
     expect(judgeSet([west()])).toEqual({ exit: 'done', faults: [] })
   })
 
-  test.each<[string, Seen[], string]>([
+  test.each<[string, ClusterSeen[], string]>([
     [
       'a primary that does not serve',
       [east({}, 503), west()],
@@ -103,7 +110,7 @@ describe('the verdict on a set', () => {
 })
 
 describe('what status tells', () => {
-  const shown = (...clusters: Seen[]) => shownSet(clusters, judgeSet(clusters), NOW)
+  const shown = (...clusters: ClusterSeen[]) => shownSet(clusters, judgeSet(clusters), NOW)
 
   test('has each cluster’s own word, and the age of all that is not of now', () => {
     const [first, second] = shown(east(), west()).clusters
@@ -140,9 +147,9 @@ describe('what status tells', () => {
 })
 
 describe('what a switch does next follows from what both say', () => {
-  const next = (from: Seen, to: Seen) => nextOfSwitch({ from, to })
+  const next = (from: ClusterSeen, to: ClusterSeen) => nextOfSwitch({ from, to })
   const taken = { ssct_generation_counter: 2 }
-  const rows: [what: string, from: Seen, to: Seen, expected: object][] = [
+  const rows: [what: string, from: ClusterSeen, to: ClusterSeen, expected: object][] = [
     ['nothing has been done', east(), west(), { do: 'promote', resumed: false }],
     ['the promotion runs', east(), west({ operation: promotion }), { do: 'promote', resumed: true }],
     [

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deployPair } from '../../../../infra/pair/deploy.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
-import { type Pair, readPair } from '../../../../infra/pair/settings.ts'
+import { type PairPlan, readPair } from '../../../../infra/pair/settings.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 
 /** A cluster that answers what it is asked for its role, over HTTP. */
@@ -61,7 +61,7 @@ const file = () => ({
   },
 })
 /** The pair of the file, at the addresses of the clusters here. */
-const pair = (): Pair => {
+const pair = (): PairPlan => {
   const [one, other] = readPair(file())
   return [
     { ...one, address: east.address },

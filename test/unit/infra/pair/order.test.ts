@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { orderOf, type Standing, standingOf } from '../../../../infra/pair/order.ts'
+import { type MemberStanding, memberStandingOf, orderOf } from '../../../../infra/pair/order.ts'
 
-const order = (east: Standing, west: Standing, anyway = false) => {
+const order = (east: MemberStanding, west: MemberStanding, anyway = false) => {
   const decided = orderOf(
     [
       { name: 'east', standing: east },
@@ -70,6 +70,6 @@ describe('what a cluster is, by its answers', () => {
     [{ status: 503, mode: 'bootstrapping' }, undefined, 'unclear'],
     [{ status: 403 }, undefined, 'unclear'],
   ] as const)('%j with state %s: %s', (health, state, expected) =>
-    expect(standingOf(health, state)).toBe(expected),
+    expect(memberStandingOf(health, state)).toBe(expected),
   )
 })
