@@ -6,7 +6,7 @@ import { replicationGroup } from '../../shared/endpoints/replication.ts'
 import { readableFrom } from '../../shared/http/cross-origin.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
-const carryTo = lazyCarrier(() => ports.deployment)
+const carryTo = lazyCarrier(() => ports)
 const ports: ReturnType<typeof awsPorts> = awsPorts(
   'replication',
   usesOf(replicationGroup),

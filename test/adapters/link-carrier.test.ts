@@ -17,6 +17,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/gateway/link-port.ts'
 import { newAuthority, tlsOf } from '../../infra/local/gateway/tls.ts'
 import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
+import { lazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import { notACall } from '../../shared/link/refusals.ts'
 import { linkRoutes } from '../../shared/link/routes.ts'
@@ -313,6 +314,11 @@ describe('what is not trusted', () => {
       expect(await heartbeatOver(await answering(), carrier(), authority.cert)).toBe(w.epoch)
       w = await primaryWorld()
       expect(await heartbeatOver(await answering(), carrier(shipped))).toBe(w.epoch)
+    })
+
+    test('is trusted where it is shipped, by who loads what carries with the first call too', async () => {
+      const lazy = lazyCarrier(() => ({ authorities: shipped, deployment: { plainEndpoints: true } }))
+      expect(await heartbeatOver(await answering(), lazy)).toBe(w.epoch)
     })
 
     test('is never trusted for another name, nor where other authorities are given', async () => {

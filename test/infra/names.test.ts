@@ -7,6 +7,8 @@ const root = new URL('../../', import.meta.url).pathname
 const named = [
   // what Lambda calls
   /^functions\//,
+  // the package calls its construct as the construct is called
+  /^infra\/package\/(index|declaration)\.ts$/,
   // made from the link's messages
   /^shared\/wire\/gen\//,
 ]

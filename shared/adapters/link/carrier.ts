@@ -8,7 +8,7 @@ import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/ge
 import { agents, overLivingConnection } from '../aws/connections.ts'
 
 /** What a carrier needs of an environment. */
-interface CarrierPorts {
+export interface CarrierPorts {
   authorities?: Authorities
   deployment: AddressRules
 }

@@ -1,7 +1,6 @@
 import type { Journal } from '../../../journal/journal.ts'
 import type { Epoch } from '../../../journal/position.ts'
 import type { Engine } from './engine.ts'
-import { eventLoop } from './event-loop.ts'
 import { positions } from './journal-head.ts'
 import { type Turns, together } from './together.ts'
 
@@ -12,7 +11,7 @@ import { type Turns, together } from './together.ts'
  */
 export function sharedPositions(
   engine: Engine,
-  turns: Pick<Turns, 'soon' | 'later'> = eventLoop,
+  turns: Turns = {},
 ): Journal['allocate'] {
   // calls are counted where they were asked for, one for each that would have been made alone
   const uncounted: Engine = { ...engine, meter: { ...engine.meter, count: () => undefined } }

@@ -2,7 +2,6 @@ import { type Kind, specOf } from '../../../storage/kinds.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import { frozen } from '../../../values/frozen.ts'
 import { type Engine, nameOf } from './engine.ts'
-import { eventLoop } from './event-loop.ts'
 import type { Raw } from './expressions.ts'
 import { type Turns, together } from './together.ts'
 
@@ -25,7 +24,7 @@ export type ReadItems = (
  */
 export function sharedReads(
   { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
-  turns: Pick<Turns, 'soon' | 'later'> = eventLoop,
+  turns: Turns = {},
 ): ReadItems {
   const ask = together<Wanted, Brought>({
     send: async all => {

@@ -1,3 +1,5 @@
+import { later as afterwards } from '../later.ts'
+
 /** Calls under way at once. Who finds fewer waits for nobody. */
 const AT_ONCE = 2
 /** Milliseconds for which a call under way keeps others waiting; one that hangs keeps nobody longer. */
@@ -5,16 +7,17 @@ const PATIENCE_MS = 200
 /** Milliseconds after which a request relies on strangers no more: what one attempt of its own would take. */
 const LONGEST_MS = 3000
 
+/** Time, as something other than the event loop and its timers may tell it. */
 export interface Turns {
-  /** epoch milliseconds */
-  now: () => number
   /** does something when this turn of the event loop is over */
-  soon: (work: () => void) => void
+  soon?: (work: () => void) => void
   /** does something after some milliseconds. @returns gives it up */
-  later: (ms: number, work: () => void) => () => void
+  later?: (ms: number, work: () => void) => () => void
 }
 
-export interface Means<Q, A> extends Turns {
+interface Means<Q, A> extends Turns {
+  /** epoch milliseconds */
+  now: () => number
   /** one call for some questions. @returns an answer for each, in their order */
   send: (questions: readonly Q[]) => Promise<readonly A[]>
   /** those that go in one call with the first of all that wait, it among them */
@@ -43,7 +46,13 @@ type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
  * under way the next ones wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
-export function together<Q extends object, A>({ send, batchOf, now, soon, later }: Means<Q, A>): Ask<Q, A> {
+export function together<Q extends object, A>({
+  send,
+  batchOf,
+  now,
+  soon = setImmediate,
+  later = afterwards,
+}: Means<Q, A>): Ask<Q, A> {
   let waiting: Asked<Q, A>[] = []
   let underWay: { since: number }[] = []
   let planned = false
