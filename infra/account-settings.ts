@@ -61,7 +61,6 @@ export const accountFields = {
       v.record(tagName, tagValue),
       v.check(tags => Object.keys(tags).length <= MOST_TAGS, `must be ${MOST_TAGS} at most`),
     ),
-    {},
   ),
   /** what names of SSM parameters begin with, of which there is then one for each output of the API */
   parameterPrefix: v.optional(

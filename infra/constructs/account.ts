@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 
 /** What the settings want of everything in a stack: its tags, and the boundary of its roles. */
 export function asAccountWants(stack: Stack, { tags, permissionsBoundaryArn }: Settings): void {
-  for (const [name, value] of Object.entries(tags)) Tags.of(stack).add(name, value)
+  for (const [name, value] of Object.entries(tags ?? {})) Tags.of(stack).add(name, value)
   if (permissionsBoundaryArn === undefined) return
   const policy = ManagedPolicy.fromManagedPolicyArn(stack, 'Boundary', permissionsBoundaryArn)
   PermissionsBoundary.of(stack).apply(policy)
