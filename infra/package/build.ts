@@ -1,9 +1,10 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build, type Plugin } from 'esbuild'
 import { groups } from '../../shared/endpoints/all.ts'
+import { buildPrograms, programs } from '../build/command.ts'
 import { readContext, root } from '../checkout.ts'
 import { declaration } from './declaration.ts'
-import { commands, peers } from './parts.ts'
+import { peers } from './parts.ts'
 
 /** Where the package goes unless told otherwise. */
 const packageDir = `${root}.build/package`
@@ -48,7 +49,7 @@ function manifestOf(own: Manifest): object {
       '.': { types: './lib/index.d.ts', import: './lib/index.js' },
       './package.json': './package.json',
     },
-    bin: Object.fromEntries(Object.keys(commands).map(one => [one, `./bin/${one}.js`])),
+    bin: Object.fromEntries(Object.entries(programs).map(([name, { file }]) => [name, `./bin/${file}`])),
     files: ['lib', 'bin', 'functions', 'cdk.json'],
     peerDependencies: Object.fromEntries(peers.map(one => [one, `^${devDependencies[one]}`])),
   }
@@ -83,14 +84,5 @@ export async function buildPackage(bundles: string, directory = packageDir): Pro
     absWorkingDir: root,
     logLevel: 'warning',
   })
-  if (Object.keys(commands).length > 0)
-    await build({
-      ...bundled,
-      entryPoints: Object.fromEntries(Object.entries(commands).map(([name, file]) => [name, root + file])),
-      outdir: `${directory}/bin`,
-      banner: { js: '#!/usr/bin/env node' },
-      legalComments: 'linked',
-      absWorkingDir: root,
-      logLevel: 'warning',
-    })
+  await buildPrograms(`${directory}/bin`)
 }

@@ -1,12 +1,12 @@
 import { look, type SendTo, send } from './ask.ts'
 import { type MemberStanding, orderOf, type SeenCluster } from './order.ts'
-import type { PairMember, PairPlan } from './settings.ts'
+import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a deployment. */
 export interface DeploySurroundings {
   say(text: string): void
   /** deploys the stacks of a cluster, and ends when they stand. @throws where they do not */
-  deploy(member: PairMember): Promise<void>
+  deploy(member: MemberPlan): Promise<void>
   sending?: SendTo
   wait(ms: number): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface DeploySurroundings {
 const PAUSE_MS = 5000
 const LOOKS = 60
 
-const memberNamed = (pair: PairPlan, name: string): PairMember => {
+const memberNamed = (pair: PairPlan, name: string): MemberPlan => {
   const found = pair.find(one => one.name === name)
   if (!found) throw new Error(`the pair has no cluster ${name}`)
   return found
@@ -23,7 +23,7 @@ const memberNamed = (pair: PairPlan, name: string): PairMember => {
 
 /** Looks until a cluster is what it was. @throws when it does not become so */
 async function comesBack(
-  { name, address }: PairMember,
+  { name, address }: MemberPlan,
   before: MemberStanding,
   { sending = send, say, wait }: DeploySurroundings,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { type AskedMember, look, memberStatusOf, type SendTo, send } from './ask.ts'
 import type { MemberStanding } from './order.ts'
-import type { PairMember, PairPlan } from './settings.ts'
+import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a joining. */
 export interface Joining {
@@ -24,7 +24,7 @@ const MAY: Readonly<Record<'primary' | 'secondary', readonly MemberStanding[]>> 
 }
 
 async function requireStanding(
-  { name, address }: PairMember,
+  { name, address }: MemberPlan,
   as: keyof typeof MAY,
   sending: SendTo,
 ): Promise<void> {
@@ -36,7 +36,7 @@ async function requireStanding(
 }
 
 async function until(
-  { name, address }: PairMember,
+  { name, address }: MemberPlan,
   what: string,
   holds: (status: Record<string, unknown>) => boolean,
   { sending = send, wait, say }: Joining,
@@ -65,7 +65,7 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
   say(`${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`)
   if ((await question(`Type the name of the cluster that loses what it has: `)).trim() !== name)
     throw new Error('nothing was changed: that is not its name')
-  const change = async ({ address }: PairMember, path: string, token: string, body: object) => {
+  const change = async ({ address }: MemberPlan, path: string, token: string, body: object) => {
     const asked: AskedMember = { method: 'POST', token, body }
     const answered = await sending(address, `sys/replication/dr/${path}`, asked)
     if (answered.status < 300) return answered.body

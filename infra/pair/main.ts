@@ -7,7 +7,7 @@ import { buildFunctions } from '../build/functions.ts'
 import { bundlesDir, root } from '../checkout.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
-import { type PairMember, type PairPlan, readPairFile } from './settings.ts'
+import { type MemberPlan, type PairPlan, readPairFile } from './settings.ts'
 import { definePair } from './stacks.ts'
 
 const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters of a DR set, the primary last
@@ -49,7 +49,7 @@ async function synthesise(pair: PairPlan): Promise<void> {
   app.synth()
 }
 
-function deploy({ name, profile }: PairMember): Promise<void> {
+function deploy({ name, profile }: MemberPlan): Promise<void> {
   const given = ['cdk', 'deploy', '--app', OUT, '--require-approval', 'never', `${name}/*`]
   const child = spawn('npx', profile === undefined ? given : [...given, '--profile', profile], {
     cwd: root,

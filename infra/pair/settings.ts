@@ -26,7 +26,7 @@ const schema = v.strictObject({
 })
 
 /** A cluster of a pair. */
-export interface PairMember {
+export interface MemberPlan {
   name: string
   account: string
   region: string
@@ -38,7 +38,7 @@ export interface PairMember {
   settings: Settings
 }
 
-export type PairPlan = readonly [PairMember, PairMember]
+export type PairPlan = readonly [MemberPlan, MemberPlan]
 
 type Given = v.InferOutput<typeof schema>
 

@@ -11,10 +11,10 @@ import {
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApp, unvalidated } from '../../infra/app.ts'
+import { programs } from '../../infra/build/command.ts'
 import { functionNames, readContext, root } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 import { buildPackage } from '../../infra/package/build.ts'
-import { commands } from '../../infra/package/parts.ts'
 import { readSettings, settingsSchema } from '../../infra/settings.ts'
 import { defineStacks } from '../../infra/stacks/cluster.ts'
 
@@ -82,7 +82,7 @@ describe('the package, in an empty app', () => {
     expect(made).not.toHaveProperty('private')
     expect(made).not.toHaveProperty('dependencies')
     expect(Object.keys(made['peerDependencies'] ?? {})).toEqual(['aws-cdk-lib', 'constructs'])
-    expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(commands))
+    expect(Object.keys(made['bin'] ?? {})).toEqual(Object.keys(programs))
     for (const file of ['lib/index.js', 'lib/index.d.ts', 'LICENSE', 'cdk.json'])
       expect(read(file)).not.toBe('')
     expect(readdirSync(`${installed}/functions`).sort()).toEqual(functionNames())

@@ -7,28 +7,30 @@ import type { Journaling } from './storage/journaling.ts'
 import { plainWriter } from './storage/plain.ts'
 import { reads } from './storage/reads.ts'
 import { sharedReads } from './storage/shared-reads.ts'
+import { together } from './storage/together.ts'
 import { type Send, tableSend } from './wire/tables.ts'
 import { tablesOverHttp } from './wire/tables-over-http.ts'
 
 /**
  * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
  * @param send sends calls to the engine
- * @param together whether reads that wait at the same time go out together, and positions are taken together: for all that one
+ * @param shares whether reads that wait at the same time go out together, and positions are taken together: for all that one
  * environment does
  */
 export function dynamoTables(
   dependencies: Dependencies,
   send: Send = tableSend(tablesOverHttp()),
-  together = false,
+  shares = false,
 ): {
   store: Store
   journal: Journal
   journalView: JournalView
 } {
   const engine = storageEngine(send, dependencies)
+  const ask = shares ? together : undefined
   const journaled = once(async () => {
     const { journaling } = await import('./storage/journaling.ts')
-    return journaling(engine, together)
+    return journaling(engine, ask)
   })
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => (await journaled())[name])
@@ -37,7 +39,7 @@ export function dynamoTables(
     plain: plainWriter(engine),
     journaled: withJournal,
   })
-  const find = together ? sharedReads(engine) : undefined
+  const find = ask && sharedReads(engine)
   return {
     store: { ...reads(engine, find), commit },
     journal: part('journal'),

@@ -1,5 +1,5 @@
-import type { CarrierPorts } from './carrier.ts'
 import type { Carry, CarryTo } from '../../wire/carry.ts'
+import type { CarrierPorts } from './carrier.ts'
 
 /** Carries calls to other clusters for functions that hardly ever make one: what does it is loaded with the first. */
 export function lazyCarrier(portsOf: () => CarrierPorts): CarryTo {

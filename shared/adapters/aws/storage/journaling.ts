@@ -8,6 +8,7 @@ import { journalView } from './journal-view.ts'
 import { journaledWriter } from './journaled.ts'
 import { sharedPositions } from './shared-positions.ts'
 import { writeEntries } from './staged-entries.ts'
+import type { Together } from './together.ts'
 import { dynamoTree } from './tree.ts'
 
 /** All that only a cluster with a journal needs. */
@@ -17,8 +18,8 @@ export interface Journaling {
   writer: { commit: Commit }
 }
 
-/** @param together whether commits that wait at the same time take their positions together */
-export function journaling(engine: Engine, together: boolean): Journaling {
+/** @param together given where commits that wait at the same time take their positions together */
+export function journaling(engine: Engine, together: Together | undefined): Journaling {
   const journal = dynamoJournal(engine, together)
   const { commit, backfill } = journaledWriter(engine, journal)
   return {
@@ -29,8 +30,8 @@ export function journaling(engine: Engine, together: boolean): Journaling {
 }
 
 /** The journal in its table, without what needs the cluster record to write (`journaled.ts`). */
-const dynamoJournal = (engine: Engine, together: boolean): Omit<Journal, 'backfill'> => ({
-  ...dynamoHead(engine, together ? sharedPositions(engine) : undefined),
+const dynamoJournal = (engine: Engine, together: Together | undefined): Omit<Journal, 'backfill'> => ({
+  ...dynamoHead(engine, together && sharedPositions(engine, together)),
   entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
   putEntry: entry => writeEntry(engine, entry),
   putEntries: entries => writeEntries(engine, entries),

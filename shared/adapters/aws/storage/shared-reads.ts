@@ -34,7 +34,7 @@ export function sharedReads(
       const brought = { found: items, left: new Set(left.map(nameOf)) }
       return all.map(() => brought)
     },
-    batchOf,
+    some: batchOf,
     now: clock.now,
     ...turns,
   })
@@ -54,7 +54,6 @@ export function sharedReads(
         const item = found.get(name)
         if (item) all.set(name, item)
       }
-      if (left.size === 0) return all
       wanted = new Map([...wanted].filter(([name]) => left.has(name)))
       if (wanted.size === 0) return all
     }
@@ -75,19 +74,17 @@ interface Brought {
 }
 
 /** As many of those that wait as go with the first, in their order. A key that several want is read once. */
-function batchOf(waiting: readonly Wanted[]): ReadonlySet<Wanted> {
+function batchOf<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
   const names = new Set<string>()
   let large: string | undefined
-  return new Set(
-    waiting.filter(one => {
-      const more = [...one.keys.keys()].filter(name => !names.has(name))
-      const fits = names.size + more.length <= MOST_SHARED
-      if (!fits || (large !== undefined && one.large !== undefined && one.large !== large)) return false
-      for (const name of more) names.add(name)
-      large ??= one.large
-      return true
-    }),
-  )
+  return waiting.filter(({ ask: one }) => {
+    const more = [...one.keys.keys()].filter(name => !names.has(name))
+    const fits = names.size + more.length <= MOST_SHARED
+    if (!fits || (large !== undefined && one.large !== undefined && one.large !== large)) return false
+    for (const name of more) names.add(name)
+    large ??= one.large
+    return true
+  })
 }
 
 const named = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>

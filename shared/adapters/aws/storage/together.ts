@@ -21,14 +21,14 @@ interface Means<Q, A> extends Turns {
   /** one call for some questions. @returns an answer for each, in their order */
   send: (questions: readonly Q[]) => Promise<readonly A[]>
   /** those that go in one call with the first of all that wait, it among them */
-  batchOf: (waiting: readonly Q[]) => ReadonlySet<Q>
+  some: <W extends { ask: Q }>(waiting: readonly W[]) => readonly W[]
 }
 
 /** A question that waits. */
 interface Asked<Q, A> {
-  question: Q
+  ask: Q
   /** it has a call of its own, and may take its time */
-  goesAlone: () => void
+  late: () => void
   /** tells what came of it */
   end: (answer: A | 'alone') => void
   fail: (error: unknown) => void
@@ -46,15 +46,15 @@ type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
  * under way the next ones wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
-export function together<Q extends object, A>({
+export function together<Q, A>({
   send,
-  batchOf,
+  some,
   now,
   soon = setImmediate,
   later = afterwards,
 }: Means<Q, A>): Ask<Q, A> {
   let waiting: Asked<Q, A>[] = []
-  let underWay: { since: number }[] = []
+  let underWay: { at: number }[] = []
   let planned = false
   let stopWaking = () => {}
 
@@ -68,8 +68,8 @@ export function together<Q extends object, A>({
   }
 
   /** Whether a call keeps others waiting. An environment may have been frozen meanwhile, or its clock set back. */
-  const keepsWaiting = ({ since }: { since: number }): boolean => {
-    const age = now() - since
+  const keepsWaiting = ({ at }: { at: number }): boolean => {
+    const age = now() - at
     return age >= 0 && age < PATIENCE_MS
   }
 
@@ -77,24 +77,22 @@ export function together<Q extends object, A>({
     stopWaking()
     underWay = underWay.filter(keepsWaiting)
     while (waiting.length > 0 && underWay.length < AT_ONCE) {
-      const chosen = batchOf(waiting.map(({ question }) => question))
-      const batch = waiting.filter(({ question }) => chosen.has(question))
-      waiting = waiting.filter(({ question }) => !chosen.has(question))
+      const batch = some(waiting)
+      waiting = waiting.filter(one => !batch.includes(one))
       void sendBatch(batch)
     }
     const [oldest] = underWay
-    if (waiting.length > 0 && oldest) stopWaking = later(oldest.since + PATIENCE_MS - now(), go)
+    if (waiting.length > 0 && oldest) stopWaking = later(oldest.at + PATIENCE_MS - now(), go)
   }
 
   async function sendBatch(batch: readonly Asked<Q, A>[]): Promise<void> {
-    const call = { since: now() }
+    const call = { at: now() }
     underWay.push(call)
-    const [first, ...others] = batch
-    const only = others.length === 0 ? first : undefined
-    only?.goesAlone()
+    const only = batch[1] ? undefined : batch[0]
+    only?.late()
     try {
-      const answers = await send(batch.map(({ question }) => question))
-      for (const [index, { end }] of batch.entries()) end(answers[index] ?? 'alone')
+      const answers = await send(batch.map(({ ask }) => ask))
+      for (const one of batch) one.end(answers[batch.indexOf(one)] ?? 'alone')
     } catch (error) {
       if (only) only.fail(error)
       else for (const { end } of batch) end('alone')
@@ -104,15 +102,15 @@ export function together<Q extends object, A>({
     if (waiting.length > 0) plan()
   }
 
-  return question =>
+  return ask =>
     new Promise((resolve, reject) => {
       const late = later(LONGEST_MS, () => {
         waiting = waiting.filter(one => one !== mine)
         resolve('alone')
       })
       const mine: Asked<Q, A> = {
-        question,
-        goesAlone: late,
+        ask,
+        late,
         end: answer => {
           late()
           resolve(answer)
@@ -123,3 +121,5 @@ export function together<Q extends object, A>({
       plan()
     })
 }
+
+export type Together = typeof together

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { storageEngine } from '../../../../../shared/adapters/aws/storage/engine.ts'
 import { sharedPositions } from '../../../../../shared/adapters/aws/storage/shared-positions.ts'
+import { together } from '../../../../../shared/adapters/aws/storage/together.ts'
 import { callMeter } from '../../../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { FIRST as EPOCH, headIn } from '../../../../builders/head-moves.ts'
@@ -35,7 +36,7 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
     log,
     entropy: { bytes: () => Buffer.alloc(1) } as never,
   })
-  const allocate = sharedPositions(engine, {
+  const allocate = sharedPositions(engine, together, {
     soon: work => void setImmediate().then(work),
     later: () => () => undefined,
   })
