@@ -44,7 +44,12 @@ export async function askOnce(
   return exchanged(there, asking, connection)
 }
 
-async function exchanged(
+/**
+ * One request on a connection of its own, to this address alone.
+ * @returns the answer; `location`: where a redirection leads
+ * @throws Ended `unreachable`
+ */
+export async function exchanged(
   url: URL,
   { method = 'GET', body, token }: Asking,
   { timeoutMs, namespace, ...tls }: Connection,

@@ -1,54 +1,32 @@
+import { type Asking, exchanged, type Heard } from '../command/ask.ts'
 import { type MemberStanding, memberStandingOf } from './order.ts'
-
-/** What a cluster answered: status, and the body as JSON, empty where it is none. */
-export interface Answered {
-  status: number
-  body: Record<string, unknown>
-}
-
-export interface AskedMember {
-  method?: 'GET' | 'POST'
-  token?: string
-  body?: object
-}
 
 /** Milliseconds for an answer: changes of role take the longest. */
 const ANSWER_TIMEOUT_MS = 60_000
 
-/** Sends a request to a cluster. @throws where nobody answers */
-export async function send(
-  address: string,
-  path: string,
-  { method = 'GET', token, body }: AskedMember = {},
-): Promise<Answered> {
-  const response = await fetch(`${address}/v1/${path}`, {
-    method,
-    redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-    headers: { ...(token ? { 'X-Vault-Token': token } : {}) },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  })
-  const text = await response.text()
-  try {
-    return { status: response.status, body: JSON.parse(text || '{}') as Record<string, unknown> }
-  } catch {
-    return { status: response.status, body: {} }
-  }
+/**
+ * Sends a request to a cluster, and nowhere else, for it may have an administrator's token.
+ * @throws Error where nobody answers, and where the answer leads elsewhere
+ */
+export async function send(address: string, path: string, asking: Asking = {}): Promise<Heard> {
+  const url = new URL(`${address}/v1/${path}`)
+  const { location, ...heard } = await exchanged(url, asking, { timeoutMs: ANSWER_TIMEOUT_MS })
+  if (location !== undefined && heard.status >= 300)
+    throw new Error(`${url.origin} sends its clients elsewhere, which is not followed`)
+  return heard
 }
 
-export type SendTo = typeof send
-
 /** The data of a cluster's status. */
-export async function memberStatusOf(address: string, sending: SendTo): Promise<Record<string, unknown>> {
-  const { body } = await sending(address, 'sys/replication/dr/status')
+export async function memberStatusOf(address: string): Promise<Record<string, unknown>> {
+  const { body } = await send(address, 'sys/replication/dr/status')
   return (body['data'] ?? {}) as Record<string, unknown>
 }
 
 /** What a cluster is: it is asked for its health, and a secondary for its status, too. */
-export async function look(address: string, sending: SendTo = send): Promise<MemberStanding> {
-  const health = await sending(address, 'sys/health').catch(() => undefined)
+export async function look(address: string): Promise<MemberStanding> {
+  const health = await send(address, 'sys/health').catch(() => undefined)
   if (!health) return 'absent'
   const { status, body } = health
-  const state = status === 472 ? (await memberStatusOf(address, sending))['state'] : undefined
+  const state = status === 472 ? (await memberStatusOf(address))['state'] : undefined
   return memberStandingOf({ status, mode: body['replication_dr_mode'] }, state)
 }

@@ -1,4 +1,4 @@
-import { look, type SendTo, send } from './ask.ts'
+import { look } from './ask.ts'
 import { type MemberStanding, orderOf, type SeenCluster } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
@@ -7,7 +7,6 @@ export interface DeploySurroundings {
   say(text: string): void
   /** deploys the stacks of a cluster, and ends when they stand. @throws where they do not */
   deploy(member: MemberPlan): Promise<void>
-  sending?: SendTo
   wait(ms: number): Promise<void>
 }
 
@@ -25,11 +24,11 @@ const memberNamed = (pair: PairPlan, name: string): MemberPlan => {
 async function comesBack(
   { name, address }: MemberPlan,
   before: MemberStanding,
-  { sending = send, say, wait }: DeploySurroundings,
+  { say, wait }: DeploySurroundings,
 ): Promise<void> {
   let standing: MemberStanding = 'absent'
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    standing = await look(address, sending)
+    standing = await look(address)
     if (standing === before) return say(`${name} is ${standing}, as before`)
     await wait(PAUSE_MS)
   }
@@ -45,9 +44,9 @@ async function comesBack(
  * @throws Error when the order is refused, and when a cluster does not come back
  */
 export async function deployPair(pair: PairPlan, anyway: boolean, around: DeploySurroundings): Promise<void> {
-  const { say, deploy, sending = send } = around
+  const { say, deploy } = around
   const seen = await Promise.all(
-    pair.map(async ({ name, address }) => ({ name, standing: await look(address, sending) })),
+    pair.map(async ({ name, address }) => ({ name, standing: await look(address) })),
   )
   for (const { name, standing } of seen) say(`${name} is ${standing}`)
   const decided = orderOf(seen as unknown as [SeenCluster, SeenCluster], anyway)

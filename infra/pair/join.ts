@@ -1,4 +1,4 @@
-import { type AskedMember, look, memberStatusOf, type SendTo, send } from './ask.ts'
+import { look, memberStatusOf, send } from './ask.ts'
 import type { MemberStanding } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
@@ -9,7 +9,6 @@ export interface Joining {
   question(text: string): Promise<string>
   /** of an administrator of the primary, and of the cluster that joins */
   tokens: { primary: string; secondary: string }
-  sending?: SendTo
   wait(ms: number): Promise<void>
 }
 
@@ -23,12 +22,8 @@ const MAY: Readonly<Record<'primary' | 'secondary', readonly MemberStanding[]>> 
   secondary: ['alone'],
 }
 
-async function requireStanding(
-  { name, address }: MemberPlan,
-  as: keyof typeof MAY,
-  sending: SendTo,
-): Promise<void> {
-  const standing = await look(address, sending)
+async function requireStanding({ name, address }: MemberPlan, as: keyof typeof MAY): Promise<void> {
+  const standing = await look(address)
   if (!MAY[as].includes(standing))
     throw new Error(
       `nothing was changed: ${name} is ${standing}, and would have to be ${MAY[as].join(' or ')}`,
@@ -39,11 +34,11 @@ async function until(
   { name, address }: MemberPlan,
   what: string,
   holds: (status: Record<string, unknown>) => boolean,
-  { sending = send, wait, say }: Joining,
+  { wait, say }: Joining,
 ): Promise<void> {
   say(`waiting until ${name} ${what}`)
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (holds(await memberStatusOf(address, sending).catch(() => ({})))) return
+    if (holds(await memberStatusOf(address).catch(() => ({})))) return
     await wait(PAUSE_MS)
   }
   throw new Error(`${name} does not come so far that it ${what}: see its status`)
@@ -56,18 +51,17 @@ async function until(
  * @throws Error when either is not what it has to be, and when a request is refused
  */
 export async function joinPair(pair: PairPlan, name: string, around: Joining): Promise<void> {
-  const { say, question, tokens, sending = send } = around
+  const { say, question, tokens } = around
   const secondary = pair.find(one => one.name === name)
   const primary = pair.find(one => one.name !== name)
   if (!secondary || !primary) throw new Error(`the pair has no cluster ${name}`)
-  await requireStanding(primary, 'primary', sending)
-  await requireStanding(secondary, 'secondary', sending)
+  await requireStanding(primary, 'primary')
+  await requireStanding(secondary, 'secondary')
   say(`${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`)
   if ((await question(`Type the name of the cluster that loses what it has: `)).trim() !== name)
     throw new Error('nothing was changed: that is not its name')
   const change = async ({ address }: MemberPlan, path: string, token: string, body: object) => {
-    const asked: AskedMember = { method: 'POST', token, body }
-    const answered = await sending(address, `sys/replication/dr/${path}`, asked)
+    const answered = await send(address, `sys/replication/dr/${path}`, { method: 'POST', token, body })
     if (answered.status < 300) return answered.body
     throw new Error(
       `${path} was refused: ${answered.status} ${JSON.stringify(answered.body['errors'] ?? '')}`,

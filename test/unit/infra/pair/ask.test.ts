@@ -1,0 +1,15 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { look, send } from '../../../../infra/pair/ask.ts'
+import { webServer } from '../../../support/service/server.ts'
+
+test('an address that sends its clients elsewhere is no cluster, and nobody else gets the token', async () => {
+  const elsewhere = await webServer(onTestFinished, (_, response) => response.writeHead(200).end('{}'))
+  const { url, requests } = await webServer(onTestFinished, (_, response) =>
+    response.writeHead(307, { location: elsewhere.url }).end(),
+  )
+  const body = { id: 'west' }
+  await expect(send(url, 'sys/x', { method: 'POST', token: 'hvs.secret', body })).rejects.toThrow(/elsewhere/)
+  expect(await look(url)).toBe('absent')
+  expect(requests).toHaveLength(2)
+  expect(elsewhere.requests).toEqual([])
+})
