@@ -35,21 +35,12 @@ export function dynamoTables(
   const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
     loadedLater(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
-  const commit = commits(engine, {
-    plain: plainWriter(engine),
-    journaled: withJournal,
-  })
+  const commit = commits(engine, { plain: plainWriter(engine), journaled: withJournal })
   const find = ask && sharedReads(engine)
-  return {
-    store: { ...reads(engine, find), commit },
-    journal: part('journal'),
-    journalView: part('view'),
-  }
+  return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
 }
 
-const methods: {
-  readonly [K in keyof Journaling]: Record<keyof Journaling[K], true>
-} = {
+const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], true> } = {
   journal: {
     head: true,
     moveHead: true,

@@ -12,7 +12,7 @@ import { headFrom, headKey, headUpdate, isAllowed, tellBroken } from './head.ts'
  */
 export const dynamoHead = (
   engine: Engine,
-  allocate: Journal['allocate'] = epoch => positions(engine, epoch, 1).then(first),
+  allocate: Journal['allocate'] = epoch => position(engine, epoch),
 ): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
   head: async () => {
     const at = { table: engine.tables.cluster, ...headKey }
@@ -25,12 +25,21 @@ export const dynamoHead = (
   allocate,
 })
 
-type Given = Awaited<ReturnType<Journal['allocate']>>
+/** A position that was given to a commit, or that there is none. */
+export type GivenPosition = Awaited<ReturnType<Journal['allocate']>>
 
-const first = ([given = 'refused']: readonly Given[]): Given => given
+/** The next position, for one commit. */
+export async function position(engine: Engine, epoch: Epoch): Promise<GivenPosition> {
+  const [given = 'refused'] = await positions(engine, epoch, 1)
+  return given
+}
 
 /** The next positions, by one update: for `count` commits, an answer for each. */
-export async function positions(engine: Engine, epoch: Epoch, count: number): Promise<readonly Given[]> {
+export async function positions(
+  engine: Engine,
+  epoch: Epoch,
+  count: number,
+): Promise<readonly GivenPosition[]> {
   const move = moves.allocate({ epoch })
   const head = await moved(engine, { ...move, add: { last: count } })
   return Array.from({ length: count }, (_, index) =>
@@ -41,11 +50,7 @@ export async function positions(engine: Engine, epoch: Epoch, count: number): Pr
 /** @returns the head as it is after the move */
 async function moved(engine: Engine, move: HeadMove): Promise<Head | 'refused'> {
   if (!isAllowed(engine, move)) return 'refused'
-  const update = {
-    TableName: engine.tables.cluster,
-    ...headUpdate(move),
-    ReturnValues: 'ALL_NEW',
-  } as const
+  const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
   const result = await insisted(engine, () => engine.send('UpdateItem', update))
   if (result === 'refused') return result
   const head = headFrom(result.value.Attributes ?? {})

@@ -22,11 +22,7 @@ export interface Journaling {
 export function journaling(engine: Engine, together: Together | undefined): Journaling {
   const journal = dynamoJournal(engine, together)
   const { commit, backfill } = journaledWriter(engine, journal)
-  return {
-    journal: { ...journal, backfill },
-    view: journalView(engine),
-    writer: { commit },
-  }
+  return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
 }
 
 /** The journal in its table, without what needs the cluster record to write (`journaled.ts`). */

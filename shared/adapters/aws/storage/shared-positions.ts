@@ -1,7 +1,7 @@
 import type { Journal } from '../../../journal/journal.ts'
 import type { Epoch } from '../../../journal/position.ts'
 import type { Engine } from './engine.ts'
-import { positions } from './journal-head.ts'
+import { type GivenPosition, position, positions } from './journal-head.ts'
 import type { Together, Turns } from './together.ts'
 
 /**
@@ -14,17 +14,15 @@ import type { Together, Turns } from './together.ts'
 export function sharedPositions(engine: Engine, together: Together, turns: Turns = {}): Journal['allocate'] {
   // calls are counted where they were asked for, one for each that would have been made alone
   const uncounted: Engine = { ...engine, meter: { ...engine.meter, count: () => undefined } }
-  const ask = together<Epoch, Awaited<ReturnType<Journal['allocate']>>>({
+  const ask = together<Epoch, GivenPosition>({
     send: wanted => positions(uncounted, wanted[0] ?? '', wanted.length),
-    some: waiting => waiting.filter(one => one.ask === waiting[0]?.ask),
+    pick: waiting => waiting.filter(one => one.ask === waiting[0]?.ask),
     now: engine.clock.now,
     ...turns,
   })
   return async epoch => {
     engine.meter.count('dynamodb')
     const given = await ask(epoch)
-    if (given !== 'alone') return given
-    const [own = 'refused' as const] = await positions(engine, epoch, 1)
-    return own
+    return given === 'alone' ? position(engine, epoch) : given
   }
 }

@@ -34,7 +34,7 @@ export function sharedReads(
       const brought = { found: items, left: new Set(left.map(nameOf)) }
       return all.map(() => brought)
     },
-    some: batchOf,
+    pick: batchOf,
     now: clock.now,
     ...turns,
   })

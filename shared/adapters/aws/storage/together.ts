@@ -20,15 +20,15 @@ interface Means<Q, A> extends Turns {
   now: () => number
   /** one call for some questions. @returns an answer for each, in their order */
   send: (questions: readonly Q[]) => Promise<readonly A[]>
-  /** those that go in one call with the first of all that wait, it among them */
-  some: <W extends { ask: Q }>(waiting: readonly W[]) => readonly W[]
+  /** picks those that go in one call with the first of all that wait, it among them */
+  pick: <W extends { ask: Q }>(waiting: readonly W[]) => readonly W[]
 }
 
 /** A question that waits. */
 interface Asked<Q, A> {
   ask: Q
-  /** it has a call of its own, and may take its time */
-  late: () => void
+  /** frees it of its deadline: it has a call of its own, and may take its time */
+  free: () => void
   /** tells what came of it */
   end: (answer: A | 'alone') => void
   fail: (error: unknown) => void
@@ -48,7 +48,7 @@ type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
  */
 export function together<Q, A>({
   send,
-  some,
+  pick,
   now,
   soon = setImmediate,
   later = afterwards,
@@ -77,7 +77,7 @@ export function together<Q, A>({
     stopWaking()
     underWay = underWay.filter(keepsWaiting)
     while (waiting.length > 0 && underWay.length < AT_ONCE) {
-      const batch = some(waiting)
+      const batch = pick(waiting)
       waiting = waiting.filter(one => !batch.includes(one))
       void sendBatch(batch)
     }
@@ -89,7 +89,7 @@ export function together<Q, A>({
     const call = { at: now() }
     underWay.push(call)
     const only = batch[1] ? undefined : batch[0]
-    only?.late()
+    only?.free()
     try {
       const answers = await send(batch.map(({ ask }) => ask))
       for (const one of batch) one.end(answers[batch.indexOf(one)] ?? 'alone')
@@ -104,15 +104,15 @@ export function together<Q, A>({
 
   return ask =>
     new Promise((resolve, reject) => {
-      const late = later(LONGEST_MS, () => {
+      const free = later(LONGEST_MS, () => {
         waiting = waiting.filter(one => one !== mine)
         resolve('alone')
       })
       const mine: Asked<Q, A> = {
         ask,
-        late,
+        free,
         end: answer => {
-          late()
+          free()
           resolve(answer)
         },
         fail: reject,
