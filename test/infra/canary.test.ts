@@ -1,29 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { deployments } from '../../infra/checks/deployments.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
 
-const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/one'
-const linkDomain = { name: 'link.example.com', certificateArn }
 const fronts = {
   httpApi: {},
-  privateRestApi: { front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-01234567'] }, linkDomain },
-  loadBalancer: {
-    front: {
-      kind: 'loadBalancer',
-      vpcId: 'vpc-01234567',
-      subnetIds: ['subnet-01234567', 'subnet-01234568'],
-      networks: ['10.0.0.0/8'],
-    },
-    domain: { name: 'auth.example.com', certificateArn },
-    linkDomain,
-  },
+  privateRestApi: deployments['private'],
+  loadBalancer: deployments['balanced'],
 }
 const drill = { schedule: 'rate(7 days)', peer: 'https://west.example.com', policy: 'drill' }
 const settingsBehind = (front: keyof typeof fronts): Record<string, unknown> => ({
+  ...fronts[front],
   stage: 'test',
   canary: { percent: 20 },
   ...(front === 'httpApi' ? { apiAddress: 'https://east.example.com', drill } : {}),
-  ...fronts[front],
 })
 
 const functionsOf = (resources: ReadonlyMap<string, Resource>) => ofType(resources, 'AWS::Lambda::Function')
@@ -148,12 +138,7 @@ describe('a canary', () => {
   })
 
   test('is refused where logins run in a Web Function, which has none', () => {
-    const webLogins = {
-      certificateArn,
-      originSecretArn: 'arn:aws:secretsmanager:us-east-1:111122223333:secret:a',
-    }
-    const proxy = { secretHashes: ['a'.repeat(64)] }
-    const given = { stage: 'test', canary: {}, webLogins, proxy, apiAddress: 'https://a.example.com' }
+    const given = { ...deployments['web'], canary: {} }
     expect(() => readSettings(given)).toThrow(/canary: a Web Function has none/)
   })
 })
