@@ -15,7 +15,7 @@ export interface LossReport {
 }
 
 /** What is to be done about lost changes of a kind; all others only have to be known. */
-const TODO: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<string, string>> = {
   token: 'revocations should be repeated on the primary; lost logins need nothing',
   role: 'should be written again on the primary',
   policy: 'should be written again on the primary',
@@ -37,7 +37,7 @@ export function reportOf(data: unknown): LossReport {
       kind,
       written: numberOf(objectOf(of)['written']),
       deleted: numberOf(objectOf(of)['deleted']),
-      todo: Object.hasOwn(TODO, kind) ? (TODO[kind] ?? '') : '',
+      todo: Object.hasOwn(ADVICE, kind) ? (ADVICE[kind] ?? '') : '',
     })),
     lost: listIn(all['lost']).map(objectOf).flatMap(changesOf),
     next: saidText(all['next']),
