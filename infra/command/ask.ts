@@ -124,25 +124,22 @@ export function refusalOf({ status, body, text }: Heard): string {
 export interface Patience {
   forMs: number
   say: (text: string) => void
-  /** what is asked, as it is told; default: the path */
-  named?: string
+  /** what is asked, as it is told */
+  named: string
 }
 
 /**
  * A request that has to succeed. It is repeated where the answer says when, as the runbooks do.
  * @returns the answer's body
- * @throws Ended `refused` with what was answered, `unreachable`
+ * @throws Ended `refused` with what was answered, and what asking throws
  */
 export async function askFor(
-  base: string,
-  path: string,
-  asking: Asking,
-  connection: Connection,
-  { forMs, say, named = path }: Patience,
+  asked: () => Promise<Heard>,
+  { forMs, say, named }: Patience,
 ): Promise<Heard['body']> {
   const end = Date.now() + forMs
   for (;;) {
-    const heard = await askOnce(base, path, asking, connection)
+    const heard = await asked()
     if (heard.status < 300) return heard.body
     const told = `${named}: ${refusalOf(heard)}`
     if (heard.retryAfter === undefined || Date.now() > end) throw new Ended('refused', told)

@@ -8,7 +8,7 @@ import { helpWithToken } from './login/token-helper.ts'
 import { type CommandName, type Read, readCommand, tokenIn } from './options.ts'
 import { clusterNamed, type NamedCluster } from './set/look.ts'
 import { tellStatus } from './set/status.ts'
-import { switchSet } from './set/switch.ts'
+import { type SwitchDone, switchSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
 
 const env = process.env
@@ -111,27 +111,31 @@ async function planned(read: Read): Promise<ExitName> {
     throw new Ended('usage', 'switch wants two clusters: the one that serves, then the one that takes over')
   const connection = connectionOf(env)
   let where = 'Nothing was changed.'
+  const steps: SwitchDone[] = []
+  /** What `--json` prints, however it ends. */
+  const tell = (ended: ExitName, why?: string): void => {
+    const told = { from: from.name, to: to.name, ended, done: steps, where, ...(why ? { why } : {}) }
+    if (read.flags.has('json')) print(`${JSON.stringify(told, null, 2)}\n`)
+  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       say(`\nBroken off. ${where} Run the same command again: it goes on where the set is.`)
+      tell('interrupted', signal)
       process.exit(128 + constants.signals[signal])
     })
   const token = await operationToken()
-  const done = await switchSet({
-    from,
-    to,
-    ports: {
-      connection,
-      token,
-      say,
-      confirm: read.flags.has('yes') ? async () => true : confirmed,
-      at: sentence => {
-        where = sentence
-      },
-    },
-  })
-  if (read.flags.has('json'))
-    print(`${JSON.stringify({ from: from.name, to: to.name, done, where }, null, 2)}\n`)
+  try {
+    const confirm = read.flags.has('yes') ? async () => true : confirmed
+    const at = (sentence: string): void => {
+      where = sentence
+    }
+    const did = (step: SwitchDone): void => void steps.push(step)
+    await switchSet({ from, to, ports: { connection, token, say, confirm, at, did } })
+  } catch (error) {
+    if (error instanceof Ended) tell(error.exit, error.message)
+    throw error
+  }
+  tell('done')
   return 'done'
 }
 

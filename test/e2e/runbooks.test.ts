@@ -207,7 +207,7 @@ describe('the runbooks, one after the other', () => {
           )
           expect(ends[0]?.status, `killed in the middle: ${ends[0]?.stderr}`).toBe(null)
           await eventually(async () => ((await healthOf(west)) === 200 ? true : undefined))
-          ends.push(await (await switching(east, west, 'n\n')).ended)
+          ends.push(await (await switching(east, west, 'n\n', '--json')).ended)
         },
         rejoin: () => shell.paste(blocksOf('docs/command.md', 'Switch')[0] ?? ''),
       },
@@ -223,6 +223,11 @@ describe('the runbooks, one after the other', () => {
       stderr: expect.stringMatching(
         /4\. Follow: [\s\S]*Ended before the next step\. west serves; east follows nobody yet\./,
       ),
+    })
+    expect(JSON.parse(ends[1]?.stdout ?? '')).toMatchObject({
+      ended: 'declined',
+      done: [],
+      where: 'west serves; east follows nobody yet.',
     })
   })
 
@@ -246,6 +251,7 @@ describe('the runbooks, one after the other', () => {
     const [broken, resumed] = ends
     expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
     expect(resumed?.status, resumed?.stderr).toBe(0)
+    expect(JSON.parse(resumed?.stdout ?? '')).toMatchObject({ ended: 'done' })
     expect(JSON.parse(resumed?.stdout ?? '').done.at(-1)).toMatchObject({ step: 'follow' })
     expect(broken).toMatchObject({
       status: 130,

@@ -1,4 +1,4 @@
-import { askFor } from '../ask.ts'
+import { askFor, askOnce } from '../ask.ts'
 import type { CommandEnvironment, Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 import { type LoginAsked, proofOf } from './proofs.ts'
@@ -30,7 +30,9 @@ export async function logIn(
   if (isOpen(base)) say(`${base} is not encrypted: whoever listens can log in by the same proof`)
   const body = { ...(role === undefined ? {} : { role }), ...(await proofOf(asked, environment)) }
   const request = { method: 'POST', body } as const
-  const { auth } = await askFor(base, `auth/${mount}/login`, request, connection, { forMs: AGAIN_MS, say })
+  const path = `auth/${mount}/login`
+  const asking = () => askOnce(base, path, request, connection)
+  const { auth } = await askFor(asking, { forMs: AGAIN_MS, say, named: path })
   if (!isLogin(auth)) throw new Ended('refused', `${base} answers without a token that could be used`)
   return auth
 }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Readiness, readinessFault } from '../../../shared/replication/drill/readiness-fault.ts'
-import { askFor } from '../ask.ts'
+import { askFor, askOnce } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 import { joinUnder, namesToJoin } from './join.ts'
@@ -19,6 +19,8 @@ export interface SwitchPorts {
   say(text: string): void
   /** told where the set is, each time that it has been seen: for whoever breaks off */
   at(sentence: string): void
+  /** told of each step that was done */
+  did(step: SwitchDone): void
 }
 
 /** What a switch has done; `ms`: how long it took. */
@@ -40,13 +42,11 @@ const READY_WITHIN_MS = 30_000
 
 /**
  * A planned switch, from wherever the set is to its end.
- * @returns what was done this time
  * @throws Ended with where the set is
  * @see docs/runbooks/planned-switch.md
  */
-export async function switchSet(switching: Switching): Promise<readonly SwitchDone[]> {
+export async function switchSet(switching: Switching): Promise<void> {
   const { from, to, ports } = switching
-  const done: SwitchDone[] = []
   let waited: { where: string; since: number } | undefined
   for (let first = true; ; first = false) {
     const seen = await lookAtBoth(switching)
@@ -54,10 +54,7 @@ export async function switchSet(switching: Switching): Promise<readonly SwitchDo
     ports.at(next.where)
     if (first) ports.say(`1. Look\n\n${described(seen)}`)
     if (next.do === 'stop') throw new Ended(next.exit, `${next.why}. ${next.where}`)
-    if (next.do === 'done') {
-      ports.say(next.where)
-      return done
-    }
+    if (next.do === 'done') return ports.say(next.where)
     if (next.do === 'wait') {
       if (waited?.where !== next.where) ports.say(next.where)
       waited = waited?.where === next.where ? waited : { where: next.where, since: Date.now() }
@@ -69,7 +66,7 @@ export async function switchSet(switching: Switching): Promise<readonly SwitchDo
     const began = Date.now()
     if (next.do === 'promote') await promote(switching, next)
     else if (!(await follow(switching, seen, next.where))) continue
-    done.push({ step: next.do, ms: Date.now() - began })
+    ports.did({ step: next.do, ms: Date.now() - began })
   }
 }
 
@@ -94,7 +91,8 @@ async function ask(
 ): Promise<Readonly<Record<string, unknown>>> {
   const request = { method: 'POST', body, token } as const
   const patience = { forMs: PATIENCE_MS, say, named: `${path} on ${at.name}` }
-  const { data } = await askFor(at.base, `${DR}/${path}`, request, connection, patience)
+  const asking = () => askOnce(at.base, `${DR}/${path}`, request, connection)
+  const { data } = await askFor(asking, patience)
   return (data ?? {}) as Readonly<Record<string, unknown>>
 }
 

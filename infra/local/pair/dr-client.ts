@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { askFor } from '../../command/ask.ts'
+import { askFor, askOnce } from '../../command/ask.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -61,5 +61,5 @@ export async function askHost(
 ): Promise<HostAnswer> {
   const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
   const patience = { forMs: WAIT_MS, say, named: `${path} on ${cluster}` }
-  return askFor(base_url, path, asking, { timeoutMs: ANSWER_MS }, patience)
+  return askFor(() => askOnce(base_url, path, asking, { timeoutMs: ANSWER_MS }), patience)
 }

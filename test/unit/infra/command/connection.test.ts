@@ -84,11 +84,12 @@ describe('a request', () => {
       else response.end('{"data":{}}')
     })
     const said: string[] = []
-    const patience = { forMs: 5000, say: (text: string) => said.push(text) }
-    expect(await askFor(url, 'x', {}, plain, patience)).toEqual({ data: {} })
+    const patience = { forMs: 5000, say: (text: string) => said.push(text), named: 'x' }
+    const asking = () => askOnce(url, 'x', {}, plain)
+    expect(await askFor(asking, patience)).toEqual({ data: {} })
     expect(said).toEqual(['x: 503 busy; asking again in 0 s'])
     asked = 0
-    await expect(askFor(url, 'x', {}, plain, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
+    await expect(askFor(asking, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
   })
 
   test('follows a node that stands by once, and never out of an encrypted connection', async () => {

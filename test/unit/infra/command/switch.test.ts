@@ -46,6 +46,7 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
   const left = [...answers]
   const places: string[] = []
   const said: string[] = []
+  const done: string[] = []
   const ports = {
     connection: { timeoutMs: 5000 },
     token: 'hvb.operation',
@@ -56,12 +57,13 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
     },
     say: (text: string) => void said.push(text),
     at: (sentence: string) => void places.push(sentence),
+    did: ({ step }: { step: string }) => void done.push(step),
   }
   const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west'), ports }).then(
-    done => done.map(({ step }) => step),
+    () => done,
     (error: Error) => error.message,
   )
-  return { result, asked, places, said }
+  return { result, done, asked, places, said }
 }
 
 const ready: Change = ['secondary/readiness', 200, { data: READY }]
