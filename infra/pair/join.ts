@@ -1,3 +1,4 @@
+import { askFor } from '../command/ask.ts'
 import { look, memberStatusOf, send } from './ask.ts'
 import type { MemberStanding } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
@@ -15,6 +16,8 @@ export interface Joining {
 const PAUSE_MS = 2000
 /** Looks until a status has to be what is waited for: a first sync takes as long as there is something to fetch. */
 const LOOKS = 1800
+/** For so long a request is repeated that has to wait. */
+const PATIENCE_MS = 10 * 60_000
 
 /** What a cluster has to be. */
 const MAY: Readonly<Record<'primary' | 'secondary', readonly MemberStanding[]>> = {
@@ -60,13 +63,13 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
   say(`${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`)
   if ((await question(`Type the name of the cluster that loses what it has: `)).trim() !== name)
     throw new Error('nothing was changed: that is not its name')
-  const change = async ({ address }: MemberPlan, path: string, token: string, body: object) => {
-    const answered = await send(address, `sys/replication/dr/${path}`, { method: 'POST', token, body })
-    if (answered.status < 300) return answered.body
-    throw new Error(
-      `${path} was refused: ${answered.status} ${JSON.stringify(answered.body['errors'] ?? '')}`,
-    )
-  }
+  // repeated as the runbooks do: a cluster may be about to change its role
+  const change = ({ name: of, address }: MemberPlan, path: string, token: string, body: object) =>
+    askFor(() => send(address, `sys/replication/dr/${path}`, { method: 'POST', token, body }), {
+      forMs: PATIENCE_MS,
+      say,
+      named: `${path} on ${of}`,
+    })
   const ofLink = primary.settings.linkAddress ?? primary.address
   await change(primary, 'primary/enable', tokens.primary, { primary_cluster_addr: ofLink })
   await until(

@@ -13,6 +13,8 @@ interface Answering {
   health: { status: number; mode: string }
   state: string
   asked: { path: string; token: unknown; body: unknown }[]
+  /** what it answers first to a change, in order, where that is no success */
+  refusals: { status: number; retryAfter?: string }[]
 }
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
@@ -29,13 +31,18 @@ async function answering(health: Answering['health'], state = 'stream-wals'): Pr
     if (path === 'sys/health') return reply(one.health.status, { replication_dr_mode: one.health.mode })
     if (path === 'sys/replication/dr/status') return reply(200, { data: { state: one.state } })
     one.asked.push({ path, token: request.headers['x-vault-token'], body })
+    const { status, retryAfter } = one.refusals.shift() ?? {}
+    if (status) {
+      if (retryAfter) response.setHeader('retry-after', retryAfter)
+      return reply(status, { errors: ['not now'] })
+    }
     if (path.endsWith('primary/enable')) Object.assign(one, { state: 'running' })
     if (path.endsWith('secondary/enable')) Object.assign(one, { state: 'stream-wals' })
     return reply(200, { wrap_info: { token: 'activation' } })
   })
   await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const one: Answering = { server, address, health, state, asked: [] }
+  const one: Answering = { server, address, health, state, asked: [], refusals: [] }
   return one
 }
 
@@ -163,6 +170,21 @@ describe('joining', () => {
       { path: 'sys/replication/dr/secondary/enable', token: 'of-west', body: { token: 'activation' } },
     ])
     expect(said.at(-1)).toBe('west follows east')
+  })
+
+  test('repeats what has to wait, and ends at what is refused', async () => {
+    east.refusals = [
+      { status: 503, retryAfter: '0' },
+      { status: 503, retryAfter: '0' },
+    ]
+    await joinPair(pair(), 'west', joining('west'))
+    expect(east.asked.map(({ path }) => path.split('/').at(-1))).toEqual([
+      ...Array(3).fill('enable'),
+      'revoke-secondary',
+      'secondary-token',
+    ])
+    west.refusals = [{ status: 400 }]
+    await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('enable on west: 400 not now')
   })
 
   test.each(['east', '', 'y'])('changes nothing where %j is typed', async typed => {
