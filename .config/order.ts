@@ -2,7 +2,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/service/running-file.ts'
 
 /** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
-const WAITING = ['runbooks', 'roles', 'pair-again', 'pair', 'kill'].map(name => `e2e/${name}.test.ts`)
+const WAITING = ['runbooks', 'roles', 'pair-again', 'pair', 'pair-join', 'kill'].map(
+  name => `e2e/${name}.test.ts`,
+)
 
 /**
  * Begins with the files that wait, or a run would end with them, and the processors have nothing to do. Files that are

@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Host } from '../../infra/local/host/host.ts'
+import { drStatusOf } from '../../infra/local/pair/dr-client.ts'
+import { startPair } from '../../infra/local/pair/pair.ts'
+import { joinPair } from '../../infra/pair/join.ts'
+import { type PairPlan, readPair } from '../../infra/pair/settings.ts'
+import { licenceKey, licenceText } from '../builders/licence.ts'
+import { call } from '../support/service/api.ts'
+
+/** A pair of a file, at the addresses of clusters of this machine. */
+function planOf(...hosts: [Host, Host]): PairPlan {
+  const key = licenceKey()
+  const [one, other] = readPair({
+    both: { stage: 'prod', license: licenceText(key.privateKey), licensePublicKey: key.publicKey },
+    clusters: Object.fromEntries(
+      hosts.map(({ cluster }, index) => [
+        cluster,
+        {
+          account: '111122223333',
+          region: `us-east-${index + 1}`,
+          settings: { apiAddress: `https://${cluster}.example.com` },
+        },
+      ]),
+    ),
+  })
+  const at = (plan: PairPlan[0], { base_url, link_address }: Host) => ({
+    ...plan,
+    address: base_url.replace(/\/v1$/, ''),
+    settings: { ...plan.settings, linkAddress: link_address },
+  })
+  return [at(one, hosts[0]), at(other, hosts[1])]
+}
+
+test('one of two new clusters joins the other, once its name was typed, and not again', async () => {
+  const { east, west, close } = await startPair({ port: 0, memory: true, unlisted: true })
+  onTestFinished(close)
+  const pair = planOf(east, west)
+  const made = await call(
+    east.base_url,
+    'POST',
+    '/auth/token/create',
+    { ttl: '1h' },
+    { token: east.root_token },
+  )
+  const said: string[] = []
+  const around = {
+    say: (text: string) => void said.push(text),
+    question: async () => 'west\n',
+    wait: (ms: number) => setTimeout(ms),
+    tokens: { primary: east.root_token, secondary: west.root_token },
+  }
+  await joinPair(pair, 'west', around)
+  expect(said.at(-1)).toBe('west follows east')
+  const [primary, secondary] = [await drStatusOf(east), await drStatusOf(west)]
+  expect(primary).toMatchObject({ mode: 'primary', known_secondaries: ['west'] })
+  expect(secondary).toMatchObject({
+    mode: 'secondary',
+    state: 'stream-wals',
+    cluster_id: primary['cluster_id'],
+  })
+  await expect(joinPair(pair, 'west', around)).rejects.toThrow('nothing was changed: west is following')
+  const { client_token } = made.body.auth
+  expect(
+    (await call(east.base_url, 'GET', '/auth/token/lookup-self', undefined, { token: client_token })).status,
+  ).toBe(200)
+}, 180_000)
