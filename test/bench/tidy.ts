@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { Host } from '../../infra/local/host/host.ts'
+import { HOME } from '../../infra/local/provider/home.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { entry } from '../support/requests/lists.ts'
 import { call } from '../support/service/api.ts'
@@ -60,8 +61,13 @@ export async function tidyCost(host: Host, entries: number): Promise<TidyCost> {
   }
 }
 
-async function deleteEach({ engine_url: endpoint, tables }: Where, names: string[]): Promise<number> {
-  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint }))
+async function deleteEach(
+  { engine_url: endpoint, tables, credentials }: Where,
+  names: string[],
+): Promise<number> {
+  const client = DynamoDBDocumentClient.from(
+    new DynamoDBClient({ endpoint, region: HOME.region, credentials }),
+  )
   const started = performance.now()
   for (let at = 0; at < names.length; at += AT_ONCE) {
     await Promise.all(
