@@ -28,6 +28,8 @@ const clusters: string[] = []
 /** What `npm start` runs with Node: the host, with the flags that it has there. */
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
 const [, ...COMMAND] = scripts.start.split(' ')
+/** Flags of Node that a host runs with. */
+export const HOST_FLAGS: readonly string[] = COMMAND.filter(one => one.startsWith('--'))
 
 export const start = (...options: string[]): Run => startIn({}, ...options)
 
