@@ -1,5 +1,10 @@
-import { root } from '../../infra/checkout.ts'
-import { type Load, servedHost } from './served.ts'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { awsAt } from '../../infra/local/host/aws-process.ts'
+import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import { startIn } from '../support/programs/npm-start.ts'
+import type { Load } from './served.ts'
+import { makeFleet } from './world.ts'
 
 interface Tools {
   print(text: string): void
@@ -15,33 +20,47 @@ const SECONDS = 10
 /** Logins between two lines of print. */
 const TOLD_EVERY = 10_000
 
-/** `--memory <logins>`: what the process of a host holds while so many log in, of both types in turns. */
+/** Memory that a process holds, MB. */
+const heldMb = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+/** `--memory <logins>`: what the process of `npm start` holds while so many log in, of both types in turns. */
 export async function memoryBench(logins: number, { print, results, load, provider }: Tools): Promise<void> {
-  const host = await servedHost({ directory: root, provider, instances: INSTANCES })
-  print(`Memory of a host's process, engine and imitated AWS apart, ${CLIENTS} clients, both types in turns`)
-  const told: { logins: number; mb: number }[] = []
-  let [done, highest, next] = [0, 0, 0]
-  const tell = async () => {
-    const mb = await host.ask('heldMb')
-    highest = Math.max(highest, mb)
-    if (done < next) return
-    next += TOLD_EVERY
-    told.push({ logins: done, mb })
-    print(`  after ${String(done).padStart(6)} logins   ${mb.toFixed(0)} MB`)
-  }
+  const state = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
+  const run = startIn({ CLOUD_AUTH_STATE: state }, '--memory', '--port', '0', '--provider', provider)
   try {
-    await tell()
+    await run.until('Serving.')
+    const cluster = JSON.parse(readFileSync(`${state}/local/cluster.json`, 'utf8')) as ClusterFile
+    print(
+      `Memory of what npm start runs, engine and imitated AWS apart, ${CLIENTS} clients, both types in turns`,
+    )
+    const told: { logins: number; mb: number }[] = []
+    let [done, highest, next] = [0, 0, 0]
+    const tell = () => {
+      const mb = heldMb(cluster.pid)
+      highest = Math.max(highest, mb)
+      if (done < next) return
+      next += TOLD_EVERY
+      told.push({ logins: done, mb })
+      print(`  after ${String(done).padStart(6)} logins   ${mb.toFixed(0)} MB`)
+    }
+    tell()
+    const { control } = await awsAt(provider)
+    const fleet = await makeFleet({ ...cluster, control }, INSTANCES)
+    const url = `${cluster.base_url}/auth/cloud/login`
     for (let round = 0; done < logins; round++) {
-      const type = round % 2 === 0 ? 'ec2' : 'iam'
-      const { answered, refused } = await host.measure(load, type, CLIENTS, SECONDS)
+      const bodies = fleet[round % 2 === 0 ? 'ec2' : 'iam']
+      const { answered, refused } = await load({ url, bodies, concurrency: CLIENTS, seconds: SECONDS })
       if (refused > 0) throw new Error(`${refused} logins were refused`)
       done += answered
-      await tell()
+      tell()
     }
-    const mb = await host.ask('heldMb')
+    const mb = heldMb(cluster.pid)
     print(`  after ${String(done).padStart(6)} logins   ${mb.toFixed(0)} MB, ${highest.toFixed(0)} at most`)
     results['memory'] = { logins: done, mb, highest, told }
   } finally {
-    await host.close()
+    run.child.kill('SIGTERM')
+    await run.ended
+    rmSync(state, { recursive: true, force: true })
   }
 }

@@ -1,5 +1,5 @@
 // A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent asks by its methods.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import type { Worker } from 'node:worker_threads'
 import { awsAt } from '../../infra/local/host/aws-process.ts'
 import type { Host, HostOptions } from '../../infra/local/host/host.ts'
 import { askReplication, drStatusOf } from '../../infra/local/pair/dr-client.ts'
+import { childrenMs } from './children.ts'
 import { makeWorld } from './world.ts'
 
 export interface ServeOrder {
@@ -39,22 +40,6 @@ process.on('worker', worker => {
 })
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000
-const TICK_MS = 10
-
-/** Processor time of the processes that this one has started: the engine. */
-function childrenMs(): number {
-  let ticks = 0
-  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
-    try {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-      if (Number(fields[1]) === process.pid) ticks += Number(fields[11]) + Number(fields[12])
-    } catch {
-      // it has ended meanwhile
-    }
-  }
-  return ticks * TICK_MS
-}
-
 async function cpu(): Promise<CpuParts> {
   // one that has just ended has taken its time with it
   const none = { user: 0, system: 0 }
@@ -63,9 +48,6 @@ async function cpu(): Promise<CpuParts> {
   const main = milliseconds(process.threadCpuUsage())
   return { main, threads, helpers: milliseconds(process.cpuUsage()) - main - threads, engine: childrenMs() }
 }
-
-/** Memory that the process holds, MB. */
-const heldMb = (): number => process.memoryUsage.rss() / 2 ** 20
 
 /** What calls to AWS go through: clients, connections, and what Node has for both. */
 const WIRE =
@@ -164,7 +146,6 @@ const methods = {
     return started.served
   },
   cpu,
-  heldMb: async () => heldMb(),
   wireShare,
   journaled: async () => host && journaled(host),
   close: async () => host?.close(),

@@ -16,12 +16,16 @@ export interface World {
 
 const ROLE = 'bench'
 
-async function write(host: Host, path: string, body: unknown): Promise<void> {
+/** A cluster of which its API and its AWS are known. */
+type Reached = Pick<Host, 'base_url' | 'root_token' | 'control'>
+
+async function write(host: Reached, path: string, body: unknown): Promise<void> {
   const reply = await call(host.base_url, 'POST', path, body, { token: host.root_token })
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
 }
 
-export async function makeWorld(host: Host, instances: number): Promise<World> {
+/** Makes the fleet, and what its logins are made of. */
+export async function makeFleet(host: Reached, instances: number) {
   const { control } = host
   const role = await control.putRole({ account: HOME.account, name: ROLE })
   const authority = await control.authority()
@@ -46,6 +50,12 @@ export async function makeWorld(host: Host, instances: number): Promise<World> {
   const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
   const signed = signedLogin(session)
   const iam = [JSON.stringify({ role: 'worker', ...signed })]
+  return { ec2, iam, documents, made, signed, authority }
+}
+
+export async function makeWorld(host: Host, instances: number): Promise<World> {
+  const { control } = host
+  const { ec2, iam, documents, made, signed, authority } = await makeFleet(host, instances)
   const { environment } = host.runtimeOf('login')
   const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
   const accessor = String(mount.body.data.accessor)

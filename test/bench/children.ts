@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+const TICK_MS = 10
+
+/** Processor time of the processes that this one has started, milliseconds: where it has a host, the engine's. */
+export function childrenMs(): number {
+  let ticks = 0
+  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+      if (Number(fields[1]) === process.pid) ticks += Number(fields[11]) + Number(fields[12])
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+  return ticks * TICK_MS
+}
