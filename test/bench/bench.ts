@@ -24,7 +24,7 @@ import { wireBench } from './wire.ts'
 import { loginEvent, makeWorld, type World } from './world.ts'
 
 const INSTANCES = 400
-const SEQUENTIAL = { warmUp: 100, counted: 400 }
+const SEQUENTIAL = { warmUp: 500, counted: 1500 }
 const { values: asked } = parseArgs({
   options: {
     /** entries that tidy removes; 0: none */

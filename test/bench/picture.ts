@@ -4,18 +4,25 @@ export type Curve = Readonly<Record<string, readonly number[]>>
 const [WIDTH, HEIGHT, LEFT, TOP] = [640, 400, 70, 40]
 const COLOURS = ['#1f77b4', '#d62728', '#2ca02c', '#ff7f0e', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f']
 
+/** The round number that a scale goes on by: four steps of it, or some more, reach the highest value. */
+function stepTo(highest: number): number {
+  const power = 10 ** Math.floor(Math.log10(highest / 4))
+  return [1, 2, 2.5, 5, 10].map(one => one * power).find(step => step * 4 >= highest) ?? highest / 4
+}
+
 /**
  * Curves over numbers of something, as SVG.
  * @param at the numbers; each has the same room
  * @param of what they count
  */
 export function pictureOf(title: string, at: readonly number[], curves: Curve, of = ''): string {
-  const highest = Math.max(...Object.values(curves).flat(), 1e-9)
+  const step = stepTo(Math.max(...Object.values(curves).flat(), 1e-9))
+  const highest = 4 * step
   const x = (index: number) => LEFT + (index * (WIDTH - LEFT - 190)) / Math.max(1, at.length - 1)
   const y = (value: number) => HEIGHT - 40 - (value / highest) * (HEIGHT - 40 - TOP)
   const text = (left: number, top: number, words: string, more = '') =>
     `<text x="${left.toFixed(0)}" y="${top.toFixed(0)}" ${more}>${words}</text>`
-  const scale = [0, 0.25, 0.5, 0.75, 1].map(part => part * highest)
+  const scale = [0, 1, 2, 3, 4].map(times => times * step)
   const lines = Object.entries(curves).map(([name, values], index) => {
     const colour = COLOURS[index % COLOURS.length] ?? 'black'
     const points = values.map((value, place) => `${x(place).toFixed(1)},${y(value).toFixed(1)}`).join(' ')
