@@ -1,6 +1,7 @@
 import { SFN } from '@aws-sdk/client-sfn'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
+import type { MetricPoint } from '../../infra/local/template/counts.ts'
 import type { AlarmName } from '../../infra/watching/alarms.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 import { workers } from '../../shared/workers/workers.ts'
@@ -154,4 +155,27 @@ describe('one refused invocation is enough, and only those that run count:', () 
       expect(isOn('WorkersThrottled')).toBe(false)
     },
   )
+})
+
+test.each(['httpApi', 'privateRestApi'] as const)('ServerErrors, of %s', async front => {
+  const watched = await cloudWatch(front)
+  const count = (point: MetricPoint) => watched.counted(point, now)
+  const other = await startHost({
+    cluster: 'counted-too',
+    port: 0,
+    memory: true,
+    unlisted: true,
+    front,
+    counting: { count },
+  })
+  onTestFinished(() => other.close())
+  const listedThere = async () =>
+    (await call(other.base_url, 'GET', '/sys/auth', undefined, { token: other.root_token })).status
+  quietly()
+  expect(watched.isOn('ServerErrors', now)).toBe(false)
+  await other.control.fault({ service: 'kms', kind: 'error', times: 1000 })
+  expect(await often(listedThere)).toEqual(new Set([503]))
+  expect(watched.isOn('ServerErrors', now)).toBe(true)
+  quietly()
+  expect(watched.isOn('ServerErrors', now)).toBe(false)
 })
