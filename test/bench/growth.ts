@@ -8,7 +8,7 @@ import { rootToken } from '../../shared/tokens/root-token.ts'
 import { call } from '../support/service/api.ts'
 import { tableStore } from '../support/tables/store.ts'
 import type { Load } from './served.ts'
-import type { World } from './world.ts'
+import { iamLogin, type World } from './world.ts'
 
 interface Tools {
   print(text: string): void
@@ -38,8 +38,10 @@ export async function growthBench(
   for (const size of sizes) {
     await seeded(size - held)
     held = size
+    // what was signed before may have ended while the tables were filled
+    const bodies = { ec2: world.ec2, iam: [await iamLogin(host)] }
     for (const type of ['ec2', 'iam'] as const) {
-      const order = { url: `${host.base_url}/auth/cloud/login`, bodies: world[type], concurrency: CLIENTS }
+      const order = { url: `${host.base_url}/auth/cloud/login`, bodies: bodies[type], concurrency: CLIENTS }
       await load({ ...order, seconds: WARM_UP })
       const run = await load({ ...order, seconds: SECONDS })
       results[`growth ${type} ${size}`] = run

@@ -24,6 +24,15 @@ async function write(host: Reached, path: string, body: unknown): Promise<void> 
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
 }
 
+const signedNow = async ({ control }: Pick<Reached, 'control'>): Promise<Record<string, string>> =>
+  signedLogin(await control.session({ account: HOME.account, role: ROLE, session: 'bench' }))
+
+const iamBody = (signed: Record<string, string>): string => JSON.stringify({ role: 'worker', ...signed })
+
+/** The body of an iam login that is signed now, and holds for 15 minutes. */
+export const iamLogin = async (host: Pick<Reached, 'control'>): Promise<string> =>
+  iamBody(await signedNow(host))
+
 /** Makes the fleet, and what its logins are made of. */
 export async function makeFleet(host: Reached, instances: number) {
   const { control } = host
@@ -47,9 +56,8 @@ export async function makeFleet(host: Reached, instances: number) {
   const ec2 = documents.map(({ rsa2048 }, index) =>
     JSON.stringify({ role: 'fleet', pkcs7: rsa2048.replaceAll('\n', ''), nonce: `nonce-of-${index}` }),
   )
-  const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
-  const signed = signedLogin(session)
-  const iam = [JSON.stringify({ role: 'worker', ...signed })]
+  const signed = await signedNow(host)
+  const iam = [iamBody(signed)]
   return { ec2, iam, documents, made, signed, authority }
 }
 
