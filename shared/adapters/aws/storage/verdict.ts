@@ -1,5 +1,6 @@
 import { ApiError, refused } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
+import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
 import type { Raw } from './expressions.ts'
 
@@ -14,6 +15,8 @@ const TRANSIENT = [
   'TransactionInProgressException',
   'InternalServerError',
 ]
+
+const isTransient = (error: unknown): boolean => TRANSIENT.includes((error as Partial<Error>).name ?? '')
 
 /** What a failed write means: conditions that did not hold, or that it may be tried again. */
 export type Failure = { condition: readonly number[]; item?: Readonly<Record<string, unknown>> } | 'again'
@@ -40,7 +43,7 @@ export function failureOf(error: unknown): Failure {
       return { condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])) }
     if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
   }
-  if (error instanceof Error && TRANSIENT.includes(error.name)) return 'again'
+  if (isTransient(error)) return 'again'
   throw unavailable(error)
 }
 
@@ -57,27 +60,16 @@ export const handingOver = (): ApiError =>
     { retryAfter: 2, reason: { why: 'handing-over' } },
   )
 
-const UNREACHABLE = ['TimeoutError', 'UnreadableAnswer', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']
-
+/** What the wire would repeat may pass by itself, however often it was repeated. */
 function unavailable(error: unknown): unknown {
-  const { name, code, $metadata } = error as {
-    name?: string
-    code?: string
-    $metadata?: { httpStatusCode?: number }
-  }
-  const passing =
-    UNREACHABLE.includes(name ?? '') ||
-    UNREACHABLE.includes(code ?? '') ||
-    ($metadata?.httpStatusCode ?? 0) >= 500
-  return passing ? busy(error) : error
+  const { $metadata } = error as Partial<ServiceError>
+  return isTransient(error) || repeatable(error) || ($metadata?.httpStatusCode ?? 0) >= 500
+    ? busy(error)
+    : error
 }
 
 /** The answer to a request. @throws ApiError `busy` when the engine cannot take it now */
-export async function sent<T>(request: Promise<T>): Promise<T> {
-  try {
-    return await request
-  } catch (error) {
-    const throttled = error instanceof Error && TRANSIENT.includes(error.name)
-    throw throttled ? busy(error) : unavailable(error)
-  }
-}
+export const sent = <T>(request: Promise<T>): Promise<T> =>
+  request.catch(error => {
+    throw unavailable(error)
+  })

@@ -42,7 +42,7 @@ const BROKEN = new Set([
 ])
 
 /** Why a call that failed may succeed when it is repeated; undefined: it will not. */
-function repeatable(error: unknown): 'throttled' | 'passing' | undefined {
+export function repeatable(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<ServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
   if (status === 429 || isThrottling(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
