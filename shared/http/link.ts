@@ -43,24 +43,30 @@ async function answered(
   return { status, headers, body: Buffer.from(body) }
 }
 
-/** Bytes before the message, by content type: gRPC-Web has flags and a length. */
+/** Bytes of a frame of gRPC-Web before its message: flags, and the length. */
+const FRAME_HEAD = 5
+/** Bytes before the message, by content type. */
 const HEADS: Readonly<Record<string, number>> = {
   'application/proto': 0,
-  'application/grpc-web': 5,
-  'application/grpc-web+proto': 5,
+  'application/grpc-web': FRAME_HEAD,
+  'application/grpc-web+proto': FRAME_HEAD,
 }
 
 /**
  * What is no protobuf is taken for an empty call, which is refused in words: the library would call it a fault inside, and
- * so a frame that says it is compressed where no header says how. What is compressed, or too long, is its own to judge.
+ * so a frame that says it is compressed where no header says how, or that is shorter or longer than it says. What is
+ * compressed, or too long, is its own to judge.
  */
 function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']
   const isPacked = headers.has('content-encoding') || headers.has('grpc-encoding')
   if (head === undefined || isPacked || bytes.length > LARGEST_QUESTION) return bytes
-  const isFrame = head === 0 || bytes[0] === 0
-  return isFrame && isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
+  return (head === 0 || isFrame(bytes)) && isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
 }
+
+/** Whether bytes are one frame of gRPC-Web, not compressed, and nothing besides. */
+const isFrame = (bytes: Buffer): boolean =>
+  bytes.length >= FRAME_HEAD && bytes[0] === 0 && bytes.readUInt32BE(1) === bytes.length - FRAME_HEAD
 
 async function asked(
   handler: UniversalHandler,
