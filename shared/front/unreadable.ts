@@ -1,11 +1,47 @@
 import type { Socket } from 'node:net'
 
-/** What Node's server answers to what it cannot read, by its code of the fault; the rest is 400. */
-const ANSWERS: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+interface Refusal {
+  status: string
+  /** of the API, as it answers elsewhere; absent: it has none for this */
+  code?: string
+  text: string
 }
+
+/** What is answered to what Node's server cannot read, by its code of the fault; the rest is no HTTP. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    code: 'head_too_large',
+    text: 'the head is too large',
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: '413 Payload Too Large',
+    code: 'too_large',
+    text: 'the body is too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', text: 'the request did not come in time' },
+}
+const NO_HTTP: Refusal = {
+  status: '400 Bad Request',
+  code: 'invalid_request',
+  text: 'this is no request of HTTP/1.1',
+}
+
+/** An answer with its body, as the API puts it, and the end of the connection. */
+function answerText({ status, code, text }: Refusal): string {
+  const body = JSON.stringify({ errors: [text] })
+  return [
+    `HTTP/1.1 ${status}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Content-Type: application/json',
+    ...(code === undefined ? [] : [`X-Error-Code: ${code}`]),
+    '',
+    body,
+  ].join('\r\n')
+}
+
 const CLOSING_MS = 1000
 
 /**
@@ -19,6 +55,6 @@ export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: S
   const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
   timer.unref()
   socket.once('close', () => clearTimeout(timer))
-  socket.end(`HTTP/1.1 ${ANSWERS[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
+  socket.end(answerText(REFUSALS[code] ?? NO_HTTP))
   socket.resume()
 }

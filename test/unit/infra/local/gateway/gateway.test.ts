@@ -68,21 +68,22 @@ test('requests wait as long as the cluster asks others whether it is the primary
 const MUCH = 'a'.repeat(5_000_000)
 
 test.each([
-  ['a head without end', `POST / HTTP/1.1\r\nHost: x\r\nX-A: ${MUCH}`, 431],
+  ['a head without end', `POST / HTTP/1.1\r\nHost: x\r\nX-A: ${MUCH}`, 431, 'head_too_large'],
   [
     'a chunk of no length',
     `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${MUCH}`,
     400,
+    'invalid_request',
   ],
-  ['no HTTP', `one two three${MUCH}`, 400],
-])('who sends %s is told so though it goes on sending', async (_, sent, status) => {
+  ['no HTTP', `one two three${MUCH}`, 400, 'invalid_request'],
+])('who sends %s is told so though it goes on sending', async (_, sent, status, code) => {
   const gateway = await startGateway({
     front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,
     invoke: async () => ({ statusCode: 204 }),
   })
   try {
-    const told = await new Promise((resolve, reject) => {
+    const told = await new Promise<string>((resolve, reject) => {
       const client = connect(Number(new URL(gateway.url).port), '127.0.0.1')
       let answer = ''
       client.on('data', chunk => {
@@ -92,7 +93,16 @@ test.each([
       client.on('error', reject)
       client.write(sent)
     })
-    expect(told).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    const [head = '', body = ''] = told.split('\r\n\r\n')
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(head.split('\r\n')).toEqual(
+      expect.arrayContaining([
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+        `X-Error-Code: ${code}`,
+      ]),
+    )
+    expect(JSON.parse(body)).toEqual({ errors: [expect.any(String)] })
   } finally {
     await gateway.close()
   }
