@@ -35,7 +35,7 @@ export function pictureOf(title: string, at: readonly number[], curves: Curve, o
     text(LEFT, 20, title, 'font-size="15"'),
     ...scale.map(value => {
       const line = `<path d="M${LEFT} ${y(value).toFixed(1)}H${WIDTH - 190}" stroke="#ddd"/>`
-      return `${line}${text(LEFT - 8, y(value) + 4, value < 10 ? value.toFixed(1) : value.toFixed(0), 'text-anchor="end"')}`
+      return `${line}${text(LEFT - 8, y(value) + 4, `${Number(value.toPrecision(3))}`, 'text-anchor="end"')}`
     }),
     ...at.map((clients, index) => text(x(index), HEIGHT - 20, `${clients}`, 'text-anchor="middle"')),
     text(LEFT, HEIGHT - 4, of),

@@ -12,7 +12,7 @@ import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { entry } from '../support/requests/lists.ts'
-import { seed, sendTo, tableStore } from '../support/tables/store.ts'
+import { seed, sendTo, snapshot, tableStore, type Where } from '../support/tables/store.ts'
 import { appliedRate } from './applied.ts'
 import { childrenMs } from './children.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
@@ -125,12 +125,7 @@ async function logins(
 
 /** Begins the journal over many items. */
 async function enabled(host: Host, { print, results }: BenchTools): Promise<void> {
-  const { environment } = host.runtimeOf('on-job')
-  const store = tableStore({
-    engine_url: endpointOf(host),
-    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
-    credentials: credentialsOf(host),
-  })
+  const store = tableStore(whereIs(host))
   await seed(
     store,
     Array.from({ length: ITEMS }, (_, index) => entry('access', 'nobody', `i-${index}`, -1000)),
@@ -154,11 +149,17 @@ const credentialsOf = (host: Host) => {
   }
 }
 
-function journalOf(host: Host): Journal {
+/** Where the tables of a host are. */
+function whereIs(host: Host): Where {
   const { environment } = host.runtimeOf('login')
   const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
+  return { engine_url: endpointOf(host), tables, credentials: credentialsOf(host) }
+}
+
+function journalOf(host: Host): Journal {
+  const { tables, engine_url, credentials } = whereIs(host)
   const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter(), log: console }
-  return dynamoTables(given, sendTo(endpointOf(host), credentialsOf(host))).journal
+  return dynamoTables(given, sendTo(engine_url, credentials)).journal
 }
 
 /** Write units of a login on AWS, by what one has left in the journal. */
@@ -198,21 +199,21 @@ async function joined(pair: { east: Host; west: Host }, { print, results }: Benc
 }
 
 async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }> {
-  let [from, to, items, engineFrom, engineTo] = [0, 0, 0, 0, 0]
-  for (;;) {
-    const { state, merkle_sync_progress: progress } = await drStatusOf(host).catch(
-      () => ({}) as Record<string, unknown>,
-    )
-    if (state === 'merkle-sync') {
-      if (from === 0) [from, engineFrom] = [performance.now(), childrenMs()]
-      items = Math.max(items, Number((progress as { sync_progress?: number })?.sync_progress ?? 0))
-    } else if (from > 0 && to === 0) [to, engineTo] = [performance.now(), childrenMs()]
-    if (state === 'stream-wals') {
-      const comparedMs = performance.now() - to
-      return { items, ms: to - from, engineMs: engineTo - engineFrom, comparedMs }
-    }
-    await setTimeout(20)
+  const journal = journalOf(host)
+  let [from, to, engineFrom, engineTo] = [0, 0, 0, 0]
+  for (; to === 0; await setTimeout(20)) {
+    const isSyncing = (await journal.head())?.mode === 'syncing'
+    if (isSyncing && from === 0) [from, engineFrom] = [performance.now(), childrenMs()]
+    if (!isSyncing && from > 0) [to, engineTo] = [performance.now(), childrenMs()]
   }
+  const { tables } = whereIs(host)
+  const items = [...(await snapshot(whereIs(host))).keys()].filter(name => name.startsWith(`${tables.data} `))
+  await until(
+    'the secondary does not follow',
+    async () => (await drStatusOf(host))['state'] === 'stream-wals',
+  )
+  const comparedMs = performance.now() - to
+  return { items: items.length, ms: to - from, engineMs: engineTo - engineFrom, comparedMs }
 }
 
 interface Sample {
