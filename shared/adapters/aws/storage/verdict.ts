@@ -61,12 +61,10 @@ export const handingOver = (): ApiError =>
   )
 
 /** What the wire would repeat may pass by itself, however often it was repeated. */
-function unavailable(error: unknown): unknown {
-  const { $metadata } = error as Partial<ServiceError>
-  return isTransient(error) || repeatable(error) || ($metadata?.httpStatusCode ?? 0) >= 500
-    ? busy(error)
-    : error
-}
+const unavailable = (error: unknown): unknown =>
+  isTransient(error) || repeatable(error) || statusOf(error) >= 500 ? busy(error) : error
+
+const statusOf = (error: unknown): number => (error as Partial<ServiceError>).$metadata?.httpStatusCode ?? 0
 
 /** The answer to a request. @throws ApiError `busy` when the engine cannot take it now */
 export const sent = <T>(request: Promise<T>): Promise<T> =>

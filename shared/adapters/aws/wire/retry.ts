@@ -54,6 +54,9 @@ const THROTTLED_MS = 1000
 /** What a service asks for may make a pause longer by so much. */
 const MOST_ASKED_MS = 5000
 
+/** A repetition that would have less time is not begun: timers of attempts may fire a moment early. */
+const LEAST_MS = 2
+
 /** A budget for repetitions, which they use up and successes fill again: a service that is down is left alone. */
 const BUDGET = 500
 const COST = { throttled: 5, passing: 14 }
@@ -91,7 +94,7 @@ export function insisting({ most, pauseMs, repeatsThrottled = true, repeated }: 
         if (!why || tries >= most || budget < COST[why]) throw error
         if (why === 'throttled' && !repeatsThrottled) throw error
         const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_MS : pauseMs, error)
-        if (performance.now() + pause >= until) throw error
+        if (performance.now() + pause + LEAST_MS >= until) throw error
         repeated?.(why)
         spent = COST[why]
         budget -= spent

@@ -152,3 +152,16 @@ describe('repetitions', () => {
     expect(left[0]).toBeGreaterThan(300)
   })
 })
+
+test('a repetition that would have no time left is not begun', async () => {
+  let attempts = 0
+  const attempt = async (left: number) => {
+    attempts += 1
+    const end = performance.now() + left - 1
+    while (performance.now() < end);
+    throw broken('ETIMEDOUT')
+  }
+  const insist = insisting({ most: 3, pauseMs: 0 })
+  await expect(insist(attempt, 20)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  expect(attempts).toBe(1)
+})
