@@ -8,6 +8,7 @@ import { rootToken } from '../../shared/tokens/root-token.ts'
 import { call } from '../support/service/api.ts'
 import { tableStore } from '../support/tables/store.ts'
 import type { Load } from './served.ts'
+import { whereIs } from './where.ts'
 import { iamLogin, type World } from './world.ts'
 
 interface Tools {
@@ -57,15 +58,7 @@ export async function growthBench(
 
 /** @returns stores so many more tokens, and as many more roles */
 async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
-  const { environment } = host.runtimeOf('login')
-  const { store, commit } = tableStore({
-    engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
-    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
-    credentials: {
-      accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
-      secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
-    },
-  })
+  const { store, commit } = tableStore(whereIs(host))
   const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
   const accessor = String(mount.body.data.accessor)
   const [fleet] = await store.read([key('role', accessor, 'fleet')])

@@ -12,12 +12,13 @@ import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws
 import { dynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { entry } from '../support/requests/lists.ts'
-import { seed, sendTo, snapshot, tableStore, type Where } from '../support/tables/store.ts'
+import { seed, sendTo, snapshot, tableStore } from '../support/tables/store.ts'
 import { appliedRate } from './applied.ts'
 import { childrenMs } from './children.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import type { Curve } from './picture.ts'
 import { writeUnits } from './units.ts'
+import { whereIs } from './where.ts'
 import { makeWorld, type World } from './world.ts'
 
 /** What the bench gives its parts. */
@@ -80,13 +81,10 @@ export async function replicationBench(provider: { url: string }, tools: BenchTo
   }
 }
 
-const endpointOf = (host: Host): string =>
-  host.runtimeOf('login').environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? ''
-
 async function applied(host: Host, { print, results }: BenchTools): Promise<void> {
   const assembly = await synthesise({ legacySignatures: false })
   const model = readAssembly(assembly, { account: HOME.account, region: HOME.region })
-  const ground = { engine: endpointOf(host), model }
+  const ground = { engine: whereIs(host).engine_url, model }
   print(
     `\nCells that a secondary stores and applies, of ec2 logins (a token and an entry each), ${CELLS} behind`,
   )
@@ -141,21 +139,6 @@ async function enabled(host: Host, { print, results }: BenchTools): Promise<void
   print(`\nThe journal is begun: ${perSecond.toFixed(0)} items/s, beside the 30 s that are waited`)
 }
 
-const credentialsOf = (host: Host) => {
-  const { environment } = host.runtimeOf('login')
-  return {
-    accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
-    secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
-  }
-}
-
-/** Where the tables of a host are. */
-function whereIs(host: Host): Where {
-  const { environment } = host.runtimeOf('login')
-  const tables = { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' }
-  return { engine_url: endpointOf(host), tables, credentials: credentialsOf(host) }
-}
-
 function journalOf(host: Host): Journal {
   const { tables, engine_url, credentials } = whereIs(host)
   const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter(), log: console }
@@ -206,8 +189,9 @@ async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }>
     if (isSyncing && from === 0) [from, engineFrom] = [performance.now(), childrenMs()]
     if (!isSyncing && from > 0) [to, engineTo] = [performance.now(), childrenMs()]
   }
-  const { tables } = whereIs(host)
-  const items = [...(await snapshot(whereIs(host))).keys()].filter(name => name.startsWith(`${tables.data} `))
+  const where = whereIs(host)
+  const stored = [...(await snapshot(where)).keys()]
+  const items = stored.filter(name => name.startsWith(`${where.tables.data} `))
   await until(
     'the secondary does not follow',
     async () => (await drStatusOf(host))['state'] === 'stream-wals',

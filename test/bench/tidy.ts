@@ -9,6 +9,7 @@ import { key } from '../../shared/storage/kinds.ts'
 import { entry } from '../support/requests/lists.ts'
 import { call } from '../support/service/api.ts'
 import { seed, tableStore, type Where } from '../support/tables/store.ts'
+import { whereIs } from './where.ts'
 
 /** What the removal of one entry took, microseconds. */
 export interface TidyCost {
@@ -25,15 +26,7 @@ const HOURS_AGO = 100
 
 /** Removes so many expired entries of the access list by one run of tidy. */
 export async function tidyCost(host: Host, entries: number): Promise<TidyCost> {
-  const { environment } = host.runtimeOf('tidy')
-  const where: Where = {
-    engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
-    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
-    credentials: {
-      accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
-      secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
-    },
-  }
+  const where = whereIs(host, 'tidy')
   const tables = tableStore(where)
   const floor = await deleteEach(where, await seeded('floor', Math.min(FLOOR, entries)))
   const api = (method: string, path: string) =>

@@ -1,0 +1,15 @@
+import type { Host } from '../../infra/local/host/host.ts'
+import type { Where } from '../support/tables/store.ts'
+
+/** Where the tables of a host are, as one of its functions reaches them. @param folder of the function */
+export function whereIs(host: Host, folder = 'login'): Where {
+  const { environment } = host.runtimeOf(folder)
+  return {
+    engine_url: environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '',
+    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
+    credentials: {
+      accessKeyId: environment['AWS_ACCESS_KEY_ID'] ?? '',
+      secretAccessKey: environment['AWS_SECRET_ACCESS_KEY'] ?? '',
+    },
+  }
+}
