@@ -7,8 +7,8 @@ export type Dimension = 'type' | 'outcome' | 'reason'
 /** A number that a function writes into a line of its log, and of which CloudWatch makes a metric. */
 export interface Metric {
   unit: Unit
-  /** every combination of their values is a series, and each series is paid for */
-  dimensions: readonly Dimension[]
+  /** every combination of their values is a series, and each series is paid for; absent: there is one */
+  dimensions?: readonly Dimension[]
   /** which function writes it, and when */
   from: string
   /** what it tells an operator */
@@ -24,7 +24,6 @@ const EVERY_HOUR = [1, 1] as const
 const refusals = (service: string) =>
   ({
     unit: 'Count',
-    dimensions: [],
     from: 'any function, with the line of the request that asked',
     tells: `calls that ${service} refused because there are too many of them, those too that were repeated with success`,
     series: ONLY_WHEN_IT_HAPPENS,
@@ -32,7 +31,6 @@ const refusals = (service: string) =>
 const failures = (service: string) =>
   ({
     unit: 'Count',
-    dimensions: [],
     from: 'any function, with the line of the request that asked',
     tells: `calls to ${service} that came to nothing: no answer in time, a fault of the service, or our own request refused`,
     series: ONLY_WHEN_IT_HAPPENS,
@@ -49,7 +47,6 @@ export const metrics = {
   },
   LoginLatency: {
     unit: 'Milliseconds',
-    dimensions: [],
     from: '`login`, with the line of each login',
     tells: 'how long logins take here, calls to AWS included',
     series: EVERY_HOUR,
@@ -62,21 +59,18 @@ export const metrics = {
   StsFailures: failures('STS'),
   TidyRemoved: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-job`, with the line of a run of tidy that removed something',
     tells: 'entries that tidy has removed from the access list and the deny list',
     series: EVERY_HOUR,
   },
   TidyFailed: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-job`, with the line of a run of tidy that could not remove something',
     tells: 'entries that tidy could not remove: the next round tries them again',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   HeartbeatAge: {
     unit: 'Seconds',
-    dimensions: [],
     from: '`on-journal`, each minute, in a set',
     tells:
       'on a secondary, how long the primary has been silent; on a primary, the secondary that has been silent longest',
@@ -84,7 +78,6 @@ export const metrics = {
   },
   Lag: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-journal`, each minute, in a set',
     tells:
       'commits that a secondary has not applied, by the last heartbeat; on a primary, of the one that is furthest behind',
@@ -92,7 +85,6 @@ export const metrics = {
   },
   Frontier: {
     unit: 'None',
-    dimensions: [],
     from: '`on-journal`, each minute, in a set',
     tells:
       'the position up to which nothing is missing: where it stands still while clients write, nothing is replicated',
@@ -100,28 +92,24 @@ export const metrics = {
   },
   LinkRefusals: {
     unit: 'Count',
-    dimensions: [],
     from: '`link`, with the line of each call that it refuses',
     tells: 'calls of other clusters, or of strangers, that the link refused',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   NotReady: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-pull`, every ten minutes, on a secondary',
     tells: '1: a promotion without force would be refused right now; 0: it would go through',
     series: EVERY_HOUR,
   },
   LicenceDays: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-tidy-schedule`, each hour, where there is a licence',
     tells: 'days until the licence ends; negative: it has ended',
     series: EVERY_HOUR,
   },
   CertificateDays: {
     unit: 'Count',
-    dimensions: [],
     from: '`on-tidy-schedule`, each hour, where a mount has registered certificates',
     tells: 'days until the first registered certificate of a mount ends; keys are pinned, so logins go on',
     series: ONLY_WHEN_IT_HAPPENS,
@@ -134,7 +122,7 @@ export type MetricName = keyof typeof metrics
 export type Measures = Partial<Record<MetricName, number>>
 
 /** The row of a metric, with its optional columns. */
-export const metricOf = (name: MetricName): Metric => metrics[name]
+export const metricOf = (name: MetricName): Required<Metric> => ({ dimensions: [], ...metrics[name] })
 
 /** The namespace of a deployment's own metrics, which tells its deployments apart. */
 export const metricNamespace = (stage: string): string => `cloud-auth/${stage}`
