@@ -1,6 +1,6 @@
 import { alarming } from '../api/alarming.ts'
 import type { Ports } from '../ports.ts'
-import { removeIfUnchanged } from '../storage/changes.ts'
+import { removeUnlessChanged } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
 import { printTime } from '../values/time.ts'
 
@@ -29,5 +29,5 @@ export async function tellRoleEvents({
   )
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
-  if (record) await store.commit(waiting.map(removeIfUnchanged), { record: record.data, readAt })
+  if (record) await store.commit(waiting.map(removeUnlessChanged), { record: record.data, readAt })
 }

@@ -1,10 +1,10 @@
 import type { InTree, Item, Key, Kind, Stored } from './kinds.ts'
 
-/** What a write expects to find: nothing, the revision that was read, or whatever is there. */
-export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree }
+/** What a write expects to find: nothing, whatever is there, or the revision that was read; `orAbsent`: or nothing. */
+export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree; orAbsent?: true }
 
 /** What was read, as a write expects to find it again. */
-const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Expected => ({
+const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<Expected, string> => ({
   rev,
   ...(inTree ? { inTree } : {}),
 })
@@ -70,4 +70,10 @@ export const remove = (key: Key): Change => ({ delete: key, expected: 'any' })
 export const removeIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   delete: item,
   expected: asRead(item),
+})
+
+/** Deletes an item unless it has changed since it was read: that it is gone by now is as good. */
+export const removeUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
+  delete: item,
+  expected: { ...asRead(item), orAbsent: true },
 })

@@ -192,7 +192,10 @@ function condition(
       ExpressionAttributeValues: { ':now': now },
     }
   }
-  return { ConditionExpression: 'rev = :rev', ExpressionAttributeValues: { ':rev': expected.rev } }
+  return {
+    ConditionExpression: `${expected.orAbsent ? 'attribute_not_exists(pk) OR ' : ''}rev = :rev`,
+    ExpressionAttributeValues: { ':rev': expected.rev },
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
 import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
 import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
-import { remove, removeIfUnchanged } from '../storage/changes.ts'
+import { remove, removeIfUnchanged, removeUnlessChanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { ancestorsLive, type TokenDependencies } from './descendants.ts'
 
@@ -75,7 +75,7 @@ async function removalOfLoose(
   { ports }: TokenDependencies,
 ): Promise<IndependentChanges | undefined> {
   const [token] = await ports.store.read([key('token', item.sk)])
-  return token?.data.parent === accessorIn(item.pk) ? undefined : [removeIfUnchanged(item)]
+  return token?.data.parent === accessorIn(item.pk) ? undefined : [removeUnlessChanged(item)]
 }
 
 const accessorIn = (pk: string): string => pk.slice(pk.indexOf('#') + 1)

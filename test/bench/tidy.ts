@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { key } from '../../shared/storage/kinds.ts'
@@ -66,12 +66,8 @@ async function deleteEach(
     await Promise.all(
       names.slice(at, at + AT_ONCE).map(name => {
         const { pk, sk } = key('access', 'floor', name)
-        const Delete = {
-          TableName: tables.data,
-          Key: { pk, sk },
-          ConditionExpression: 'attribute_exists(pk)',
-        }
-        return client.send(new TransactWriteCommand({ TransactItems: [{ Delete }] }))
+        const at = { TableName: tables.data, Key: { pk, sk } }
+        return client.send(new DeleteCommand({ ...at, ConditionExpression: 'attribute_exists(pk)' }))
       }),
     )
   }

@@ -3,7 +3,7 @@ import { commitEach, countsOf, type OutcomeCounts } from '../../jobs/commit-each
 import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { removeIfUnchanged, replace } from '../../storage/changes.ts'
+import { removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { retrying } from '../../values/retrying.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
@@ -161,7 +161,7 @@ async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<J
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
   const due = ports.store.due(partitions(kindOfList[job.list], job.mount), before)
   for await (const part of partsOf(due)) {
-    const removals = part.map(entry => [removeIfUnchanged(entry)])
+    const removals = part.map(entry => [removeUnlessChanged(entry)])
     const counts = countsOf(await commitEach(run, removals))
     sum.done += counts.done
     sum.failed += counts.failed

@@ -212,6 +212,22 @@ const requests: Request[] = [
       ),
   ],
   [
+    'one without a token that asks for what is in its way',
+    'TransactWriteItems',
+    () => {
+      const asking = {
+        ConditionExpression: 'attribute_not_exists(pk)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }
+      const TransactItems = [
+        { Put: put(item('b', '1'), asking) },
+        { Put: put(item('b', '7'), asking) },
+        { Put: put(item('b', '2'), { ConditionExpression: 'attribute_not_exists(pk)' }) },
+      ]
+      return { TransactItems }
+    },
+  ],
+  [
     'one with a check that holds',
     'TransactWriteItems',
     () =>

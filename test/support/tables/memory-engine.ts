@@ -49,8 +49,7 @@ const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
 export function memoryEngine() {
   const { tableOf, select, batchGet } = newTables()
   const tokens = new Set<string>()
-  const found = (request: Request) => tableOf(request).at(request.Item ?? request.Key ?? {})
-  const passes = (request: Request) => holds(request.ConditionExpression, found(request), request)
+  const { found, passes, inTheWay } = conditionsOn(tableOf)
 
   /** Does a write whose condition holds. @returns the item as it is then */
   function write(request: Request): WireItem | undefined {
@@ -66,10 +65,9 @@ export function memoryEngine() {
 
   function single(request: Request): EngineAnswer {
     if (!passes(request)) {
-      const Item = request.ReturnValuesOnConditionCheckFailure ? found(request) : undefined
       return fault(`${FAILED}Exception`, {
         message: 'The conditional request failed',
-        ...(Item ? { Item } : {}),
+        ...inTheWay(request),
       })
     }
     const Attributes = write(request)
@@ -79,7 +77,9 @@ export function memoryEngine() {
   function transact({ TransactItems, ClientRequestToken = '' }: Input): EngineAnswer {
     if (tokens.has(ClientRequestToken)) return done({})
     const parts = TransactItems.flatMap(one => Object.entries(one))
-    const CancellationReasons = parts.map(([, request]) => ({ Code: passes(request) ? 'None' : FAILED }))
+    const CancellationReasons = parts.map(([, request]) =>
+      passes(request) ? { Code: 'None' } : { Code: FAILED, ...inTheWay(request) },
+    )
     if (CancellationReasons.some(({ Code }) => Code === FAILED)) {
       const codes = CancellationReasons.map(({ Code }) => Code).join(', ')
       const Message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`
@@ -113,6 +113,20 @@ export function memoryEngine() {
     items: (TableName: string): readonly WireItem[] => tableOf({ TableName }).items(),
     fill: (TableName: string, items: readonly WireItem[]): void => {
       for (const item of items) tableOf({ TableName }).put(item)
+    },
+  }
+}
+
+/** What stands where a request is about, and what its condition says to that. */
+function conditionsOn(tableOf: (request: Request) => MemoryTable) {
+  const found = (request: Request) => tableOf(request).at(request.Item ?? request.Key ?? {})
+  return {
+    found,
+    passes: (request: Request): boolean => holds(request.ConditionExpression, found(request), request),
+    /** of a write that is refused: what it asks for */
+    inTheWay(request: Request): { Item?: WireItem } {
+      const Item = request.ReturnValuesOnConditionCheckFailure ? found(request) : undefined
+      return Item ? { Item } : {}
     },
   }
 }

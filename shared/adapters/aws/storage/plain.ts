@@ -7,6 +7,20 @@ import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf } from './verdict.ts'
 
+const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+
+/** A write that is told what is in its way. */
+const askingForItems = (write: WriteItem) => ('Put' in write ? { Put: { ...write.Put, ...ASKING } } : write)
+
+/**
+ * Whether a change that was done tells so when it is asked for again: what it put is in the way and has its revision, or
+ * there is nothing more to delete.
+ */
+const isEvident = ({ expected, ...change }: Change): boolean =>
+  'put' in change
+    ? expected !== 'any'
+    : 'delete' in change && typeof expected === 'object' && !!expected.orAbsent
+
 /**
  * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
  * the record before a journal was begun.
@@ -20,9 +34,9 @@ export function plainWriter(engine: Engine): Commit {
   }
 
   /**
-   * A single change is one conditional write. A deletion of an item as it was read is a transaction all the same: the
-   * wire may repeat a request whose answer was lost, and only a transaction's token tells such a repetition from a
-   * conflict.
+   * A single change is one conditional write, and all that are evident are a transaction without a token. Others are
+   * one with a token, a single deletion of an item as it was read among them: the wire may repeat a request whose
+   * answer was lost, and only the token tells such a repetition from a conflict.
    */
   async function write(
     changes: readonly Change[],
@@ -32,23 +46,17 @@ export function plainWriter(engine: Engine): Commit {
     const [only, ...others] = writes
     const [change] = changes
     const single = others.length === 0
+    const evident = changes.every(isEvident)
     try {
       if (single && only && 'Put' in only) {
-        const input = { ...only.Put, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
-        await send('PutItem', input, { ms })
-      } else if (
-        single &&
-        only &&
-        'Delete' in only &&
-        change &&
-        'delete' in change &&
-        change.expected === 'any'
-      ) {
+        await send('PutItem', { ...only.Put, ...ASKING }, { ms })
+      } else if (single && only && 'Delete' in only && (evident || change?.expected === 'any')) {
         await send('DeleteItem', only.Delete, { ms })
       } else if (single && only && 'Update' in only) {
         await send('UpdateItem', only.Update, { ms })
       } else {
-        const input = { TransactItems: [...writes], ClientRequestToken: token }
+        const once = evident ? undefined : token
+        const input = { TransactItems: writes.map(askingForItems), ClientRequestToken: once }
         await send('TransactWriteItems', input, { ms })
       }
       return 'done'
@@ -56,7 +64,7 @@ export function plainWriter(engine: Engine): Commit {
       const failure = failureOf(error)
       if (failure === 'again') return failure
       // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
-      if ((failure.item?.['rev'] as { S?: string } | undefined)?.S === rev) return 'done'
+      if (failure.found.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev)) return 'done'
       return single && only && 'Update' in only ? counted(changes, rev) : 'conflict'
     }
   }

@@ -86,11 +86,14 @@ export function planOf(change: Change, era: Era, seen: ItemSeen | undefined): Pl
     if (!seen) return plan(undefined, null, dies)
     return seen.item && !isDead(seen.item, era.now) ? 'conflict' : looked(true)
   }
-  if (seen) return seen.item?.rev === expected.rev ? looked(false) : 'conflict'
-  const { inTree, rev } = expected
+  const { inTree, rev, orAbsent = false } = expected
+  if (seen) {
+    const isFound = seen.item ? seen.item.rev === rev : orAbsent
+    return isFound ? looked(false) : 'conflict'
+  }
   const prev = inTree ? leafInTree(inTree, era.treeId) : null
   if (!inTree || !prev) return 'look'
-  if (!('count' in change)) return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, false)
+  if (!('count' in change)) return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = asStored(change.count as Item)
   // what was read may have been stored otherwise than it would be now
   return leafOf(old) === prev.leaf ? plan(old, prev, false) : 'look'

@@ -4,43 +4,51 @@ import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
 import type { Raw } from './expressions.ts'
 
+/** Codes of elements of a transaction, and of whole requests that the wire does not repeat. */
 const TRANSIENT = [
   'ProvisionedThroughputExceeded',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
   'ThrottlingError',
-  'ThrottlingException',
   'TransactionConflict',
   'TransactionConflictException',
-  'TransactionInProgressException',
   'InternalServerError',
 ]
 
-const isTransient = (error: unknown): boolean => TRANSIENT.includes((error as Partial<Error>).name ?? '')
+const isTransient = (error: unknown): boolean =>
+  TRANSIENT.includes((error as Partial<Error>).name ?? '') || repeatable(error) === 'throttled'
 
 /** What a failed write means: conditions that did not hold, or that it may be tried again. */
-export type Failure = { condition: readonly number[]; item?: Readonly<Record<string, unknown>> } | 'again'
+export type Failure = { condition: readonly number[]; found: readonly Raw[] } | 'again'
 
 const CONDITION = 'ConditionalCheckFailed'
 
-/** Why each element of a transaction was refused: a code, or `None`. */
-const reasonsIn = ({ CancellationReasons: reasons }: Raw): string[] =>
-  Array.isArray(reasons) ? reasons.map((reason: { Code?: string } | null) => reason?.Code ?? 'None') : []
+interface Reason {
+  Code?: string
+  Item?: Raw
+}
+
+/** Why each element of a transaction was refused. */
+const reasonsIn = ({ CancellationReasons: reasons }: Raw): Reason[] =>
+  Array.isArray(reasons) ? reasons.map((reason: Reason | null) => reason ?? {}) : []
+
+const itemsIn = (reasons: readonly Reason[]): Raw[] => reasons.flatMap(({ Item }) => (Item ? [Item] : []))
 
 /**
  * Tells why a write failed.
- * @returns `condition`: places of the elements that found something else; `item`, in the engine's terms: what was in
- * the way of a single write that asked for it
+ * @returns `condition`: places of the elements that found something else; `found`, in the engine's terms: what was in
+ * the way of those that asked for it
  * @throws whatever is neither
  */
 export function failureOf(error: unknown): Failure {
   const { name, said = {} } = error as Partial<ServiceError>
-  if (name === 'ConditionalCheckFailedException')
-    return defined({ condition: [0], item: said['Item'] as Raw | undefined })
+  if (name === 'ConditionalCheckFailedException') return { condition: [0], found: itemsIn([said as Reason]) }
   if (name === 'TransactionCanceledException') {
-    const codes = reasonsIn(said)
+    const reasons = reasonsIn(said)
+    const codes = reasons.map(({ Code = 'None' }) => Code)
     if (codes.includes(CONDITION))
-      return { condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])) }
+      return {
+        condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])),
+        found: itemsIn(reasons),
+      }
     if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
   }
   if (isTransient(error)) return 'again'

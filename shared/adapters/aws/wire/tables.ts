@@ -122,10 +122,10 @@ const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } =
   PutItem: params,
   Query: params,
   Scan: params,
-  // what is repeated is one transaction
-  TransactWriteItems: ({ ClientRequestToken = randomUUID(), TransactItems = [] }) => ({
+  // no token but one that is asked for: whoever asks for none tells by itself whether a transaction was done before
+  TransactWriteItems: ({ TransactItems = [], ...rest }) => ({
     TransactItems: TransactItems.map(element => byTable(element as Params, part => params(part as object))),
-    ClientRequestToken,
+    ...rest,
   }),
   UpdateItem: params,
 }

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { systemClock, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
-import type { Limbs } from '../../../../shared/journal/tree.ts'
+import { bucketOf, type Limbs, limbsOf } from '../../../../shared/journal/tree.ts'
+import { applyWindow, targetOf } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { tableStore } from '../../../support/tables/store.ts'
@@ -25,8 +27,10 @@ const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
   data: { text: name },
   ...more,
 })
+/** Of 32 bytes that are not zero. */
+const LEAF = `${'B'.repeat(42)}A`
 const entryWith = (seq: number, id: string, text = 'x'): JournalEntry => {
-  const next = { leaf: 'A'.repeat(43), gen: null }
+  const next = { leaf: LEAF, gen: null }
   const stored = item('a', { data: { text }, pos: posText(at(seq)), leaf: next.leaf })
   const { kind, pk, sk } = stored
   return { ...at(seq), id, at: 1_800_000_000_000, body: [{ kind, pk, sk, prev: null, next, item: stored }] }
@@ -224,6 +228,20 @@ describe('a transaction', () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
     expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 2n, 3n) }])).toBe('done')
     expect((await journal.buckets([bucket()]))[0]?.sums).toEqual(sums(1n, 2n, 3n))
+  })
+
+  test('whose answer is lost once is told by its mark, and its window is applied once', async () => {
+    const [entry, own] = [entryWith(1, 'c1'), { journal, clock: systemClock, entropy: systemEntropy }]
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0, operation: 'TransactWriteItems' })
+    const setting = { treeId: `life-${epoch}`, incarnation: 1, replayUntil: 0, now: 1_800_000_000 }
+    expect(await applyWindow([entry], setting, targetOf(own))).toEqual({ busy: false, mismatch: [] })
+    const [change] = entry.body
+    const [there] = await journal.raw(change ? [change] : [])
+    expect(there).toMatchObject({ rev: 'r1', pos: posText(at(1)) })
+    const [sums] = await journal.buckets(
+      change ? [bucketOf(setting.treeId, change.kind, change.pk, change.sk)] : [],
+    )
+    expect(sums?.sums.get('p')).toEqual(limbsOf(LEAF))
   })
 
   test('that gets no answer at all is busy', async () => {

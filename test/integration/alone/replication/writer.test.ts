@@ -13,6 +13,7 @@ import {
   put as putAny,
   remove,
   removeIfUnchanged,
+  removeUnlessChanged,
   replace,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -127,6 +128,19 @@ describe('conditions', () => {
     await sound()
   })
 
+  test('a deletion of what was read, if it is there still, stands back from a change and from nothing else', async () => {
+    await commit(put('a'), put('b'))
+    const [a, b] = [await stored('a'), await stored('b')]
+    expect(await commit(removeUnlessChanged(a))).toBe('done')
+    expect(await commit(removeUnlessChanged(a))).toBe('done')
+    expect(await commit(removeUnlessChanged(a), replace(b, b, data('new')))).toBe('done')
+    const { entries } = await replayed(journal)
+    expect(entries.flatMap(entry => (entry?.noop ? [] : [entry?.body.length]))).toEqual([2, 1, 1])
+    expect(await commit(removeUnlessChanged(b))).toBe('conflict')
+    expect(await roles('a', 'b')).toEqual([undefined, 'new'])
+    await sound()
+  })
+
   test('of writers at the same time that read the same thing, one wins', async () => {
     await commit(put('a', 'before'))
     const read = await stored('a')
@@ -232,6 +246,11 @@ describe('positions', () => {
     ],
     ['a deletion of whatever is there', async () => [remove(place('a'))], [undefined, undefined]],
     ['a deletion as read', async () => [removeIfUnchanged(await stored('a'))], [undefined, undefined]],
+    [
+      'a deletion unless changed',
+      async () => [removeUnlessChanged(await stored('a'))],
+      [undefined, undefined],
+    ],
   ]
   const cuts = ['before', 'after'].flatMap(when =>
     [0, 1, 2, 3].map(skip => ({ when: when as 'before' | 'after', skip })),

@@ -6,6 +6,7 @@ import {
   create,
   remove,
   removeIfUnchanged,
+  removeUnlessChanged,
   replace,
 } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -71,6 +72,19 @@ describe('conditions', () => {
     expect(await commit(remove(place('a')))).toBe('done')
   })
 
+  test('a deletion of what was read, if it is there still, stands back from a change and from nothing else', async () => {
+    await commit(put('a', 'first'), put('b'))
+    const read = await stored('a')
+    expect(await commit(replace(read, read, data('second')))).toBe('done')
+    expect(await commit(removeUnlessChanged(read))).toBe('conflict')
+    expect(await commit(removeUnlessChanged(read), removeUnlessChanged(await stored('b')))).toBe('conflict')
+    expect(await roles('a', 'b')).toEqual(['second', 'b'])
+    const now = await stored('a')
+    for (const _ of ['once', 'twice']) expect(await commit(removeUnlessChanged(now))).toBe('done')
+    expect(await commit(removeUnlessChanged(now), removeUnlessChanged(await stored('b')))).toBe('done')
+    expect(await roles('a', 'b')).toEqual([undefined, undefined])
+  })
+
   test('one failed condition among many changes leaves all as it was', async () => {
     await commit(put('a', 'first'), put('b', 'first'))
     const a = await stored('a')
@@ -101,7 +115,14 @@ const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
   ['a replacement', read => [replace(read, read, data('new'))], ['new', undefined]],
   ['a deletion', () => [remove(place('a'))], [undefined, undefined]],
   ['a deletion as read', read => [removeIfUnchanged(read)], [undefined, undefined]],
+  ['a deletion unless changed', read => [removeUnlessChanged(read)], [undefined, undefined]],
   ['a transaction', read => [removeIfUnchanged(read), put('b')], [undefined, 'b']],
+  ['a transaction of what is put', read => [put('b'), replace(read, read, data('new'))], ['new', 'b']],
+  [
+    'a transaction with a deletion unless changed',
+    read => [removeUnlessChanged(read), put('b')],
+    [undefined, 'b'],
+  ],
 ]
 
 describe('answers that are lost', () => {

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
+import { type TableCall, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import type { Element } from '../../../../../shared/journal/journal.ts'
+import { noopEntry } from '../../../../../shared/journal/journal-entry.ts'
+import { markText } from '../../../../../shared/journal/position.ts'
+import {
+  type Change,
+  create,
+  put,
+  remove,
+  removeIfUnchanged,
+  removeUnlessChanged,
+  replace,
+} from '../../../../../shared/storage/changes.ts'
+import { type Item, key } from '../../../../../shared/storage/kinds.ts'
+import { NOW } from '../../../tokens/support.ts'
+
+// An engine may look through the tokens of ten minutes at each transaction that has one: the hot ones have none. What
+// was done although its answer was lost is told otherwise there, which commits.test.ts and writer.test.ts show.
+
+const calls: TableCall[] = []
+const tables = dynamoTables(
+  {
+    tables: { data: 'data', cluster: 'cluster' },
+    clock: { now: () => NOW, sleep: async () => undefined },
+    entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'one-of-a-kind' },
+    meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+    log: { error: () => undefined },
+  },
+  tableSend(async call => {
+    calls.push(call)
+    return { statusCode: 200, body: {} }
+  }),
+)
+
+/** How what was done was sent, and with which token. */
+async function sent(work: () => Promise<unknown>): Promise<unknown[]> {
+  calls.length = 0
+  expect(await work()).toBe('done')
+  return calls.map(({ operation, input }) => [operation, input['ClientRequestToken']])
+}
+
+const place = (name: string) => key('sts-role', 'owner', name)
+const data = { role: 'r', externalId: '' }
+const read: Item<'sts-role'> = { ...place('a'), rev: 'r1', data }
+
+describe('a commit', () => {
+  test.each<[what: string, changes: Change[], wanted: [operation: string, token?: string]]>([
+    ['a creation', [create(place('a'), data)], ['PutItem']],
+    ['a deletion of what was read, if it is there still', [removeUnlessChanged(read)], ['DeleteItem']],
+    ['a deletion of what was read', [removeIfUnchanged(read)], ['TransactWriteItems', 'one-of-a-kind']],
+    [
+      'a creation and a replacement',
+      [create(place('b'), data), replace(read, read, data)],
+      ['TransactWriteItems'],
+    ],
+    [
+      'a creation and a deletion, if it is there still',
+      [create(place('b'), data), removeUnlessChanged(read)],
+      ['TransactWriteItems'],
+    ],
+    [
+      'a creation and a deletion of what was read',
+      [create(place('b'), data), removeIfUnchanged(read)],
+      ['TransactWriteItems', 'one-of-a-kind'],
+    ],
+    [
+      'a creation and a deletion of whatever is there',
+      [create(place('b'), data), remove(place('a'))],
+      ['TransactWriteItems', 'one-of-a-kind'],
+    ],
+    [
+      'a creation beside what is put whatever is there',
+      [create(place('b'), data), put(place('a'), data)],
+      ['TransactWriteItems', 'one-of-a-kind'],
+    ],
+  ])('%s', async (_, changes, [operation, token]) => {
+    const as = { record: {} as never, readAt: NOW }
+    expect(await sent(() => tables.store.commit(changes, as))).toEqual([[operation, token]])
+  })
+})
+
+describe('a transaction of the journal', () => {
+  const bucket = { pk: 't#life#r#00', sk: '00' }
+  test.each<[what: string, elements: Element[], token: string | undefined]>([
+    ['with a journal entry', [{ entry: noopEntry({ epoch: 'e', seq: 1 }, NOW) }], undefined],
+    ['with a mark', [{ bucket, sums: new Map(), mark: markText(1, 'e/000000000001') }], undefined],
+    ['with sums alone', [{ bucket, sums: new Map() }], 'one-of-a-kind'],
+    ['of items alone', [{ item: place('a'), put: null, if: { rev: 'r1' } }], 'one-of-a-kind'],
+  ])('%s', async (_, elements, token) => {
+    expect(await sent(() => tables.journal.transact(elements))).toEqual([['TransactWriteItems', token]])
+  })
+})
