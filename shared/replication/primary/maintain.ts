@@ -43,25 +43,30 @@ export async function maintainJournal(ports: Dependencies, which: 'below' | 'all
   await refreshHashes(ports, cluster)
 }
 
-/** Milliseconds between two refreshes, at least; and how long one may be put off. */
-const REFRESH_PAUSE_MS = { least: 1000, most: 4000 }
+/** Milliseconds between two refreshes; readers of the tree make up for what hashes are behind. */
+const REFRESH_PAUSE_MS = { least: 1000, most: 15_000 }
+const PAUSES = 9
+/** Milliseconds that somebody waits for the next one, while new journal entries wait behind it. */
+const MOST_WAITED_MS = 4000
 
 /**
- * Refreshes hashes under steady commits, with pauses twice as long as a refresh takes: each refresh reads every changed
- * page, and would keep the tables busy otherwise.
- * @returns a function that does it, for one environment. `more`: others will ask soon, and it may be left to them
+ * Refreshes hashes under steady commits, for a tenth of the time: each refresh reads every changed page, which under
+ * many commits are all of them, and would keep the tables busy otherwise.
+ * @returns a function that does it, for one environment, unless it is left to others or to the minute. `more`: others
+ * will ask soon
  */
 export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<void> {
   const { clock } = ports
   let due = 0
   return async more => {
-    if (more && clock.now() < due) return
-    await clock.sleep(Math.max(0, due - clock.now()))
+    const early = due - clock.now()
+    if (early > (more ? 0 : MOST_WAITED_MS)) return
+    await clock.sleep(Math.max(0, early))
     const began = clock.now()
     const cluster = await readKeeping(ports)
     if (cluster) await refreshHashes(ports, cluster)
     const ended = clock.now()
-    due = ended + Math.min(REFRESH_PAUSE_MS.most, Math.max(REFRESH_PAUSE_MS.least, 2 * (ended - began)))
+    due = ended + Math.min(REFRESH_PAUSE_MS.most, Math.max(REFRESH_PAUSE_MS.least, PAUSES * (ended - began)))
   }
 }
 

@@ -142,10 +142,9 @@ test('the journal is trimmed where all is maintained, once a minute, and not at 
 describe('where journal entries are written all the time', () => {
   test.each([
     [0, 1000],
-    [400, 1000],
-    [700, 1400],
-    [1900, 3800],
-    [3000, 4000],
+    [100, 1000],
+    [200, 1800],
+    [444, 3996],
   ])('the next refresh after one of %i ms begins %i ms later', async (ms, pause) => {
     const refresh = pacedRefresh(ports())
     takes = ms
@@ -158,6 +157,24 @@ describe('where journal entries are written all the time', () => {
     now += 5000
     await refresh(true)
     expect([looked(), slept]).toEqual([3, [pause]])
+  })
+
+  test.each([
+    [500, 4500],
+    [1500, 13_500],
+    [3000, 15_000],
+  ])('after one of %i ms nobody waits for the next, %i ms later', async (ms, pause) => {
+    const refresh = pacedRefresh(ports())
+    takes = ms
+    await refresh(false)
+    now += pause - 4001
+    await refresh(false)
+    expect([looked(), slept], 'it is left to those who ask later, and to the minute').toEqual([1, []])
+    now += 1
+    await refresh(true)
+    expect([looked(), slept]).toEqual([1, []])
+    await refresh(false)
+    expect([looked(), slept]).toEqual([2, [4000]])
   })
 
   test('a cluster that has no tree by then refreshes nothing', async () => {
