@@ -52,9 +52,10 @@ async function curve(
   for (const clients of CLIENTS) {
     await host.measure(load, type, clients, WARM_UP)
     const run = await host.measure(load, type, clients, SECONDS)
-    const loaded = host.measure(load, type, clients, PROFILED_MS / 1000 + 1)
-    const share = await host.ask('wireShare', PROFILED_MS)
-    await loaded
+    const [share] = await Promise.all([
+      host.ask('wireShare', PROFILED_MS),
+      host.measure(load, type, clients, PROFILED_MS / 1000 + 1),
+    ])
     const { main, threads, helpers, engine } = run.cpu
     const inThreads = threads + helpers
     const parts = { own: inThreads * (1 - share), wire: inThreads * share, engine, host: main }

@@ -87,11 +87,16 @@ function isWire({ url, lineNumber, columnNumber }: Profile['nodes'][number]['cal
 
 /** The share of what threads do that goes into calls to AWS, from 0 to 1, in the next so many milliseconds. */
 async function wireShare(ms: number): Promise<number> {
-  const handles = await Promise.all([...workers].map(worker => worker.startCpuProfile()))
+  const begun = await Promise.allSettled([...workers].map(worker => worker.startCpuProfile()))
   await setTimeout(ms)
+  // a thread that ends meanwhile takes its profile with it
+  const ended = await Promise.allSettled(
+    begun.flatMap(one => (one.status === 'fulfilled' ? [one.value.stop()] : [])),
+  )
   let [wire, all] = [0, 0]
-  for (const handle of handles) {
-    const { nodes, samples, timeDeltas } = JSON.parse(await handle.stop()) as Profile
+  for (const profile of ended) {
+    if (profile.status === 'rejected') continue
+    const { nodes, samples, timeDeltas } = JSON.parse(profile.value) as Profile
     const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
     const wired = new Map(nodes.map(({ id, callFrame }) => [id, isWire(callFrame)]))
     for (const [index, id] of samples.entries()) {
