@@ -24,10 +24,11 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
   if ((await readKeeping(ports))?.mode === 'primary') await fill(ports, 'below')
 }
 
-async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }: Keeping): Promise<void> {
+/** @returns how many pages were computed */
+async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }: Keeping): Promise<number> {
   const head = await journal.head()
-  if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return
-  await refreshTree({ journal, treeId, head, now: Math.floor(clock.now() / 1000) })
+  if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return 0
+  return refreshTree({ journal, treeId, head, now: Math.floor(clock.now() / 1000) })
 }
 
 /**
@@ -43,15 +44,14 @@ export async function maintainJournal(ports: Dependencies, which: 'below' | 'all
   await refreshHashes(ports, cluster)
 }
 
-/** Milliseconds between two refreshes; readers of the tree make up for what hashes are behind. */
-const REFRESH_PAUSE_MS = { least: 1000, most: 15_000 }
-const PAUSES = 9
+/** Milliseconds between two refreshes. Readers of the tree make up for what hashes are behind. */
+const REFRESH_PAUSE_MS = { least: 1000, aPage: 100, most: 30_000 }
 /** Milliseconds that somebody waits for the next one, while new journal entries wait behind it. */
 const MOST_WAITED_MS = 4000
 
 /**
- * Refreshes hashes under steady commits, for a tenth of the time: each refresh reads every changed page, which under
- * many commits are all of them, and would keep the tables busy otherwise.
+ * Refreshes hashes under steady commits, ten pages a second: each is read whole, some 13 read units, and under many commits
+ * all of them have changed.
  * @returns a function that does it, for one environment, unless it is left to others or to the minute. `more`: others
  * will ask soon
  */
@@ -62,11 +62,10 @@ export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<vo
     const early = due - clock.now()
     if (early > (more ? 0 : MOST_WAITED_MS)) return
     await clock.sleep(Math.max(0, early))
-    const began = clock.now()
     const cluster = await readKeeping(ports)
-    if (cluster) await refreshHashes(ports, cluster)
-    const ended = clock.now()
-    due = ended + Math.min(REFRESH_PAUSE_MS.most, Math.max(REFRESH_PAUSE_MS.least, PAUSES * (ended - began)))
+    const pages = cluster ? await refreshHashes(ports, cluster) : 0
+    const { least, aPage, most } = REFRESH_PAUSE_MS
+    due = clock.now() + Math.min(most, Math.max(least, aPage * pages))
   }
 }
 

@@ -5,6 +5,7 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { posText } from '../../../../shared/journal/position.ts'
+import { deltasOf } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
   closeHoles,
@@ -28,14 +29,14 @@ let slept: number[]
 let calls: string[]
 let memory: MemoryStore
 let head: Head
-/** milliseconds that a refresh takes */
-let takes: number
+/** what the last journal entry changes, where hashes are those of the one before; absent: they are up to date */
+let body: JournalEntry['body'] | undefined
 
 beforeEach(() => {
   now = START
   slept = []
   calls = []
-  takes = 0
+  body = undefined
   memory = memoryStore()
   become({ mode: 'secondary', treeId: 'a life' })
   head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 9, applied: 9 }
@@ -49,23 +50,21 @@ const record = () => memory.stored.at(key('cluster'))?.data
 const ports = () => {
   const roots = () => ({
     hash: 'h',
-    asOf: posText({ epoch: EPOCH, seq: 9 }),
+    asOf: posText({ epoch: EPOCH, seq: body ? 8 : 9 }),
     gen: lastEnded(Math.floor(now / 1000)),
   })
   const journal: Partial<Journal> = {
     head: async () => head,
-    // as after a refresh: nothing is left to do
-    pageHashes: async () => {
-      now += takes
-      return new Map(['replicated', 'local'].map(of => [of, roots()]))
-    },
+    pageHashes: async () => new Map(['replicated', 'local'].map(of => [of, roots()])),
+    page: async () => new Map(),
+    putPageHash: async () => undefined,
     entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, at) => ({
         epoch: EPOCH,
         seq: after + 1 + at,
         id: 'c',
         at: now,
-        body: [],
+        body: body ?? [],
       })),
   }
   const called = (name: string | symbol): unknown => {
@@ -86,6 +85,22 @@ const ports = () => {
   } as unknown as Parameters<typeof closeHoles>[0]
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
+/** Makes so many pages change with each journal entry. */
+function changing(pages: number): void {
+  const changes = new Map<string, JournalEntry['body'][number]>()
+  for (let sk = 0; changes.size < pages; sk++) {
+    const change = {
+      kind: 'policy',
+      pk: 'policy',
+      sk: String(sk),
+      prev: null,
+      next: { leaf: `${'B'.repeat(42)}A`, gen: null },
+      item: null,
+    } as const
+    for (const { bucket } of deltasOf('a life', [change], 0)) changes.set(bucket.pk, change)
+  }
+  body = [...changes.values()]
+}
 const primary = (mode: Head['mode'] = 'writing') => {
   become({ mode: 'primary', treeId: 'a life' })
   head = { ...head, mode, own: EPOCH }
@@ -140,41 +155,64 @@ test('the journal is trimmed where all is maintained, once a minute, and not at 
 })
 
 describe('where journal entries are written all the time', () => {
+  /** Pages that were read since this was asked last. */
+  function pagesRead(): number {
+    const read = calls.filter(name => name === 'page').length
+    calls = []
+    return read
+  }
+
   test.each([
     [0, 1000],
-    [100, 1000],
-    [200, 1800],
-    [444, 3996],
-  ])('the next refresh after one of %i ms begins %i ms later', async (ms, pause) => {
+    [1, 1000],
+    [10, 1000],
+    [18, 1800],
+    [40, 4000],
+  ])('the next refresh after one of %i pages begins %i ms later', async (pages, pause) => {
     const refresh = pacedRefresh(ports())
-    takes = ms
+    if (pages > 0) changing(pages)
     await refresh(false)
-    expect([looked(), slept]).toEqual([1, []])
+    expect([pagesRead(), slept]).toEqual([pages, []])
     await refresh(true)
-    expect([looked(), slept], 'and is left to those who ask later').toEqual([1, []])
+    expect([calls, slept], 'and is left to those who ask later').toEqual([[], []])
     await refresh(false)
-    expect([looked(), slept]).toEqual([2, [pause]])
+    expect([pagesRead(), slept]).toEqual([pages, [pause]])
     now += 5000
     await refresh(true)
-    expect([looked(), slept]).toEqual([3, [pause]])
+    expect([pagesRead(), slept]).toEqual([pages, [pause]])
   })
 
   test.each([
-    [500, 4500],
-    [1500, 13_500],
-    [3000, 15_000],
-  ])('after one of %i ms nobody waits for the next, %i ms later', async (ms, pause) => {
+    [41, 4100],
+    [200, 20_000],
+    [256, 25_600],
+  ])('after one of %i pages nobody waits for the next, %i ms later', async (pages, pause) => {
     const refresh = pacedRefresh(ports())
-    takes = ms
+    changing(pages)
     await refresh(false)
+    expect(pagesRead()).toBe(pages)
     now += pause - 4001
     await refresh(false)
-    expect([looked(), slept], 'it is left to those who ask later, and to the minute').toEqual([1, []])
+    expect([calls, slept], 'it is left to those who ask later, and to the minute').toEqual([[], []])
     now += 1
     await refresh(true)
-    expect([looked(), slept]).toEqual([1, []])
+    expect([calls, slept]).toEqual([[], []])
     await refresh(false)
-    expect([looked(), slept]).toEqual([2, [4000]])
+    expect([pagesRead(), slept]).toEqual([pages, [4000]])
+  })
+
+  test('half a minute after one of all pages another one begins', async () => {
+    const refresh = pacedRefresh(ports())
+    body = []
+    head = { ...head, retainedFrom: 9 }
+    await refresh(false)
+    expect(pagesRead()).toBe(512)
+    now += 29_999
+    await refresh(true)
+    expect(calls).toEqual([])
+    now += 1
+    await refresh(true)
+    expect(pagesRead()).toBe(512)
   })
 
   test('a cluster that has no tree by then refreshes nothing', async () => {
