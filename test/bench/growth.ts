@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Host } from '../../infra/local/host/host.ts'
 import { type Token, tokenText } from '../../shared/model/token.ts'
-import { type Change, put } from '../../shared/storage/changes.ts'
+import { type Change, create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { issueService } from '../../shared/tokens/mint.ts'
 import { rootToken } from '../../shared/tokens/root-token.ts'
@@ -69,7 +69,7 @@ async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
   const another = (): Change[] => {
     made += 1
     const text = tokenText(randomBytes)
-    return [...issueService(token, text).changes, put(key('role', accessor, `role-${made}`), role)]
+    return [...issueService(token, text).changes, create(key('role', accessor, `role-${made}`), role)]
   }
   return async count => {
     for (let left = count; left > 0; left -= (COMMIT.items / 2) * COMMIT.atOnce)
