@@ -21,6 +21,7 @@ export default defineConfig({
     ],
     // a loaded machine makes a short test long; what hangs is still found
     testTimeout: 20_000,
+    setupFiles: './test/support/runner/seed.ts',
     projects: [
       {
         extends: true,
