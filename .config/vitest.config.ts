@@ -21,7 +21,8 @@ export default defineConfig({
     ],
     // a loaded machine makes a short test long; what hangs is still found
     testTimeout: 20_000,
-    setupFiles: './test/support/runner/seed.ts',
+    // a project's own come besides, where both are lists
+    setupFiles: ['./test/support/runner/seed.ts'],
     projects: [
       {
         extends: true,
@@ -57,7 +58,7 @@ export default defineConfig({
           name: 'host',
           include: ['test/host/**/*.test.ts'],
           globalSetup: './test/support/runner/running-host.ts',
-          setupFiles: './test/support/runner/answers.ts',
+          setupFiles: ['./test/support/runner/answers.ts'],
           isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
