@@ -16,10 +16,10 @@ const askingForItems = (write: WriteItem) => ('Put' in write ? { Put: { ...write
  * Whether a change that was done tells so when it is asked for again: what it put is in the way and has its revision, or
  * there is nothing more to delete.
  */
-const isEvident = ({ expected, ...change }: Change): boolean =>
+const isEvident = (change: Change): boolean =>
   'put' in change
-    ? expected !== 'any'
-    : 'delete' in change && typeof expected === 'object' && !!expected.orAbsent
+    ? change.expected !== 'any'
+    : 'delete' in change && typeof change.expected === 'object' && !!change.expected.orAbsent
 
 /**
  * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
@@ -37,26 +37,25 @@ export function plainWriter(engine: Engine): Commit {
    * A single change is one conditional write, and all that are evident are a transaction without a token. Others are
    * one with a token, a single deletion of an item as it was read among them: the wire may repeat a request whose
    * answer was lost, and only the token tells such a repetition from a conflict.
+   * @param token absent: all are evident
    */
   async function write(
     changes: readonly Change[],
     writes: readonly WriteItem[],
-    { rev, token, ms }: { rev: string; token: string; ms: number },
+    { rev, token, ms }: { rev: string; token: string | undefined; ms: number },
   ): Promise<'done' | 'conflict' | 'again'> {
     const [only, ...others] = writes
     const [change] = changes
     const single = others.length === 0
-    const evident = changes.every(isEvident)
     try {
       if (single && only && 'Put' in only) {
         await send('PutItem', { ...only.Put, ...ASKING }, { ms })
-      } else if (single && only && 'Delete' in only && (evident || change?.expected === 'any')) {
+      } else if (single && only && 'Delete' in only && (!token || change?.expected === 'any')) {
         await send('DeleteItem', only.Delete, { ms })
       } else if (single && only && 'Update' in only) {
         await send('UpdateItem', only.Update, { ms })
       } else {
-        const once = evident ? undefined : token
-        const input = { TransactItems: writes.map(askingForItems), ClientRequestToken: once }
+        const input = { TransactItems: writes.map(askingForItems), ClientRequestToken: token }
         await send('TransactWriteItems', input, { ms })
       }
       return 'done'
@@ -80,7 +79,7 @@ export function plainWriter(engine: Engine): Commit {
   return async (changes, cluster, { tries: most = STORAGE_TRIES }) => {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
-    const token = entropy.uuid()
+    const token = changes.every(isEvident) ? undefined : entropy.uuid()
     const result = await retrying({ tries: most, pause }, async () => {
       const ms = lastMoment(engine, cluster)
       meter.count('dynamodb')
