@@ -4,7 +4,7 @@ import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
 import type { Raw } from './expressions.ts'
 
-/** Codes of elements of a transaction, and of whole requests that the wire does not repeat. */
+/** Codes of elements of a transaction, and of whole requests, besides those that the wire takes for throttling. */
 const TRANSIENT = [
   'ProvisionedThroughputExceeded',
   'ThrottlingError',
