@@ -66,8 +66,8 @@ async function deleteEach(
     await Promise.all(
       names.slice(at, at + AT_ONCE).map(name => {
         const { pk, sk } = key('access', 'floor', name)
-        const at = { TableName: tables.data, Key: { pk, sk } }
-        return client.send(new DeleteCommand({ ...at, ConditionExpression: 'attribute_exists(pk)' }))
+        const place = { TableName: tables.data, Key: { pk, sk } }
+        return client.send(new DeleteCommand({ ...place, ConditionExpression: 'attribute_exists(pk)' }))
       }),
     )
   }
