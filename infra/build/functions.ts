@@ -148,8 +148,6 @@ async function newBundler(directory: string): Promise<Bundler> {
       tableWithoutHandlers,
       documentInside,
     ],
-    // some packages inside still call require
-    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     legalComments: 'linked',
     // stack traces name our files and lines; the sources themselves stay out of the package
     sourcemap: 'linked',

@@ -93,6 +93,15 @@ describe('what is in the bundles, and what is not', () => {
     ).toEqual([])
   })
 
+  test('no bundle calls require, which a module of this format does not have', () => {
+    const calling = functionNames().flatMap(name =>
+      readdirSync(`${directory}/${name}`)
+        .filter(file => file.endsWith('.mjs'))
+        .filter(file => readFileSync(`${directory}/${name}/${file}`, 'utf8').includes('Dynamic require of')),
+    )
+    expect(calling).toEqual([])
+  })
+
   test('Connect is where the link is, and nowhere else', () => {
     const linked = functionNames().filter(name => holds(name, '@connectrpc/connect'))
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
