@@ -1,3 +1,4 @@
+import { setMember } from '../values/defined.ts'
 import { isExact } from '../values/number.ts'
 
 /**
@@ -158,7 +159,7 @@ function unindent(lines: string[], indented: boolean): string[] {
 
 function setOnce(reader: Reader, target: Record<string, unknown>, name: string, value: unknown): void {
   if (Object.hasOwn(target, name)) fault(reader, 'an argument is given twice')
-  target[name] = value
+  setMember(target, name, value)
 }
 
 const word = (reader: Reader): string => take(reader, IDENTIFIER)?.[0] ?? fault(reader, 'expected a name')

@@ -13,12 +13,15 @@ export function defined<const T extends object>(properties: T): Defined<T> {
   const found: Record<string, unknown> = {}
   for (const name of Object.keys(properties)) {
     const value: unknown = properties[name as keyof T]
-    if (value === undefined) continue
-    // set like the others, it would be the prototype
-    if (name === '__proto__') Object.defineProperty(found, name, { ...OWN, value })
-    else found[name] = value
+    if (value !== undefined) setMember(found, name, value)
   }
   return found as Defined<T>
+}
+
+/** Sets a member whose name others chose. By assignment, `__proto__` would replace the prototype. */
+export function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { ...OWN, value })
+  else object[name] = value
 }
 
 const OWN = { configurable: true, enumerable: true, writable: true }

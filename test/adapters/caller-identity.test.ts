@@ -2,7 +2,27 @@ import type { IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { stsCallerIdentity } from '../../shared/adapters/aws/caller-identity.ts'
 import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
-import { webServer } from '../support/service/server.ts'
+import type { StsRequest } from '../../shared/ports.ts'
+import { rawServer, webServer } from '../support/service/server.ts'
+
+test('101 Switching Protocols fails as an STS that could not be reached', async () => {
+  const { url } = await rawServer(
+    onTestFinished,
+    socket =>
+      void socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+  )
+  const port = stsCallerIdentity({ clock: systemClock, meter: callMeter(), redirect: '' })
+  const request: StsRequest = {
+    method: 'POST',
+    endpoint: url,
+    host: 'sts',
+    target: '/',
+    headers: [],
+    body: '',
+    maxRetries: 0,
+  }
+  await expect(port.ask(request, Date.now() + 60_000)).rejects.toMatchObject({ code: 'provider_failed' })
+})
 
 test.each([
   ['to AWS itself only what was signed goes', false, undefined],

@@ -5,7 +5,7 @@ import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import type { ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
-import { rawServer } from '../support/service/server.ts'
+import { rawServer, webServer } from '../support/service/server.ts'
 
 const PLACE = { account: '111122223333', region: 'eu-west-1' }
 const RUNTIME = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
@@ -104,6 +104,16 @@ describe('credentials for calls to AWS', () => {
     )
     await expect(baseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toMatchObject(
       { code: 'ECONNRESET' },
+    )
+  })
+
+  test('a metadata service that answers without an end is read up to a limit', async () => {
+    const { url } = await webServer(onTestFinished, (_, response) => {
+      const more = () => void (response.destroyed || response.write('x'.repeat(65_536), more))
+      more()
+    })
+    await expect(baseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toThrow(
+      'instance metadata answered more than 65536 bytes',
     )
   })
 

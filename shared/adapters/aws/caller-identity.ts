@@ -5,7 +5,7 @@ import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
 import { faultCount } from '../../watching/logins.ts'
-import { agents, limitConnecting, overLivingConnection } from './connections.ts'
+import { agents, limitConnecting, overLivingConnection, readAtMost, responseTo } from './connections.ts'
 
 interface Dependencies {
   clock: Clock
@@ -58,8 +58,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
         Math.max(1, left),
       )
       limitConnecting(call, CONNECT_MS, () => call.destroy(new OutOfTime()))
-      call.on('response', response => readAll(response).then(resolve, reject))
-      call.on('error', reject)
+      responseTo(call).then(readAll).then(resolve, reject)
       call.on('close', () => clearTimeout(timer))
       call.end(given.body)
     })
@@ -112,21 +111,13 @@ function waitFor(answer: Error | { retryAfter?: string }, tries: number): number
 }
 
 async function readAll(response: IncomingMessage): Promise<StsAnswer & { retryAfter?: string }> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > LONGEST_ANSWER) {
-      response.destroy()
-      return { status: response.statusCode ?? 0, contentType: '', body: '' }
-    }
-    chunks.push(chunk)
-  }
+  const body = await readAtMost(LONGEST_ANSWER, response)
+  if (!body) return { status: response.statusCode ?? 0, contentType: '', body: '' }
   const retryAfter = response.headers['retry-after']
   return defined({
     status: response.statusCode ?? 0,
     contentType: response.headers['content-type'] ?? '',
-    body: Buffer.concat(chunks).toString('utf8'),
+    body: body.toString('utf8'),
     retryAfter,
   })
 }

@@ -1,4 +1,4 @@
-import { type ClientRequest, Agent as PlainAgent } from 'node:http'
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
 
 /**
@@ -73,4 +73,27 @@ export function limitConnecting(call: ClientRequest, ms: number, late: () => voi
     const timer = setTimeout(late, ms)
     for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer))
   })
+}
+
+/** Returns the response to a call. @throws Error when the connection fails, or ends without a response */
+export function responseTo(call: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    call.on('response', resolve)
+    call.on('error', reject)
+    // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error
+    call.on('close', () => reject(new Error('the connection ended without an answer')))
+  })
+}
+
+/** Reads a response. @returns undefined when it is longer than `longest` bytes: the rest is not read */
+export async function readAtMost(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // leaving the loop destroys the response and its connection
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > longest) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import type { ProviderSettings } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
+import { readAtMost, responseTo } from './connections.ts'
 import { type Environment, runtimeCredentials } from './environment.ts'
 
 /** Credentials in the SDK's shape. */
@@ -11,7 +12,10 @@ export interface Credentials {
   expiration?: Date
 }
 
+/** Longest that the metadata service may take for one answer, milliseconds. */
 const METADATA_MS = 1000
+/** Largest answer of the metadata service that is read, bytes: credentials take some two thousand. */
+const LARGEST_METADATA = 65_536
 const TOKEN_TTL = '21600'
 
 /**
@@ -58,20 +62,12 @@ async function instanceCredentials(metadata: string): Promise<Credentials> {
   })
 }
 
-const ask = (method: string, url: string, headers: Record<string, string>): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const call = request(url, { method, headers, timeout: METADATA_MS }, response => {
-      const chunks: Buffer[] = []
-      // an answer that breaks off has no end
-      response.on('error', reject)
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () =>
-        response.statusCode === 200
-          ? resolve(Buffer.concat(chunks).toString('utf8'))
-          : reject(new Error(`instance metadata answered ${response.statusCode}`)),
-      )
-    })
-    call.on('timeout', () => call.destroy(new Error('instance metadata does not answer')))
-    call.on('error', reject)
-    call.end()
-  })
+/** @throws Error without an answer of at most `LARGEST_METADATA` bytes within `METADATA_MS` */
+async function ask(method: string, url: string, headers: Record<string, string>): Promise<string> {
+  const call = request(url, { method, headers, signal: AbortSignal.timeout(METADATA_MS) }).end()
+  const response = await responseTo(call)
+  const body = await readAtMost(LARGEST_METADATA, response)
+  if (!body) throw new Error(`instance metadata answered more than ${LARGEST_METADATA} bytes`)
+  if (response.statusCode !== 200) throw new Error(`instance metadata answered ${response.statusCode}`)
+  return body.toString('utf8')
+}

@@ -4,7 +4,7 @@ import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
 import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
 import { jsonAnswer, resultIn } from './wire/json.ts'
-import { ATTEMPT_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
+import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
 import { insisting } from './wire/retry.ts'
 import { type SignedPost, signedPosts } from './wire/signed-posts.ts'
 
@@ -36,7 +36,10 @@ export function lazyKms(meter: Meter): Kms {
       'content-type': 'application/x-amz-json-1.1',
       'x-amz-target': `TrentService.${action}`,
     }
-    return insist(async () => resultIn(jsonAnswer(await send(headers, JSON.stringify(input), ATTEMPT_MS))))
+    const body = JSON.stringify(input)
+    const attempt = async (left: number) =>
+      resultIn(jsonAnswer(await send(headers, body, Math.min(ATTEMPT_MS, Math.max(1, left)))))
+    return insist(attempt, CALL_MS)
   }
 
   return {

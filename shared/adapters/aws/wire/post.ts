@@ -2,7 +2,8 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import { agents, limitConnecting, overLivingConnection } from '../connections.ts'
-import { CONNECT_MS } from './limits.ts'
+import { CONNECT_MS, LARGEST_ANSWER } from './limits.ts'
+import { unreadable } from './service-error.ts'
 
 /** Where a service is reached. */
 export interface WireAddress {
@@ -36,8 +37,9 @@ export const wireAddress = (url: URL): WireAddress => ({
 /**
  * Sends a POST and reads its answer, over a connection that is kept. A kept connection that proves dead is replaced
  * at once: what is sent may take effect twice.
- * @param ms after which it is given up, answered in part or not at all
- * @throws Error: `TimeoutError` when it took too long, otherwise what the connection ended with (`code`)
+ * @param ms after which it is given up, answered in part or not at all, on whichever connection
+ * @throws Error: `TimeoutError` when it took too long, `UnreadableAnswer` for an answer that is too large, otherwise
+ * what the connection ended with (`code`)
  */
 function post(
   address: WireAddress,
@@ -45,7 +47,8 @@ function post(
   body: string,
   ms: number,
 ): Promise<WireAnswer> {
-  return overLivingConnection(() => once(address, headers, body, ms))
+  const until = performance.now() + ms
+  return overLivingConnection(() => once(address, headers, body, until - performance.now()))
 }
 
 /** The way out of all calls over the wire. Tests stand in it. */
@@ -76,18 +79,27 @@ function once(
       agent,
       ...(secure ? { servername: hostname } : {}),
     })
-    const timer = setTimeout(() => giveUp(call, reject, `no answer within ${ms} ms`), ms)
-    limitConnecting(call, CONNECT_MS, () => giveUp(call, reject, `no connection within ${CONNECT_MS} ms`))
-    call.on('response', answer => readAll(answer, resolve, reject))
+    const timer = setTimeout(() => giveUp(call, reject, late('the service did not answer in time')), ms)
+    limitConnecting(call, CONNECT_MS, () =>
+      giveUp(call, reject, late(`no connection within ${CONNECT_MS} ms`)),
+    )
+    let answered = false
+    call.on('response', answer => {
+      answered = true
+      readAll(answer, resolve, error => giveUp(call, reject, error))
+    })
     call.on('error', reject)
-    call.on('close', () => clearTimeout(timer))
+    call.on('close', () => {
+      clearTimeout(timer)
+      // Node ends a call that is answered 101 (Switching Protocols) without a response and without an error
+      if (!answered) reject(unreadable('the connection ended without an answer'))
+    })
     call.end(body)
   })
 }
 
 /** Ends a call. The promise is told first: once an answer has begun, destroying a call does not say why. */
-function giveUp(call: ClientRequest, reject: (error: Error) => void, why: string): void {
-  const error = late(why)
+function giveUp(call: ClientRequest, reject: (error: Error) => void, error: Error): void {
   reject(error)
   call.destroy(error)
 }
@@ -98,7 +110,12 @@ function readAll(
   reject: (error: Error) => void,
 ): void {
   const chunks: Buffer[] = []
-  answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+  let size = 0
+  answer.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > LARGEST_ANSWER) reject(unreadable(`the answer is longer than ${LARGEST_ANSWER} bytes`))
+    else chunks.push(chunk)
+  })
   // an answer that breaks off has no end
   answer.on('error', reject)
   answer.on('end', () => {

@@ -42,11 +42,12 @@ export function signedPosts({ service, region, settings, credentials, endpoint }
   }
 
   return async (headers, body, ms) => {
+    const until = performance.now() + ms
     const answer = await once(headers, body, ms)
     const other = refusedAt(answer)
     if (other === undefined || Math.abs(other - (Date.now() + offset)) < SKEW_MS) return answer
     offset = other - Date.now()
-    return once(headers, body, ms)
+    return once(headers, body, Math.max(1, until - performance.now()))
   }
 }
 

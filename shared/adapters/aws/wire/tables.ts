@@ -10,7 +10,7 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { type JsonAnswer, resultIn } from './json.ts'
-import { ATTEMPT_MS, MOST_ATTEMPTS } from './limits.ts'
+import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS } from './limits.ts'
 import { insisting } from './retry.ts'
 import { unreadable } from './service-error.ts'
 import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
@@ -61,7 +61,7 @@ export type TableOperation = keyof Inputs
 
 export interface SendOptions {
   numbers?: Numbers
-  /** milliseconds that the call may take, with all its attempts */
+  /** milliseconds that the call may take, with all its attempts; absent: `CALL_MS` */
   ms?: number | undefined
 }
 
@@ -81,7 +81,7 @@ const PAUSE_MS = 25
 /** Calls to the tables, by an engine that does single attempts. */
 export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
   const insist = insisting({ most: attempts, pauseMs: PAUSE_MS })
-  return (operation, input, { numbers = 'rounded', ms } = {}) => {
+  return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
     return insist(async left => {
       const answer = await engine(call, Math.min(ATTEMPT_MS, Math.max(1, left)))

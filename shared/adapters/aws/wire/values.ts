@@ -1,3 +1,4 @@
+import { setMember } from '../../../values/defined.ts'
 import { unreadable } from './service-error.ts'
 
 /** A value as the tables' engine writes it. */
@@ -20,7 +21,7 @@ export function toWire(item: object): WireItem {
   const made: Record<string, WireValue> = {}
   for (const name in item) {
     const value = (item as PlainItem)[name]
-    if (value !== undefined) made[name] = wireValue(value)
+    if (value !== undefined) setMember(made, name, wireValue(value))
   }
   return made
 }
@@ -64,7 +65,7 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 export function fromWire(item: unknown, numbers: Numbers): PlainItem {
   const plain: PlainItem = {}
   const object = objectIn(item)
-  for (const name in object) plain[name] = plainValue(object[name], numbers)
+  for (const name in object) setMember(plain, name, plainValue(object[name], numbers))
   return plain
 }
 

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
+import { CALL_MS, LARGEST_ANSWER } from '../../../../../shared/adapters/aws/wire/limits.ts'
+import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 import { signedPosts } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
 import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables-over-http.ts'
@@ -69,6 +71,33 @@ describe('an answer of which not all comes, or not what was sent', () => {
   })
 })
 
+describe('answers that no service gives', () => {
+  const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
+
+  test('101 Switching Protocols ends the attempt, and the call is repeated', async () => {
+    const { url, count } = await rawServer(onTestFinished, socket => void socket.end(SWITCHING))
+    await expect(scan(url)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
+    expect(count()).toBe(3)
+  })
+
+  test('an answer without an end is read up to its limit and then closed', async () => {
+    let sent = 0
+    const { url } = await serverOf(response => {
+      const chunk = Buffer.alloc(2 ** 20, 32)
+      const more = () => {
+        if (response.destroyed) return
+        sent += chunk.length
+        response.write(chunk, more)
+      }
+      more()
+    })
+    const send = tableSend(tablesOverHttp({ settings: settingsAt(url), credentials }), 1)
+    await expect(send('Scan', { TableName: 'data' })).rejects.toThrow('longer than')
+    // what lies in the buffers of both sockets was sent without being read
+    expect(sent).toBeLessThan(LARGEST_ANSWER * 1.5)
+  })
+})
+
 describe('time', () => {
   test('that runs out ends the call, answered in part or not at all', async () => {
     for (const silent of [
@@ -79,6 +108,19 @@ describe('time', () => {
       await expect(scan(url, 80)).rejects.toMatchObject({ name: 'TimeoutError' })
       expect(requests).toHaveLength(1)
     }
+  })
+
+  test('bounds a call that was given none, with all attempts and pauses that the service asks for', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const send = tableSend(async (_, ms) => {
+      await new Promise(resolve => setTimeout(resolve, ms))
+      throw new ServiceError('ThrottlingException', '', { status: 400, retryAfterMs: 60_000 })
+    }, 100)
+    const begun = performance.now()
+    const call = send('Scan', { TableName: 'data' }).catch(() => performance.now() - begun)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await call).toBeLessThanOrEqual(CALL_MS)
   })
 
   test('nobody who listens: the call fails as what broke', async () => {

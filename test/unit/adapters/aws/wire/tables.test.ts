@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type TableOperation, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { fromWire, toWire } from '../../../../../shared/adapters/aws/wire/values.ts'
 import { sized } from '../../../../support/runner/size.ts'
 import { type Calling, type Engine, operations, sdkCalls, seen, wireCalls } from './sdk-tables.ts'
 import { answers, inputs, mutated } from './table-values.ts'
@@ -133,4 +134,11 @@ test('an attempt is given what is left of the time of its call, and three second
   await send('Scan', { TableName: 'data' }, { ms: 80 })
   expect(given.slice(0, 2)).toEqual([3000, 3000])
   expect(given[2]).toBeLessThanOrEqual(80)
+})
+
+test('a member named __proto__ is stored and read like every other, at each depth', () => {
+  const text = '{"__proto__":{"admin":true},"meta":{"__proto__":"x","team":"a"}}'
+  const read = fromWire(JSON.parse(JSON.stringify(toWire(JSON.parse(text)))), 'rounded')
+  expect(JSON.stringify(read)).toBe(text)
+  expect('admin' in read).toBe(false)
 })
