@@ -79,8 +79,8 @@ export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
   /** what `prepare` found out */
   readonly prepared: unknown
   /**
-   * A call to the provider, whose result is kept when the request is judged again. The name has to tell apart
-   * whatever shapes the call: revisions of configurations, say.
+   * Asks AWS, and keeps the answer for the attempts that follow. `name` holds everything that shapes the question, because
+   * an item that the question was made of may have changed by the next attempt: see `nameOfQuestion`.
    */
   once<T>(name: string, work: () => Promise<T>): Promise<T>
   /** Whether the provider was asked in this attempt: then what was read is older than its answer. */

@@ -11,6 +11,19 @@ export interface AccountItems {
   sts: Item<'sts-role'> | undefined
 }
 
+/** Where a question to AWS is sent. */
+type Place = Pick<AwsTarget, 'account' | 'region'>
+
+/**
+ * Names a question to AWS, for `once`. Questions of the same name get the same answer, so the name holds everything that
+ * shapes it: the account, the region, the revisions of what reaches the account, and what is asked for (`subject`).
+ */
+export const nameOfQuestion = (
+  { account, region }: Place,
+  { client, sts }: AccountItems,
+  subject: readonly unknown[],
+): string => JSON.stringify([account, region, client?.rev, sts?.rev, subject])
+
 /**
  * How to call AWS for an account: through its STS role, or with the server's own credentials, which the
  * adapter uses only where the server's own account is that account.

@@ -5,13 +5,13 @@ import { maxTtlOf } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { lowerAscii } from '../../values/names.ts'
-import { awsTarget } from '../config/accounts.ts'
+import { awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, type Passed } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { hintOf, remember } from '../login/hints.ts'
 import type { SeenInstance } from '../login/instance.ts'
-import { instanceCall, seeInstance } from '../login/see-instance.ts'
+import { instanceSubject, seeInstance } from '../login/see-instance.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
 import { defaultTidy } from '../tidy/settings.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
@@ -108,10 +108,11 @@ export const askEc2: (call: LoginCall, gathered: GatheredEc2<Passed<Ec2Facts>>) 
 
 /** Asks EC2, and IAM where the role needs it; kept when the login is judged again with the same settings. */
 async function lookUp(call: LoginCall, { facts, role, reach }: GatheredEc2): Promise<SeenInstance> {
-  const { document } = facts
-  return call.once(instanceCall(reach, document.region, role.data), async () => {
-    const target = await awsTarget(document.accountId, document.region, reach, call.ports.cipher)
-    return seeInstance(call, target, document.instanceId, role.data, document.startedAt.seconds)
+  const { accountId: account, region, instanceId, startedAt } = facts.document
+  const question = nameOfQuestion({ account, region }, reach, instanceSubject(instanceId, role.data))
+  return call.once(question, async () => {
+    const target = await awsTarget(account, region, reach, call.ports.cipher)
+    return seeInstance(call, target, instanceId, role.data, startedAt.seconds)
   })
 }
 

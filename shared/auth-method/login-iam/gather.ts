@@ -12,13 +12,13 @@ import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, awsTarget } from '../config/accounts.ts'
+import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import { defaultClient } from '../config/client.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, refuse } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { hintOf, remember } from '../login/hints.ts'
-import { instanceCall, seeInstance } from '../login/see-instance.ts'
+import { instanceSubject, seeInstance } from '../login/see-instance.ts'
 import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
 import { fullArnOf } from './full-arn.ts'
 import { admits, inferredId } from './principal.ts'
@@ -48,7 +48,8 @@ export async function askSts(call: LoginCall, request: SignedRequest): Promise<V
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
   const outbound = outboundOf(request, client?.data ?? defaultClient, call)
   if ('why' in outbound) return refuse(outbound)
-  const answer = await call.once(`sts ${client?.rev ?? ''}`, () =>
+  // the request as it is sent is the whole question
+  const answer = await call.once(JSON.stringify(['sts', outbound]), () =>
     call.ports.callerIdentity.ask(outbound, call.request.deadline),
   )
   const identity = readCallerIdentity(answer, ageOf(request, call.now))
@@ -144,7 +145,8 @@ async function seeInferred(
 ): Promise<InferredInstance> {
   const { account } = caller.entity
   const region = role.inferredAwsRegion
-  const seen = await call.once(instanceCall(items, region, role), async () => {
+  const question = nameOfQuestion({ account, region }, items, instanceSubject(instanceId, role))
+  const seen = await call.once(question, async () => {
     const target = await awsTarget(account, region, items, call.ports.cipher)
     return seeInstance(call, target, instanceId, role, call.now / 1000)
   })

@@ -3,7 +3,6 @@ import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget, Instance } from '../../ports.ts'
 import { retrying } from '../../values/retrying.ts'
-import type { AccountItems } from '../config/accounts.ts'
 import type { SeenInstance } from './instance.ts'
 
 const TRIES = 3
@@ -11,9 +10,12 @@ const RETRY_MS = 500
 /** A document or session this young may be ahead of what DescribeInstances tells. */
 const YOUNG_SECONDS = 300
 
-/** Names a look-up by all that shapes it: with other settings it is another one. */
-export const instanceCall = ({ client, sts }: AccountItems, region: string, role: Role): string =>
-  JSON.stringify(['instance', client?.rev, sts?.rev, region, bindsRole(role)])
+/** What `seeInstance` asks for, as the subject of the question's name. */
+export const instanceSubject = (instanceId: string, role: Role): readonly unknown[] => [
+  'instance',
+  instanceId,
+  bindsRole(role),
+]
 
 const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length > 0
 

@@ -3,7 +3,7 @@ import { type Mount, maxTtlOf } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { awsTarget } from '../config/accounts.ts'
+import { awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
 import type { Renewal } from './outcome.ts'
@@ -28,9 +28,11 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
   if (!entry) throw notRenewed('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
     throw notRenewed('entry-recreated')
-  const instance = await call.once('instance', async () =>
+  const items = { client, sts }
+  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
+  const instance = await call.once(question, async () =>
     call.ports.instances.describe(
-      await awsTarget(account, region, { client, sts }, call.ports.cipher),
+      await awsTarget(account, region, items, call.ports.cipher),
       instanceId,
       call.request.deadline,
     ),

@@ -7,14 +7,12 @@ import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { awsTarget } from '../config/accounts.ts'
+import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 import { fullArnOf } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
 import type { Renewal } from './outcome.ts'
 import { notRenewed, sameRole } from './role.ts'
-
-type Reach = (region: string) => ReturnType<typeof awsTarget>
 
 /**
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
@@ -29,9 +27,9 @@ export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Pr
     key('sts-role', mount.accessor, login.account),
   ])
   const role = sameRole(roleItem, login)
-  const reach: Reach = region => awsTarget(login.account, region, { client, sts }, call.ports.cipher)
-  await checkPrincipal(call, role, login, entity, reach)
-  await checkInferred(call, role, login, reach)
+  const items = { client, sts }
+  await checkPrincipal(call, role, login, entity, items)
+  await checkInferred(call, role, login, items)
   const { ttl, maxTtl, period } = role.token
   return { ttl, methodMax: maxTtl, period, changes: [] }
 }
@@ -41,7 +39,7 @@ async function checkPrincipal(
   role: Role,
   login: LoginRecord,
   entity: Entity,
-  reach: Reach,
+  items: AccountItems,
 ): Promise<void> {
   const principal = defined({
     canonicalArn: login.canonicalArn ?? '',
@@ -50,10 +48,8 @@ async function checkPrincipal(
   const first = admits(role, principal)
   if (first === 'yes') return
   if (first === 'look-up') {
-    const fullArn = await call.once('principal', async () => {
-      const target = await reach(iamRegionOf(entity.partition))
-      return fullArnOf(call, target, entity, login.clientUserId).catch(unbound)
-    })
+    const target = await awsTarget(login.account, iamRegionOf(entity.partition), items, call.ports.cipher)
+    const fullArn = await fullArnOf(call, target, entity, login.clientUserId).catch(unbound)
     if (admits(role, { ...principal, fullArn }) === 'yes') return
   }
   throw notRenewed('principal-not-bound')
@@ -68,14 +64,19 @@ function unbound(error: unknown): never {
 async function checkInferred(
   call: Call,
   role: Role,
-  { instanceId, region }: LoginRecord,
-  reach: Reach,
+  { account, instanceId, region }: LoginRecord,
+  items: AccountItems,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens from before inferencing was switched on have no instance and cannot be renewed
   if (!instanceId || !region) throw notRenewed('no-instance')
-  const instance = await call.once('instance', async () =>
-    call.ports.instances.describe(await reach(region), instanceId, call.request.deadline),
+  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
+  const instance = await call.once(question, async () =>
+    call.ports.instances.describe(
+      await awsTarget(account, region, items, call.ports.cipher),
+      instanceId,
+      call.request.deadline,
+    ),
   )
   if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
 }

@@ -9,7 +9,7 @@ import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { awsTarget } from '../config/accounts.ts'
+import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 import { planRole } from './plan.ts'
 
@@ -30,8 +30,7 @@ export async function writeRole(call: MountCall<typeof roleFields>): Promise<Out
       },
     }),
   )
-  const ids =
-    plan.resolve.length > 0 ? await call.once('resolve', () => resolveAll(call, plan.resolve)) : undefined
+  const ids = plan.resolve.length > 0 ? await resolveAll(call, plan.resolve) : undefined
   const role: Role = ids ? { ...plan.role, boundIamPrincipalIds: ids } : plan.role
   return after([replace(place, stored, role)], nothing(plan.warnings))
 }
@@ -51,8 +50,7 @@ async function resolveAll(call: MountCall<typeof roleFields>, arns: readonly str
   const ids: string[] = []
   for (const entity of entities) {
     const sts = associations[accounts.indexOf(entity.account)]
-    const items = { client, sts }
-    ids.push(await resolve(call, entity, items))
+    ids.push(await resolve(call, entity, { client, sts }))
   }
   return ids
 }
@@ -68,16 +66,23 @@ function resolvable(arn: string): Entity {
 async function resolve(
   call: MountCall<typeof roleFields>,
   entity: Entity,
-  items: Parameters<typeof awsTarget>[2],
+  items: AccountItems,
 ): Promise<string> {
   const { cipher, principals } = call.ports
   const arn = iamArn(entity)
-  const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, cipher)
-  const found = await principals.find(target, entity, call.request.deadline).catch(error => {
-    throw error instanceof ApiError && error.code === 'invalid_request'
-      ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
-      : error
-  })
+  const { account } = entity
+  const region = iamRegionOf(entity.partition)
+  const question = nameOfQuestion({ account, region }, items, ['principal', arn])
+  const found = await call
+    .once(question, async () => {
+      const target = await awsTarget(account, region, items, cipher)
+      return principals.find(target, entity, call.request.deadline)
+    })
+    .catch(error => {
+      throw error instanceof ApiError && error.code === 'invalid_request'
+        ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
+        : error
+    })
   if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
   if (found.arn !== arn)
     throw invalid(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)

@@ -1,16 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { errorsOf, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
 import { pem } from '../../support/requests/things.ts'
+import { whileHeld } from '../../support/requests/while-held.ts'
 import type { Reply } from '../../support/service/api.ts'
-import {
-  api,
-  aws,
-  done,
-  eventually,
-  freshAccount,
-  freshMount,
-  localCertificate,
-} from '../../support/service/cluster.ts'
+import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
 /** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
 async function ownWorld() {
@@ -58,16 +51,12 @@ async function meanwhile(
   const world = await ownWorld()
   await before(world)
   const [service, action] = callOf[role]
-  const { id } = await aws.fault({ service, action, account: world.account, kind: 'hold', times: 1 })
-  let answered = false
-  const answer = login(world, role).finally(() => {
-    answered = true
-  })
-  await eventually(async () => (await aws.held({ id })).calls === 1)
-  await change(world)
-  expect(answered, 'the login has ended before the change').toBe(false)
-  await aws.release({ id })
-  const reply = await answer
+  const held = { service, action, account: world.account }
+  const reply = await whileHeld(
+    held,
+    () => login(world, role),
+    () => change(world),
+  )
   return { world, reply, outcome: `${reply.status} ${errorsOf(reply)}` }
 }
 

@@ -1,0 +1,31 @@
+import { expect } from 'vitest'
+import type { Reply } from '../service/api.ts'
+import { aws, eventually } from '../service/cluster.ts'
+
+/** A call to AWS, by what tells it from those of other tests. */
+interface HeldCall {
+  service: 'ec2' | 'iam' | 'sts'
+  action: string
+  account: string
+}
+
+/**
+ * Sends a request, makes a change while its first call of this kind waits for AWS, and returns the reply. @throws when
+ * the request ended before the change did
+ */
+export async function whileHeld(
+  held: HeldCall,
+  send: () => Promise<Reply>,
+  change: () => Promise<unknown>,
+): Promise<Reply> {
+  const { id } = await aws.fault({ ...held, kind: 'hold', times: 1 })
+  let answered = false
+  const reply = send().finally(() => {
+    answered = true
+  })
+  await eventually(async () => (await aws.held({ id })).calls === 1)
+  await change()
+  expect(answered, 'the request has ended before the change').toBe(false)
+  await aws.release({ id })
+  return reply
+}
