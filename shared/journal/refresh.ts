@@ -60,7 +60,10 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const known = SUBTREES.map(of => refreshedUpTo(roots.get(of), head, gen))
   const changed = await changedPages(standing, Math.min(...known), seq)
   const making: Making = {
-    ...standing,
+    journal,
+    treeId,
+    head,
+    now,
     at,
     asOf,
     gen,
@@ -147,9 +150,9 @@ async function changedPages(
 }
 
 /** @throws ApiError `busy` when buckets contain changes whose journal entries cannot be read yet */
-async function hashNow({ journal, ...making }: Making, pk: string): Promise<string> {
+async function hashNow({ journal, tail, at, now }: Making, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const hash = await hashOfPageAt(pk, await journal.page(pk), making)
+    const hash = await hashOfPageAt(pk, await journal.page(pk), { tail, at, now })
     if (hash !== undefined) return hash
   }
   throw treeAhead()

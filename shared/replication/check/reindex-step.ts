@@ -83,7 +83,8 @@ async function repairHashes(
   for (let rounds = 0; rounds < ROUNDS; rounds++) {
     const head = await view.journal.head()
     if (!head) break
-    await refreshTree({ ...view, head, now: Math.floor(view.clock.now() / 1000) }, anew)
+    const now = Math.floor(view.clock.now() / 1000)
+    await refreshTree({ journal: view.journal, treeId, head, now }, anew)
     // a refresh that read the state before the repair may have stored its hashes later
     if ((await lastingFaults(view, again)).length === 0) return
   }

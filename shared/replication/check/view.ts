@@ -60,7 +60,7 @@ export async function viewTree(
   const first = await known()
   if (first < head.retainedFrom) throw treeIncomplete()
   const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
-  const view = {
+  return {
     journal,
     clock,
     treeId,
@@ -68,8 +68,8 @@ export async function viewTree(
     now,
     tally: newTally(treeId, now),
     tail: tailOf(journal, { treeId, lineage: head.lineage, after, now }),
+    hashes: await readHashes({ journal, treeId }),
   }
-  return { ...view, hashes: await readHashes(view) }
 }
 
 /** Hashes as they are noted now, read while the roots stayed the same. */

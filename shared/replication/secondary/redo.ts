@@ -41,15 +41,15 @@ export async function redo(
 
 /** Applies journal entries; where items are not as they say, those that have been given up are no reason to stop. */
 async function applyTolerantly(
-  { journal, ...own }: Own,
+  own: Own,
   entries: readonly JournalEntry[],
   setting: Setting,
   { link }: Pick<Head, 'link'>,
 ): Promise<Applied> {
-  const target = targetOf({ journal, ...own })
+  const target = targetOf(own)
   const applied = await applyWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
-  const tolerated = await readGivenUpKeys(journal, { treeId: setting.treeId, link })
+  const tolerated = await readGivenUpKeys(own.journal, { treeId: setting.treeId, link })
   if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
   return applyWindow(entries, { ...setting, tolerated }, target)
 }

@@ -34,7 +34,7 @@ export type Engine = ReturnType<typeof storageEngine>
 
 /** The tables' engine, with what reading and writing have in common. */
 export function storageEngine(send: Send, dependencies: Dependencies) {
-  const { clock, entropy, meter } = dependencies
+  const { tables, clock, entropy, meter, log } = dependencies
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
@@ -81,5 +81,5 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     return new Map(found)
   }
 
-  return { ...dependencies, send, pause, seconds, get, getOnce }
+  return { tables, clock, entropy, meter, log, send, pause, seconds, get, getOnce }
 }

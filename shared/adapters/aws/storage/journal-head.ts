@@ -34,9 +34,12 @@ export async function position(engine: Engine, epoch: Epoch): Promise<GivenPosit
   return given
 }
 
+/** As much of the engine as moving the head takes. */
+export type PositionEngine = Pick<Engine, 'tables' | 'log' | 'meter' | 'pause' | 'send'>
+
 /** The next positions, by one update: for `count` commits, an answer for each. */
 export async function positions(
-  engine: Engine,
+  engine: PositionEngine,
   epoch: Epoch,
   count: number,
 ): Promise<readonly GivenPosition[]> {
@@ -48,7 +51,7 @@ export async function positions(
 }
 
 /** @returns the head as it is after the move */
-async function moved(engine: Engine, move: HeadMove): Promise<Head | 'refused'> {
+async function moved(engine: PositionEngine, move: HeadMove): Promise<Head | 'refused'> {
   if (!isAllowed(engine, move)) return 'refused'
   const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
   const result = await insisted(engine, () => engine.send('UpdateItem', update))

@@ -1,7 +1,7 @@
 import type { Journal } from '../../../journal/journal.ts'
 import type { Epoch } from '../../../journal/position.ts'
 import type { Engine } from './engine.ts'
-import { type GivenPosition, position, positions } from './journal-head.ts'
+import { type GivenPosition, type PositionEngine, position, positions } from './journal-head.ts'
 import type { Together, Turns } from './together.ts'
 
 /**
@@ -13,7 +13,8 @@ import type { Together, Turns } from './together.ts'
  */
 export function sharedPositions(engine: Engine, together: Together, turns: Turns = {}): Journal['allocate'] {
   // calls are counted where they were asked for, one for each that would have been made alone
-  const uncounted: Engine = { ...engine, meter: { ...engine.meter, count: () => undefined } }
+  const { tables, log, pause, send, meter } = engine
+  const uncounted: PositionEngine = { tables, log, pause, send, meter: { ...meter, count: () => undefined } }
   const ask = together<Epoch, GivenPosition>({
     send: wanted => positions(uncounted, wanted[0] ?? '', wanted.length),
     pick: waiting => waiting.filter(one => one.ask === waiting[0]?.ask),
