@@ -22,7 +22,8 @@ const gates: Partial<Record<keyof Ports, Use>> = {
 
 /**
  * Ports as a function has them that declares these uses. A port whose use was not declared throws when it is touched:
- * without the grant that follows from the declaration it would fail on AWS only.
+ * without the grant that follows from the declaration it would fail on AWS only. Reading all ports at once throws too, by a
+ * rest pattern, a spread, `Object.assign` or `Object.entries`: it would touch the undeclared ones.
  * @param ports looked at when one of them is asked for
  */
 export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
@@ -34,7 +35,11 @@ export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
     return { enumerable: true, get: () => (closed ? undeclared(port, use) : open(port)) }
   }
   const names = Object.keys(ports) as (keyof Ports)[]
-  return Object.defineProperties({} as Ports, Object.fromEntries(names.map(name => [name, behind(name)])))
+  return Object.defineProperties({} as Ports, {
+    // the first member that a copy reads, so that every copy of any ports fails alike
+    [ALL_PORTS]: { enumerable: true, get: refuseCopy },
+    ...Object.fromEntries(names.map(name => [name, behind(name)])),
+  })
 }
 
 const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
@@ -52,6 +57,15 @@ export function usesFor(change: Change): readonly Use[] {
   const { stores, deletes } = guards[specOf(keyOf(change).kind).guard ?? 'write']
   if ('count' in change) return ['spend']
   return 'put' in change ? stores : deletes
+}
+
+/** The member that nothing but a copy of all ports reads. */
+const ALL_PORTS = 'all ports at once'
+
+function refuseCopy(): never {
+  throw new Error(
+    'ports cannot be copied by a rest pattern or a spread, because that reads undeclared ones too: name the ports that are needed',
+  )
 }
 
 function undeclared(port: string, use: Use | undefined): never {

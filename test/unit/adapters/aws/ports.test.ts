@@ -35,6 +35,16 @@ describe('a function reaches only what its endpoints declare', () => {
     expect(portsOf(use)[port]).toBeTypeOf('object')
   })
 
+  test.each<[string, (ports: Ports) => unknown]>([
+    ['a rest pattern', ({ store: _, ...others }) => others],
+    ['a spread', ports => ({ ...ports })],
+    ['Object.assign', ports => Object.assign({}, ports)],
+    ['Object.values', ports => Object.values(ports)],
+  ])('%s over the ports throws, whatever is declared', (_, copied) => {
+    expect(() => copied(portsOf())).toThrow('ports cannot be copied by a rest pattern or a spread')
+    expect(() => copied(portsOf(...reaching.map(([, use]) => use)))).toThrow('ports cannot be copied')
+  })
+
   test('scans and sweeps of whole tables need their uses', async () => {
     const scanning = (...uses: Use[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
     const sweeping = (...uses: Use[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)

@@ -1,0 +1,133 @@
+import {
+  isBindingElement,
+  isCallExpression,
+  isForInStatement,
+  isInterfaceDeclaration,
+  isObjectBindingPattern,
+  isPropertyAccessExpression,
+  isSpreadAssignment,
+  type Node,
+  type SourceFile,
+} from 'typescript/unstable/ast'
+import { API, type Project, type Type, TypeFlags } from 'typescript/unstable/sync'
+
+const root = new URL('../../../', import.meta.url).pathname
+const PORTS = `${root}shared/ports.ts`
+const TSCONFIG = `${root}tsconfig.json`
+
+/** Functions of `Object` that read every member of their arguments. */
+const READ_ALL = ['assign', 'entries', 'values']
+
+/** A place that reads every member of a value whose own members are ports. */
+export interface PortCopy {
+  /** the path in the checkout, and the line */
+  at: string
+  /** the code whose value is read */
+  value: string
+  /** members that are ports, by name */
+  ports: readonly string[]
+}
+
+/**
+ * Finds the places that read all members of a value whose own members are ports: a rest pattern, a spread in an object,
+ * `Object.assign` and its like, `for … in`. The ports of a function are getters, and those of undeclared uses throw, so such
+ * a place fails although it needs none of them.
+ *
+ * A member counts as a port if it bears the name of one in `Ports`, and the type of that port satisfies its type: `Ports`, a
+ * `Pick` of it and interfaces that list some of it are found alike. Values of the type `any`, `unknown` or `object` are not:
+ * there the guard itself throws.
+ *
+ * @param folders whose files are looked at, with a slash at their ends
+ * @param files texts by path in the checkout, instead of those on the disk
+ */
+export function findPortCopies(
+  folders: readonly string[],
+  files?: Readonly<Record<string, string>>,
+): PortCopy[] {
+  const given = new Map(Object.entries(files ?? {}).map(([path, text]) => [`${root}${path}`, text]))
+  const tsconfig = files ? `${root}given.tsconfig.json` : TSCONFIG
+  given.set(
+    `${root}given.tsconfig.json`,
+    JSON.stringify({ extends: TSCONFIG, include: [], files: [...given.keys()] }),
+  )
+  const api = new API({
+    cwd: root,
+    fs: { readFile: path => given.get(path), fileExists: path => given.has(path) || undefined },
+  })
+  try {
+    const [project] = api.updateSnapshot({ openProjects: [tsconfig] }).getProjects()
+    if (!project) throw new Error(`the compiler opens no project for ${tsconfig}`)
+    const portsOf = portFinder(project)
+    return project.rootFiles
+      .filter(path => folders.some(folder => path.startsWith(`${root}${folder}`)))
+      .flatMap(path => {
+        const file = project.program.getSourceFile(path)
+        return file ? copiesIn(file, project, portsOf) : []
+      })
+  } finally {
+    api.close()
+  }
+}
+
+function copiesIn(file: SourceFile, { checker }: Project, portsOf: (type: Type) => string[]): PortCopy[] {
+  const values: Node[] = []
+  const visit = (node: Node): void => {
+    values.push(...copiedValues(node))
+    node.forEachChild(visit)
+  }
+  visit(file)
+  const types = checker.getTypeAtLocation(values)
+  return values.flatMap((value, index) => {
+    const type = types[index]
+    const ports = type ? portsOf(type) : []
+    const line = file.text.slice(0, value.getStart(file)).split('\n').length
+    return ports.length > 0
+      ? [{ at: `${file.fileName.slice(root.length)}:${line}`, value: value.getText(file), ports }]
+      : []
+  })
+}
+
+/** The values of which a piece of code reads every member. */
+function copiedValues(node: Node): readonly Node[] {
+  if (isBindingElement(node))
+    return node.dotDotDotToken && isObjectBindingPattern(node.parent) ? [node.parent] : []
+  if (isSpreadAssignment(node) || isForInStatement(node)) return [node.expression]
+  if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return []
+  const { expression, name } = node.expression
+  return expression.getText() === 'Object' && READ_ALL.includes(name.text) ? node.arguments : []
+}
+
+/** Returns a function that names the members of a type that are ports. */
+function portFinder({ program, checker }: Project): (type: Type) => string[] {
+  let ports = new Map<string, Type | undefined>()
+  program.getSourceFile(PORTS)?.forEachChild(node => {
+    const symbol =
+      isInterfaceDeclaration(node) && node.name.text === 'Ports' && checker.getSymbolAtLocation(node.name)
+    if (!symbol) return
+    const members = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
+    ports = new Map(members.map(member => [member.name, checker.getTypeOfSymbol(member)]))
+  })
+  if (ports.size === 0) throw new Error(`${PORTS} has no interface Ports`)
+  const known = new Map<number, string[]>()
+  const isPort = (name: string, type: Type | undefined): boolean => {
+    const port = ports.get(name)
+    if (!port || !type || (type.flags & (TypeFlags.Any | TypeFlags.Unknown)) !== 0) return false
+    return checker.isTypeAssignableTo(port, type)
+  }
+  return type => {
+    const names = known.get(type.id) ?? [
+      ...new Set(
+        partsOf(checker.getBaseConstraintOfType(type) ?? type)
+          .flatMap(part => checker.getPropertiesOfType(part))
+          .filter(member => isPort(member.name, checker.getTypeOfSymbol(member)))
+          .map(({ name }) => name),
+      ),
+    ]
+    known.set(type.id, names)
+    return names
+  }
+}
+
+/** The types of a union, or the one type. */
+const partsOf = (type: Type): readonly Type[] =>
+  (type.flags & TypeFlags.Any) !== 0 ? [] : type.isUnionType() ? type.getTypes() : [type]
