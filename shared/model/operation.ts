@@ -47,8 +47,15 @@ export interface WaitingExecution {
 export interface OperationFault {
   /** `passed_over`: what it was begun for is not there any more, and the text says what to do instead */
   code: 'invalid_request' | 'busy' | 'activation_failed' | 'passed_over' | 'internal'
+  /** status shows it to anyone */
   text: string
+  /** the text of an unexpected error, for the caller of the operation alone */
+  detail?: string | undefined
 }
+
+/** Returns the public text, with the text of an unexpected error behind it. */
+export const textForOperators = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
+  detail === undefined ? text : `${text}; the error's own text: ${detail}`
 
 /** How the tree is made anew. */
 export interface ReindexInput {

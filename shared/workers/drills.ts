@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
+import { textForOperators } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.ts'
 import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
@@ -52,7 +53,10 @@ async function stepOf(
   run: DrillRun,
   { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
 ): Promise<StepResult> {
-  if (step === 'stopped') return stopDrill(run, operation, stepFailed(at, error).message)
+  if (step === 'stopped') {
+    const { message: text, detail } = stepFailed(at, error)
+    return stopDrill(run, operation, textForOperators({ text, detail }))
+  }
   if (step === 'report') return reportDrill(run, operation)
   // one that was started by hand begins here
   if (step === 'check' && !(await beginDrill(run, operation)))

@@ -97,9 +97,9 @@ async function given(
   failed: OperationEnd,
   run: OperationRun,
   operation: string,
-  { code, message: text }: OperationFailed,
+  { code, message: text, detail }: OperationFailed,
 ): Promise<StepResult> {
-  const { next } = await failed(run, operation, { code, text })
+  const { next } = await failed(run, operation, { code, text, ...(detail ? { detail } : {}) })
   if (next === 'again') throw new Error('the operation was changed meanwhile')
   return { next }
 }

@@ -11,9 +11,11 @@ import type { OperationFault, OperationName } from '../../model/operation.ts'
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly code: OperationFault['code']
-  constructor(code: OperationFault['code'], text: string, options?: ErrorOptions) {
+  readonly detail: string | undefined
+  constructor(code: OperationFault['code'], text: string, options: ErrorOptions & { detail?: string } = {}) {
     super(text, options)
     this.code = code
+    this.detail = options.detail
   }
 }
 
@@ -21,7 +23,7 @@ const failed = (
   code: OperationFault['code'],
   wrong: string,
   next: string,
-  options?: ErrorOptions,
+  options?: ErrorOptions & { detail?: string },
 ): OperationFailed => new OperationFailed(code, `${wrong}; ${next}`, options)
 
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
@@ -44,16 +46,24 @@ const told: readonly [name: RegExp, why: string][] = [
   [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
 ]
 
+/** Characters of an error's own text that are kept. */
+const LONGEST_DETAIL = 1000
+
 /**
- * An error that no step foresees. Texts of operations are public, so it is told in words by its name; all of it stands
- * in the log. @param at the step's name
+ * Returns the failure of a step by an error that no step expects. Its text names the kind of error, because status shows it
+ * to anyone. The error's own text is the `detail`, which only the caller of the operation gets; the log has all of it.
+ * @param at the step's name
  */
 export const stepFailed = (at: string, { error, cause }: StepError) => {
-  const why = (error === 'ApiError' && messageIn(cause)) || told.find(([name]) => name.test(error))?.[1]
+  const message = messageIn(cause)
+  const isPublic = error === 'ApiError' && message
+  const why = isPublic || told.find(([name]) => name.test(error))?.[1]
+  const detail = isPublic || !message ? {} : { detail: message.slice(0, LONGEST_DETAIL) }
   return failed(
     'internal',
     `the step ${at} failed in every attempt: ${why ?? 'an error that no step expects'} (${error})`,
     `the log of this cluster has the details, under the id of the operation; if ${STATUS} does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice`,
+    detail,
   )
 }
 

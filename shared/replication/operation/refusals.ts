@@ -1,6 +1,6 @@
 import { ApiError, type ErrorDetails, refused } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
-import type { OperationFault } from '../../model/operation.ts'
+import { type OperationFault, textForOperators } from '../../model/operation.ts'
 
 /*
  * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR
@@ -127,7 +127,8 @@ export const operationRuns = (
 
 /** An operation was given up: its fault says what is wrong, and what to do next. */
 export function givenUp(fault: OperationFault | undefined, retryAfter = 5): ApiError {
-  const { code, text } = fault ?? unknownFault
+  const { code } = fault ?? unknownFault
+  const text = textForOperators(fault ?? unknownFault)
   return code === 'invalid_request' || code === 'activation_failed'
     ? new ApiError(code, text)
     : new ApiError('busy', text, { retryAfter })

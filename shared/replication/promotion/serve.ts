@@ -114,7 +114,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
   const over = asked
-    ? { fault: { code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
+    ? { fault: { ...fault, code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
   if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as fault from '../../../../shared/replication/operation/faults.ts'
+import { givenUp } from '../../../../shared/replication/operation/refusals.ts'
 
 // What an operation that is given up says, word for word; scripts and runbooks quote it.
 
@@ -184,5 +185,27 @@ test.each([
     expect(fault.stepFailed('forget', { error, cause }).message).toBe(
       `the step forget failed in every attempt: ${text} (${error}); ${LOG_TELLS}`,
     )
+  },
+)
+
+test.each([
+  ['TypeError', '{"errorMessage":"x is not a function"}', 'x is not a function'],
+  [
+    'AccessDeniedException',
+    '{"errorMessage":"no kms:Decrypt on arn:aws:kms:x"}',
+    'no kms:Decrypt on arn:aws:kms:x',
+  ],
+  ['States.Timeout', 'it took 900 seconds', 'it took 900 seconds'],
+  ['Error', JSON.stringify({ errorMessage: 'x'.repeat(2000) }), 'x'.repeat(1000)],
+  ['ApiError', '{"errorMessage":"the storage is busy"}', undefined],
+  ['TypeError', '', undefined],
+])(
+  'the caller of an operation that failed by %s %j gets the own text of the error',
+  (error, cause, detail) => {
+    const failed = fault.stepFailed('forget', { error, cause })
+    expect(failed.detail).toBe(detail)
+    const answer = givenUp({ code: failed.code, text: failed.message, ...(detail ? { detail } : {}) })
+    const more = detail ? `; the error's own text: ${detail}` : ''
+    expect([answer.code, answer.message]).toEqual(['busy', `${failed.message}${more}`])
   },
 )
