@@ -73,6 +73,7 @@ const NO_TOKEN: readonly string[] = [
   'parent-gone',
   'operation-token-unknown',
   'batch-token-root',
+  'batch-token-unreadable',
   'batch-token-unsigned',
   'term-retired',
 ]

@@ -1,11 +1,11 @@
 import { ApiError, denied } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
-import { accessorOf, BATCH_PREFIX, endOf, secondsOf, storedHashOf, type Token } from '../model/token.ts'
-import type { ClusterRead, FieldCipher, Ports } from '../ports.ts'
+import { accessorOf, BATCH_PREFIX, endOf, hasEnded, storedHashOf, type Token } from '../model/token.ts'
+import type { ClusterRead, FieldCipher, Ports, SealedToken } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
-import { type BatchToken, batchFault, openBatch } from '../tokens/batch.ts'
+import { openBatch, readBatch } from '../tokens/batch.ts'
 import { anyContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
 import { retrying } from '../values/retrying.ts'
@@ -25,7 +25,7 @@ export interface Opened {
   text: Secret
   /** what would be stored of a service token */
   hash?: string
-  batch?: BatchToken
+  batch?: SealedToken
 }
 
 /** Reads the token of a request; it is not looked up yet. */
@@ -38,7 +38,7 @@ export async function present(text: Secret | undefined, cipher: FieldCipher): Pr
   }
   const early = await openBatch(plain, cipher)
   return defined({
-    term: early && key('term', early.sealed.term),
+    term: early && key('term', early.term),
     // what did not open may be of a term that the cluster record has told of since
     open: async () => defined({ text, batch: early ?? (await openBatch(plain, cipher)) }),
   })
@@ -50,8 +50,8 @@ export async function sealingTerm(
   read: Item<'term'> | undefined,
   { store }: Pick<Ports, 'store'>,
 ): Promise<Item<'term'> | undefined> {
-  if (!batch || read?.sk === batch.sealed.term) return read
-  const [item] = await store.read([key('term', batch.sealed.term)])
+  if (!batch || read?.sk === batch.term) return read
+  const [item] = await store.read([key('term', batch.term)])
   return item
 }
 
@@ -77,15 +77,15 @@ export function authenticate(
   item: Item<'token'> | undefined,
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
 ): Alive {
-  const token = presented?.batch?.token ?? item?.data
-  if (!presented || !token) throw denied(presented ? 'token-unknown' : 'token-missing')
-  const fault = presented.batch && batchFault(presented.batch, facts.term)
-  if (fault) throw denied(fault)
+  if (!presented) throw denied('token-missing')
+  const batch = presented.batch && readBatch(presented.batch, facts.term)
+  if (batch?.fault) throw denied(batch.fault)
+  const token = batch?.token ?? item?.data
+  if (!token) throw denied('token-unknown')
   if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
-  const end = endOf(token)
-  if (end !== undefined && end <= secondsOf(facts.now)) throw denied('token-expired')
+  if (hasEnded(token, facts.now)) throw denied('token-expired')
   if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
-  const bound = token.boundCidrs.length > 0 && end !== undefined
+  const bound = token.boundCidrs.length > 0 && endOf(token) !== undefined
   if (bound && !anyContains(token.boundCidrs, facts.source)) throw denied('source-address')
   return defined({ text: presented.text, token, item })
 }

@@ -2,37 +2,50 @@ import { BATCH_PREFIX, isRoot, type Token } from '../model/token.ts'
 import type { FieldCipher, SealedToken } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
 import { isSignedByOne } from '../storage/signed-batch.ts'
+import { isObject } from '../values/json.ts'
 
-/** A batch token that our keyring sealed; whether it counts is told by the item of the term. */
-export interface BatchToken {
-  token: Token
-  sealed: SealedToken
-}
-
-/** Undefined for what the keyring did not seal. @param text as presented */
-export async function openBatch(
+/** Decrypts a batch token. @returns undefined for a text that the keyring did not seal @param text as presented */
+export const openBatch = (
   text: string,
   cipher: Pick<FieldCipher, 'decryptToken'>,
-): Promise<BatchToken | undefined> {
-  const sealed = await cipher.decryptToken(text.slice(BATCH_PREFIX.length))
-  return sealed && { token: JSON.parse(sealed.content) as Token, sealed }
-}
+): Promise<SealedToken | undefined> => cipher.decryptToken(text.slice(BATCH_PREFIX.length))
+
+type BatchFault = 'batch-token-root' | 'batch-token-unsigned' | 'batch-token-unreadable' | 'term-retired'
 
 /**
- * Why a batch token counts nowhere, whatever it says of itself: who only holds the keyring has no signer, and what a
- * retired term sealed has ended, whatever the clock says: one that was set back would bring it back. One of `root` is made
- * by nobody but a thief.
+ * Reads a batch token, or says why no cluster accepts it. The signature is verified before the content is parsed,
+ * because a thief of the keyring can seal any content but cannot sign it. The clock does not decide about a retired
+ * term: a clock that was set back would make its tokens valid again. The policy `root` is refused, because no cluster
+ * issues batch tokens with it.
  * @param term the item of the term that sealed it
  * @see docs/spec/keys.md#batch-tokens
  */
-export function batchFault(
-  { token, sealed }: BatchToken,
+export function readBatch(
+  { content, signature }: SealedToken,
   term: Item<'term'> | undefined,
-): 'batch-token-root' | 'batch-token-unsigned' | 'term-retired' | undefined {
-  if (isRoot(token)) return 'batch-token-root'
+): { token: Token; fault?: never } | { token?: never; fault: BatchFault } {
   const { signers = [], tokensUntil } = term?.data ?? {}
-  const { content, signature } = sealed
   const keys = signers.map(({ key }) => key)
-  if (signature && !isSignedByOne(keys, content, signature)) return 'batch-token-unsigned'
-  return tokensUntil === undefined ? undefined : 'term-retired'
+  if (signature && !isSignedByOne(keys, content, signature)) return { fault: 'batch-token-unsigned' }
+  const token = tokenIn(content)
+  if (!token) return { fault: 'batch-token-unreadable' }
+  if (isRoot(token)) return { fault: 'batch-token-root' }
+  return tokensUntil === undefined ? { token } : { fault: 'term-retired' }
 }
+
+function tokenIn(content: string): Token | undefined {
+  try {
+    const read: unknown = JSON.parse(content)
+    return isBatchToken(read) ? read : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reports whether a value has what every check of a token reads. */
+const isBatchToken = (value: unknown): value is Token =>
+  isObject(value) &&
+  value['type'] === 'batch' &&
+  value['hash'] === '' &&
+  [value['ttl'], value['createdAt'], value['depth']].every(Number.isFinite) &&
+  [value['policies'], value['boundCidrs']].every(Array.isArray)

@@ -14,7 +14,7 @@ import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
-import { batchFault, openBatch } from './batch.ts'
+import { openBatch, readBatch } from './batch.ts'
 import { ancestorsLive, isAlive, livingToken } from './descendants.ts'
 import { keptAnswer } from './parameters.ts'
 
@@ -65,11 +65,11 @@ export async function tokenByAccessor(call: Call, accessor: string) {
 /** A token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
-    const batch = await openBatch(asked, call.ports.cipher)
-    if (!batch) throw new ApiError('bad_token')
-    const { token, sealed } = batch
+    const sealed = await openBatch(asked, call.ports.cipher)
+    if (!sealed) throw new ApiError('bad_token')
     const [term] = await call.ports.store.read([key('term', sealed.term)])
-    if (batchFault(batch, term) || !isAlive(token, call) || !(await ancestorsLive(token, call)))
+    const { token } = readBatch(sealed, term)
+    if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
@@ -98,7 +98,7 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     issue_time: printTime(token.createdAt),
     creation_ttl: token.creationTtl,
     ttl: secondsLeftOf(token, call.now),
-    expire_time: end === undefined ? null : printTime(end * 1000),
+    expire_time: end === undefined ? null : printTime(end),
     ...keptAnswer(token),
     role: token.role || undefined,
     ...(token.renewedAt === undefined

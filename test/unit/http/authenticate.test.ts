@@ -46,7 +46,7 @@ describe('a token as presented', () => {
     expect(presented).not.toHaveProperty('key')
     expect(presented?.term).toEqual(key('term', 'identity'))
     const sealed = { content: JSON.stringify(content), term: 'identity' }
-    expect(await presented?.open()).toEqual({ text: batch, batch: { token: content, sealed } })
+    expect(await presented?.open()).toEqual({ text: batch, batch: sealed })
   })
 
   test('one that we did not encrypt is unknown', async () => {
@@ -63,7 +63,8 @@ describe('who may go on', () => {
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
     ['a living token', {}, 'allowed'],
     ['in the second that was rounded up', { createdAt: NOW - 3_600_000 }, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_601_000 }, 'token-expired'],
+    ['in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
+    ['at its end', { createdAt: NOW - 3_600_100 }, 'token-expired'],
     ['renewed since', { createdAt: NOW - 9_000_000, renewedAt: NOW - 1000 }, 'allowed'],
     ['an endless one', { ttl: 0, createdAt: 0, policies: ['root'] }, 'allowed'],
     ['of a mount that is there', { mount: 'auth_cloud_1' }, 'allowed'],
@@ -83,12 +84,13 @@ describe('who may go on', () => {
 
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
     ['a living one', {}, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_601_000 }, 'token-expired'],
+    ['in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
+    ['at its end', { createdAt: NOW - 3_600_100 }, 'token-expired'],
     ['of a mount that is gone', { mount: 'x' }, 'mount-gone'],
     ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
   ])('a batch token: %s: %s', (_, parts, verdict) => {
     const content = token({ type: 'batch', hash: '', ...parts })
-    const batch = { token: content, sealed: { content: JSON.stringify(content), term: 'identity' } }
+    const batch = { content: JSON.stringify(content), term: 'identity' }
     expect(whyOf(() => authenticate({ text, batch }, undefined, facts))).toBe(verdict)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Term } from '../../../shared/model/term.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
-import { batchFault } from '../../../shared/tokens/batch.ts'
+import { readBatch } from '../../../shared/tokens/batch.ts'
 import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { NOW, token } from './support.ts'
@@ -20,13 +20,13 @@ const term = (parts: Partial<Term>): Item<'term'> => ({
 })
 const signedBy = (one: typeof primary, text = content) => {
   const parts = splitBatch(signBatch(one as never, text))
-  return { token: JSON.parse(text), sealed: { term: 'identity', ...(parts ?? expect.unreachable()) } }
+  return { term: 'identity', ...(parts ?? expect.unreachable()) }
 }
-const unsigned = { token: batch, sealed: { term: 'identity', content } }
+const unsigned = { term: 'identity', content }
 const signers = [signerOf(former), signerOf(primary)]
 
 describe('a batch token that our keyring sealed', () => {
-  test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof batchFault>]>([
+  test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof readBatch>]>([
     ['signed by the primary', undefined, signedBy(primary), term({ signers })],
     ['signed by a former primary', undefined, signedBy(former), term({ signers })],
     ['signed by somebody else', 'batch-token-unsigned', signedBy(thief), term({ signers })],
@@ -44,11 +44,22 @@ describe('a batch token that our keyring sealed', () => {
       signedBy(primary, JSON.stringify({ ...batch, policies: ['a', 'root'] })),
       term({ signers }),
     ],
-  ])('%s: %s', (_, fault, ...given) => expect(batchFault(...given)).toBe(fault))
+  ])('%s: %s', (_, fault, ...given) =>
+    expect(readBatch(...given)).toEqual(fault ? { fault } : { token: batch }),
+  )
 
   test('whose content was changed under its signature does not count', () => {
-    const { token: one, sealed } = signedBy(primary)
-    const other = { ...sealed, content: content.replace('"ttl":', '"ttl":9') }
-    expect(batchFault({ token: one, sealed: other }, term({ signers }))).toBe('batch-token-unsigned')
+    const other = { ...signedBy(primary), content: content.replace('"ttl":', '"ttl":9') }
+    expect(readBatch(other, term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
   })
+
+  test.each(['', '{', 'null', '7', '[]', '{}', '{"type":"batch"}', content.replace('"batch"', '"service"')])(
+    'with the content %j is unreadable when it is signed, and unsigned when it is not',
+    odd => {
+      expect(readBatch(signedBy(primary, odd), term({ signers }))).toEqual({
+        fault: 'batch-token-unreadable',
+      })
+      expect(readBatch(signedBy(thief, odd), term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
+    },
+  )
 })
