@@ -111,18 +111,22 @@ const ANSWERED_WITHIN_MS = 100
 
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
 
-/**
- * Epoch second at which a token ends; undefined for one without end. Whoever was told of a lifetime has all of it, and
- * about a second more at most: seconds are rounded up.
- */
+/** Returns the moment at which a token ends, epoch milliseconds; undefined for a token without end. */
 export const endOf = (token: Lasting): number | undefined =>
-  token.ttl === 0
-    ? undefined
-    : Math.ceil(((token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN_MS) / 1000) + token.ttl
+  token.ttl === 0 ? undefined : (token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN_MS + token.ttl * 1000
+
+/** Reports whether a token has ended. @param now epoch milliseconds */
+export const hasEnded = (token: Lasting, now: number): boolean => now >= (endOf(token) ?? Infinity)
+
+/** Returns the epoch second from which storage may remove a token; undefined for a token without end. */
+export function expiryOf(token: Lasting): number | undefined {
+  const end = endOf(token)
+  return end === undefined ? undefined : Math.ceil(end / 1000)
+}
 
 /** Whole seconds that a token has left, never more than it was given; 0 for one without end. @param now epoch milliseconds */
 export const secondsLeftOf = (token: Lasting, now: number): number =>
-  Math.min(token.ttl, Math.max(0, Math.floor((endOf(token) ?? 0) - now / 1000)))
+  Math.min(token.ttl, Math.max(0, Math.floor(((endOf(token) ?? 0) - now) / 1000)))
 
 /** What lookups and answers show of a token's entity. */
 export const entityIdOf = ({ entity }: Pick<Token, 'entity'>): string => entity?.id ?? ''

@@ -8,7 +8,6 @@ import {
   isRoot,
   LONGEST_TOKEN,
   SERVICE_PREFIX,
-  secondsOf,
   storedHashOf,
   type Token,
   tokenText,
@@ -217,8 +216,8 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
   const granted = lifetime(
     { increment: 0, ttl: wish.ttl, period: wish.period, methodMax: 0, explicitMax: wish.explicitMax },
     { default: SYSTEM_LEASE_TTL_SECONDS, max: SYSTEM_LEASE_TTL_SECONDS },
-    secondsOf(now),
-    secondsOf(now),
+    now,
+    now,
   )
   if ('why' in granted) throw invalid(granted.text)
   return granted

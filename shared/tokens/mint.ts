@@ -3,8 +3,8 @@ import { invalid } from '../api/errors.ts'
 import {
   accessorIn,
   BATCH_PREFIX,
-  endOf,
   entityIdOf,
+  expiryOf,
   hashOf,
   LONGEST_TOKEN,
   type Token,
@@ -29,7 +29,7 @@ interface Issued {
 /** A stored token under the hash of its text: by default that of a random one. */
 export function issueService(token: Token, text: Secret, hash = hashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
-  const expires = endOf(stored)
+  const expires = expiryOf(stored)
   return {
     token: stored,
     text: text.reveal(),

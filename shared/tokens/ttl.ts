@@ -23,10 +23,11 @@ export interface Granted {
 }
 
 /**
- * The lifetime of a token at issue or renewal.
+ * Returns the lifetime of a token at issue or renewal. What is left of its maximum is rounded down to whole seconds, so
+ * that no renewal outlives it.
  *
- * @param issuedAt epoch seconds of the token's creation
- * @param now epoch seconds
+ * @param issuedAt epoch milliseconds of the token's creation
+ * @param now epoch milliseconds
  * @see docs/spec/tokens.md#lifetime
  */
 export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now: number): Granted | Refusal {
@@ -41,10 +42,9 @@ export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now:
     wish.period > 0
       ? capped(wish.period, max, 'period')
       : wish.increment || wish.ttl || Math.min(mount.default, max)
-  const end =
-    wish.period > 0 ? (wish.explicitMax > 0 ? issuedAt + wish.explicitMax : undefined) : issuedAt + max
-  if (end === undefined) return { ttl: wanted, warnings }
-  const left = end - now
+  const limit = wish.period > 0 ? wish.explicitMax : max
+  if (limit === 0) return { ttl: wanted, warnings }
+  const left = Math.floor((issuedAt + limit * 1000 - now) / 1000)
   if (left <= 0) return refusal('maximum-lifetime', 'the maximum lifetime of the token is reached')
   return { ttl: capped(wanted, left, 'lifetime'), warnings }
 }

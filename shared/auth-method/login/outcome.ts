@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../../api/errors.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
-import { secondsOf, type Token, tokenText } from '../../model/token.ts'
+import { type Token, tokenText } from '../../model/token.ts'
 import { sanitisePolicies, withDefault } from '../../policies/names.ts'
 import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
@@ -92,8 +92,8 @@ export function grantedToken(
       explicitMax: terms.explicitMaxTtl,
     },
     { default: defaultTtlOf(mount), max: maxTtlOf(mount) },
-    secondsOf(now),
-    secondsOf(now),
+    now,
+    now,
   )
   if ('why' in granted) throw invalid(granted.text)
   if (type === 'batch' && (terms.period > 0 || terms.numUses > 0)) {

@@ -6,9 +6,8 @@ import {
   accessorFor,
   accessorIn,
   BATCH_PREFIX,
-  endOf,
+  expiryOf,
   type LoginRecord,
-  secondsOf,
   type Token,
 } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
@@ -69,12 +68,12 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
       explicitMax: token.explicitMaxTtl,
     },
     { default: defaultTtlOf(mount ?? SYSTEM), max: maxTtlOf(mount ?? SYSTEM) },
-    secondsOf(token.createdAt),
-    secondsOf(now),
+    token.createdAt,
+    now,
   )
   if ('why' in granted) throw invalid(granted.text)
   const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: now }
-  const expires = endOf(renewed)
+  const expires = expiryOf(renewed)
   return after(
     [
       replace(key('token', accessorIn(token)), item, renewed, expires === undefined ? {} : { expires }),

@@ -52,7 +52,7 @@ function presentedOf({ operator, caller, now }: Call): Preparation['presented'] 
   return {
     counts: why === '',
     why: why || 'a batch token whose policies allow a promotion',
-    expires: end === undefined ? '' : printTime(end * 1000),
+    expires: end === undefined ? '' : printTime(end),
     seconds_left: secondsLeftOf(caller.token, now),
   }
 }

@@ -57,7 +57,7 @@ describe('what a look-up shows', () => {
       issue_time: '2027-01-15T07:59:50.25Z',
       creation_ttl: 3600,
       ttl: 3590,
-      expire_time: '2027-01-15T08:59:51Z',
+      expire_time: '2027-01-15T08:59:50.35Z',
       explicit_max_ttl: 0,
     })
   })
