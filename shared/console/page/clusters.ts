@@ -1,5 +1,5 @@
 import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
-import { pageAt } from '../links.ts'
+import { linkedPage } from '../links.ts'
 import { progressOf, stepsOf } from '../progress.ts'
 import type { KnownCluster, Said, ShownOperation } from '../said.ts'
 import { clusterStandOf, pairSentence, type StandSeen } from '../stand.ts'
@@ -191,7 +191,7 @@ function showOthers(): void {
 }
 
 function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
-  const page = pageAt(peer.apiAddress)
+  const page = linkedPage(peer.apiAddress, model.peer?.origin ?? '')
   return [
     peer.name,
     el(

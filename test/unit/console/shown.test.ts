@@ -6,7 +6,7 @@ import { readinessOf } from '../../../shared/console/allowed.ts'
 import { commandsFor, quoted } from '../../../shared/console/commands.ts'
 import { expiryOf, notAfterOf, tokenEnds } from '../../../shared/console/ends.ts'
 import { explainedOf, loginIn, shown } from '../../../shared/console/explained.ts'
-import { apiAt, pageAt } from '../../../shared/console/links.ts'
+import { apiAt, linkedPage, pageAt } from '../../../shared/console/links.ts'
 import { operationSteps, progressOf, stepsOf } from '../../../shared/console/progress.ts'
 import { reportOf, reportSentence } from '../../../shared/console/report.ts'
 import { saidOf } from '../../../shared/console/said.ts'
@@ -184,6 +184,20 @@ describe('the way out of the page', () => {
     ])
       expect(pageAt(odd), odd).toBeUndefined()
     expect(apiAt('https://auth.example.com')).toBe('https://auth.example.com/v1/')
+  })
+
+  test('leads to the configured peer and to no other member, whatever address that reports', () => {
+    const peer = 'https://east.example.com'
+    expect(linkedPage('https://east.example.com/v1', peer)).toBe('https://east.example.com/ui/')
+    for (const other of [
+      'https://east.example.com.evil.example',
+      'https://evil.example/',
+      'http://east.example.com',
+      '',
+    ])
+      expect(linkedPage(other, peer), other).toBeUndefined()
+    expect(linkedPage('https://evil.example', '')).toBeUndefined()
+    expect(linkedPage('', '')).toBeUndefined()
   })
 
   const EVIL = `'; touch /tmp/never; echo '$(id)\`id\`"\n`
