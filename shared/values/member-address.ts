@@ -33,8 +33,8 @@ for (const [net, prefix] of [
 ] as const)
   near.addSubnet(net, prefix, 'ipv6')
 
-/** Whether a host, as a URL names it, is this machine, its network, or its metadata service. */
-function isNear(hostname: string): boolean {
+/** Reports whether a host, as a URL names it, is this machine, its link-local network or its metadata service. */
+export function isNear(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   return isIP(host) ? near.check(host, isIPv4(host) ? 'ipv4' : 'ipv6') : NEAR_NAMES.test(host)
 }

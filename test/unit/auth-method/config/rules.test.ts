@@ -104,6 +104,18 @@ describe('client configuration', () => {
       ]
       for (const url of wrong)
         await expect(write({ [name]: url })).rejects.toThrow(`${name} must be an absolute https URL`)
+      for (const near of [
+        '127.0.0.1',
+        '127.1',
+        'localhost',
+        '[::1]',
+        '169.254.169.254',
+        '[fd00:ec2::254]',
+        '0.0.0.0',
+      ])
+        await expect(write({ [name]: `https://${near}:8443/` })).rejects.toThrow(
+          `${name} must not name a loopback, link-local or metadata address`,
+        )
       for (const url of ['https://x.example', 'https://x.example:8443/path', ''])
         await expect(write({ [name]: url })).resolves.toBeDefined()
     },
