@@ -108,10 +108,14 @@ function callerOf(
   }
 }
 
-/** A load balancer has no number of its own but that of a trace; what came through it is never taken for a direct invocation. */
+/**
+ * Returns the front end's number of a request; empty for a direct invocation alone, whose event has no number. A load
+ * balancer gives no number but that of a trace, which callers may leave out or set to an empty text.
+ */
 function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string {
-  if (frontOf(event) !== 'alb') return event.requestContext?.requestId ?? ''
-  return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+  if (frontOf(event) === 'alb') return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+  const id = event.requestContext?.requestId
+  return id === undefined ? '' : id || 'a gateway'
 }
 
 /** The body of an event. */

@@ -107,6 +107,12 @@ test.each([[[]], [['']]])(
   },
 )
 
+test.each(['httpApi', 'restApi'] as const)('an empty number of %s is no direct invocation', front => {
+  const event = eventOf(front, '/v1/x')
+  const requestContext = { ...event.requestContext, requestId: '' }
+  expect(requestOf({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
+})
+
 describe('who called a load balancer', () => {
   const from = (...chain: string[]) =>
     requestOf({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
