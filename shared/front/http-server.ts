@@ -12,8 +12,8 @@ export interface SentAnswer {
 interface HttpServerOptions {
   /** answers a request, whose body has been read */
   answer: (request: IncomingMessage, body: Buffer) => Promise<SentAnswer>
-  /** what is said of a body that is too large, and where `answer` throws */
-  refusal: Readonly<Record<'tooLarge' | 'failed', SentAnswer>>
+  /** for a body that is too large, where `answer` throws, and for a request with more than one `Host` (RFC 9112, 3.2) */
+  refusal: Readonly<Record<'tooLarge' | 'failed' | 'twoHosts', SentAnswer>>
   /** bytes of a body, at most */
   largestBody: number
   /** bytes of a request's line and headers together; more is 431 */
@@ -32,6 +32,7 @@ export function httpServer({ answer, refusal, largestBody, longestHead }: HttpSe
   })
   async function serve(request: IncomingMessage): Promise<SentAnswer> {
     const body = await readBody(request, largestBody)
+    if ((request.headersDistinct.host?.length ?? 0) > 1) return refusal.twoHosts
     return body ? answer(request, body) : refusal.tooLarge
   }
   return server.on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket))

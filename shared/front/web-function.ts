@@ -44,7 +44,11 @@ export async function serveWebFunction(
   const server = httpServer({
     answer: async (request, body) =>
       sentOf(await inTime(handler, eventOf(request, body, { api: API, seenIn }))),
-    refusal: { tooLarge: sentOf(ownAnswer(413)), failed: sentOf(ownAnswer(500)) },
+    refusal: {
+      tooLarge: sentOf(ownAnswer(413)),
+      failed: sentOf(ownAnswer(500)),
+      twoHosts: sentOf(ownAnswer(400)),
+    },
     largestBody: LARGEST_BODY,
     longestHead: LONGEST_HEAD,
   })

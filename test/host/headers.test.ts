@@ -72,6 +72,11 @@ describe('where the token stands', () => {
     ).toBe(403)
   })
 
+  test('a request with two Host headers is 400', async () => {
+    // `raw` sends another one
+    expect((await raw(['GET /v1/sys/health HTTP/1.1', 'Host: a.example'])).status).toBe(400)
+  })
+
   test('refused: in two lines of one header', async () => {
     const line = `X-Vault-Token: ${root}`
     expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', line, line])).status).toBe(403)

@@ -55,7 +55,7 @@ export async function startGateway({
   }
   const http = httpServer({
     answer,
-    refusal: { tooLarge: own(413), failed: own(faults.failed) },
+    refusal: { tooLarge: own(413), failed: own(faults.failed), twoHosts: own(400) },
     largestBody: limits.body,
     longestHead: limits.head,
   })
