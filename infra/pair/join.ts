@@ -79,9 +79,9 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
     around,
   )
   // an earlier try may have taken the name
-  await change(primary, 'primary/revoke-secondary', tokens.primary, { id: name })
   const { wrap_info: wrapped } = await change(primary, 'primary/secondary-token', tokens.primary, {
     id: name,
+    replace: true,
   })
   const { token } = (wrapped ?? {}) as { token?: string }
   await change(secondary, 'secondary/enable', tokens.secondary, {

@@ -59,7 +59,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
-    ...noteTerms(terms, [], now, record.id),
+    ...noteTerms(terms, [], now, record),
     create(key('recovery-key'), recovery),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,

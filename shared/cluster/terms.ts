@@ -1,37 +1,44 @@
-import type { Term } from '../model/term.ts'
+import type { ClusterRecord } from '../model/cluster.ts'
+import type { Term, TokenSigner } from '../model/term.ts'
 import type { TermMade } from '../ports.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
-/** What names a term in the data that replicate. @param cluster UUID of the one that has made it */
-const termItem = ({ number, probe, signer }: TermMade, now: number, cluster: string): Term => ({
+/** The cluster that makes a term. */
+type Maker = Pick<ClusterRecord, 'id' | 'name'>
+
+/** @returns the entry of a cluster among the signers of a term */
+export const signerBy = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
+
+/** What names a term in the data that replicate. */
+const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker): Term => ({
   number,
   probe,
   since: now,
-  ...(signer === undefined ? {} : { signers: [{ cluster, key: signer }] }),
+  ...(signer === undefined ? {} : { signers: [signerBy(maker, signer)] }),
 })
 
 /**
  * Notes the terms that a keyring holds, and that no item names yet: the new one, and with the first rotation those of
  * a keyring that was made before terms were noted.
  * @param known their identities
- * @param cluster UUID of this one
+ * @param maker this cluster
  */
 export const noteTerms = (
   made: readonly TermMade[],
   known: readonly string[],
   now: number,
-  cluster: string,
+  maker: Maker,
 ): Change[] =>
   made
     .filter(({ id }) => !known.includes(id))
-    .map(one => create(key('term', one.id), termItem(one, now, cluster)))
+    .map(one => create(key('term', one.id), termItem(one, now, maker)))
 
 interface Retiring {
   /** epoch milliseconds */
   now: number
-  /** UUID of this cluster */
-  cluster: string
+  /** this cluster */
+  maker: Maker
   /** identity of the new term */
   active: string | undefined
   retire: boolean
@@ -41,14 +48,14 @@ interface Retiring {
 export function retiredTerms(
   made: readonly TermMade[],
   known: readonly Item<'term'>[],
-  { now, cluster, active, retire }: Retiring,
+  { now, maker, active, retire }: Retiring,
 ): Change[] {
   const ends = (id: string, { tokensUntil }: Term) => retire && id !== active && tokensUntil === undefined
   const fresh = noteTerms(
     made,
     known.map(({ sk }) => sk),
     now,
-    cluster,
+    maker,
   ).map(change =>
     'put' in change && ends(change.put.sk, change.data as Term)
       ? { ...change, data: { ...(change.data as Term), tokensUntil: now } }

@@ -23,4 +23,6 @@ export interface TokenSigner {
   cluster: string
   /** raw Ed25519 public key, base64 */
   key: string
+  /** its own name; absent: noted by a version that did not keep it */
+  name?: string
 }

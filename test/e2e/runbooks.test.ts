@@ -339,7 +339,7 @@ describe('the runbooks, one after the other', () => {
     await on('POST', '/auth/cloud/role/tagged', tagged)
     const before = (await on('GET', '/auth/cloud/role/tagged')).body.data
     await on('POST', `${R}/primary/secondary-token`, { id: 'never-came' })
-    await shell.paste(`STOLEN=east WRAPPED=${accessor}`)
+    await shell.paste(`NAMED=east WRAPPED=${accessor}`)
     const share = await shell.value('SHARE_1')
     await follow('stolen')
     expect(await shell.value('OLD_SHARE')).toBe(share)

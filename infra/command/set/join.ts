@@ -7,20 +7,24 @@ export type AskOneOf = (
 
 /**
  * Has a cluster that has all data of its set follow the primary: nothing is wiped, and no shares are needed.
- * @param id a name that is free at the primary
+ * @param id a name at the primary; an earlier admission under it ends
  * @param token an operation token
  */
 export async function joinUnder(id: string, token: string, ask: AskOneOf): Promise<void> {
   const { secondary_public_key } = await ask('follower', 'secondary/generate-public-key', {
     dr_operation_token: token,
   })
-  const made = await ask('primary', 'primary/secondary-token', { id, secondary_public_key })
+  const made = await ask('primary', 'primary/secondary-token', {
+    id,
+    secondary_public_key,
+    replace: true,
+  })
   await ask('follower', 'secondary/update-primary', { dr_operation_token: token, token: made['token'] })
 }
 
 /**
- * Under which name a cluster is admitted, and which names of earlier tries are freed before: what comes late of such a try
- * must not meet the name of this one.
+ * Returns the name under which a cluster is admitted, and the names of earlier tries, which are revoked before: what comes
+ * late of such a try must not meet the name of this one.
  * @param name the cluster's own
  * @param known names at the primary
  */
@@ -35,5 +39,5 @@ export function namesToJoin(
   })
   const freed = known.filter(one => one === name || numbers.some(number => one === `${name}-${number}`))
   const id = numbers.length === 0 ? name : `${name}-${Math.max(...numbers) + 1}`
-  return { id, freed: [...new Set([name, ...freed])] }
+  return { id, freed }
 }

@@ -174,7 +174,7 @@ async function follow(
   const { id, freed } = namesToJoin(from.word?.cluster ?? from.name, known)
   ports.at(`${to.name} serves; ${from.name} is being told to follow it.`)
   await orPlace(switching, async () => {
-    // a try whose answer was lost may have been admitted, by keys that nobody has any more
+    // a try whose answer was lost may have been admitted, by keys that nobody has any more; these names are all known
     for (const name of freed) await ask(switching, to, 'primary/revoke-secondary', { id: name })
     await joinUnder(id, ports.token, (which, path, body) =>
       ask(switching, which === 'primary' ? to : from, path, body),

@@ -117,9 +117,11 @@ async function admit(
   say(
     `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
   )
-  // of an earlier attempt that was broken off
-  await askReplication(primary, 'primary/revoke-secondary', { id })
-  const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
+  // an earlier attempt that was broken off may have taken the name
+  const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', {
+    id,
+    replace: true,
+  })
   const what = `${id} becomes a secondary`
   await counted({ what, seconds: WIPE_WAIT_SECONDS + 15, say }, async () => {
     await askReplication(secondary, 'secondary/enable', { token: wrapped?.token, ...trusted })
@@ -147,8 +149,10 @@ async function follow(
   await counted({ what, seconds: 20, say }, async () => {
     const operation = await tokenByShares(secondary)
     // under the name that it had before, another of its keys may be known
-    await askReplication(primary, 'primary/revoke-secondary', { id })
-    const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', { id })
+    const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', {
+      id,
+      replace: true,
+    })
     const body = { dr_operation_token: operation, token: wrapped?.token }
     await askReplication(secondary, 'secondary/update-primary', body)
     await until(

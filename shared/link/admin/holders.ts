@@ -71,6 +71,9 @@ export interface GivenTo {
   revoked?: true
 }
 
+/** @returns name and id, for operators */
+export const clusterText = ({ cluster, name }: GivenTo): string => (name ? `${name} (${cluster})` : cluster)
+
 /** What is known of clusters that were given terms. */
 export interface KnownHolders {
   /** UUID of this cluster, which is not named */
@@ -90,11 +93,15 @@ export function givenTo(
   { self, terms, holders, secondaries }: KnownHolders,
 ): GivenTo[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
-  const names = new Map(secondaries.map(({ data }) => [data.cluster ?? '', data.id]))
+  const admitted = new Map(secondaries.map(({ data }) => [data.cluster ?? '', data.id]))
+  // a former primary that no token admitted is known by its own name
+  const own = new Map(
+    terms.flatMap(({ data }) => (data.signers ?? []).map(({ cluster, name = '' }) => [cluster, name])),
+  )
   const signers = terms
     .filter(({ sk }) => ids.includes(sk))
     .flatMap(({ data }) => (data.signers ?? []).map(({ cluster }) => cluster))
-  const others = [...names.keys()].filter(one => !noted.has(one))
+  const others = [...admitted.keys()].filter(one => !noted.has(one))
   const given = holders
     .filter(({ data }) => data.terms === undefined || ids.some(id => data.terms?.includes(id)))
     .map(({ sk }) => sk)
@@ -102,7 +109,8 @@ export function givenTo(
     .filter(cluster => cluster !== self && cluster !== '')
     .toSorted()
     .map(cluster => {
-      const { name = names.get(cluster), revoked } = noted.get(cluster) ?? {}
+      const { name: last, revoked } = noted.get(cluster) ?? {}
+      const name = last || admitted.get(cluster) || own.get(cluster)
       return { cluster, ...(name ? { name } : {}), ...(revoked ? { revoked: true as const } : {}) }
     })
 }

@@ -1,5 +1,7 @@
+import { noteEvent } from '../../journal/events.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Revoked, Secondary } from '../../model/link.ts'
+import type { Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -22,39 +24,44 @@ export const secondariesOf = (
     .filter(one => one.revokedAt === undefined && isOfThisEpoch(one, record))
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
+/** What a revocation ends: an admission, a cluster with every key that it has here, or both. */
+export interface Revoking {
+  /** the item of an admission, as it stands */
+  admission?: Item<'secondary'> | undefined
+  /** UUID */
+  cluster?: string | undefined
+  /** of the cluster; empty: unknown */
+  name: string
+}
+
+/** What stands in the tables that a revocation changes. */
+export interface RevocationItems {
+  secondaries: readonly Item<'secondary'>[]
+  holders: readonly Item<'holder'>[]
+}
+
 /**
- * Revokes a secondary: the cluster that activated with the token of this name, with every key that it has here under any
- * name. A cluster that is known by its UUID only is revoked by that. Nothing changes for a cluster that is revoked already
- * or unknown. The set learns of it, because the item of the holder replicates.
- * @param all secondaries, as they stand
- * @param holders as they stand
- * @param id name of a token, or UUID of a cluster
+ * Returns the changes that revoke an admission, and the cluster with every key that it has here under any name. The set
+ * learns of it, because the item of the holder replicates.
+ * @param at epoch milliseconds
  * @param as epoch of this cluster's own
  */
 export function revocation(
-  all: readonly Item<'secondary'>[],
-  holders: readonly Item<'holder'>[],
-  id: string,
-  now: number,
-  as: Pick<ClusterRecord, 'epoch'>,
+  { admission, cluster, name }: Revoking,
+  { secondaries, holders }: RevocationItems,
+  { at, as }: { at: number; as: Pick<ClusterRecord, 'epoch'> },
 ): Change[] {
-  const named = all.find(({ data }) => data.id === id && data.revokedAt === undefined)
-  const cluster = named ? named.data.cluster : UUID.test(id) ? id : undefined
-  const fallen = all.filter(one => one === named || (cluster !== undefined && one.data.cluster === cluster))
+  const fallen = secondaries.filter(
+    one => one.sk === admission?.sk || (cluster !== undefined && one.data.cluster === cluster),
+  )
+  const held = holders.find(({ sk }) => sk === cluster)
   return [
     ...fallen
       .filter(({ data }) => data.revokedAt === undefined)
-      .map(one => replace(one, one, { ...one.data, revokedAt: now })),
+      .map(one => replace(one, one, { ...one.data, revokedAt: at })),
     ...(cluster === undefined
       ? []
-      : [
-          revokedHolder(
-            cluster,
-            holders.find(({ sk }) => sk === cluster),
-            fallen[0]?.data.id ?? '',
-            defined({ at: now, epoch: as.epoch }),
-          ),
-        ]),
+      : [revokedHolder(cluster, held, name || (fallen[0]?.data.id ?? ''), defined({ at, epoch: as.epoch }))]),
   ]
 }
 
@@ -66,4 +73,20 @@ const revokedHolder = (
   revoked: Revoked,
 ): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Notes a revocation in the audit log. @param request id of the request that revokes */
+export const noteRevocation = (
+  { cluster, name }: Revoking,
+  request: string,
+  record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
+  ports: Pick<Ports, 'audit' | 'clock'>,
+): Promise<void> =>
+  noteEvent('revocation', request, record, defined({ id: name || cluster, secondary: cluster }), ports)
+
+/**
+ * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was revoked.
+ */
+export function replacedAdmission(admission: Item<'secondary'> | undefined): Revoking | undefined {
+  if (!admission || admission.data.revokedAt !== undefined) return undefined
+  const { cluster, id } = admission.data
+  return { admission, cluster, name: id }
+}

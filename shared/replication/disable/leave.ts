@@ -76,7 +76,7 @@ async function commitLeave(
     edition: record.data.edition ?? 0,
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
-  const terms = noteTerms(made.terms, known, now, id)
+  const terms = noteTerms(made.terms, known, now, { id, name })
   const position = posText(lastPosition(head))
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)

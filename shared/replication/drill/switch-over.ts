@@ -94,7 +94,7 @@ function watchServing({ ask, ports: { clock } }: DrillRun): { end(): void; seen:
 }
 
 /**
- * Makes a former primary follow its successor, as the runbook does: a key, a freed name, a token for that key. Does nothing
+ * Makes a former primary follow its successor, as the runbook does: a key, and a token for that key. Does nothing
  * if it follows already.
  * @param name its name at the successor
  */
@@ -104,8 +104,8 @@ export async function followBack(run: DrillRun, side: Side, name: string): Promi
   const token = await drillToken(run)
   const to = otherSide(side)
   const { secondary_public_key } = await askFor(run, side, 'secondary/generate-public-key', {}, token)
-  await askFor(run, to, 'primary/revoke-secondary', { id: name }, token)
-  const made = await askFor(run, to, 'primary/secondary-token', { id: name, secondary_public_key }, token)
+  const wanted = { id: name, secondary_public_key, replace: true }
+  const made = await askFor(run, to, 'primary/secondary-token', wanted, token)
   await askFor(run, side, 'secondary/update-primary', { dr_operation_token: token, token: made['token'] })
 }
 

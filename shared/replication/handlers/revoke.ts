@@ -1,37 +1,54 @@
 import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
-import { noteEvent } from '../../journal/events.ts'
-import { revocation } from '../../link/admin/secondaries.ts'
+import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
 import { wasKept } from '../../model/cluster.ts'
-import { key, partitions } from '../../storage/kinds.ts'
+import { key } from '../../storage/kinds.ts'
 import { retrying } from '../../values/retrying.ts'
+import { printTime } from '../../values/time.ts'
 import { secondariesChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
+import { findTarget, readKnownClusters, type Target } from './revocation-target.ts'
 import { rotation } from './rotate.ts'
 
 export const revokeFields = {
-  id: text('Name that the activation token was made for, or id of a cluster', { required: true }),
+  id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
   retire: bool(
     'Then rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
   ),
+  force: bool('Revoke the UUID in `id` also if this cluster has never heard of it'),
 }
 
 const REVOKE_TRIES = 5
 const PAUSE_MS = 20
 
 /**
- * POST sys/replication/dr/primary/revoke-secondary: nothing that a secondary signs counts from now on, and its name is
- * free again. For an unknown name there is nothing to revoke. The revocation is in the journal, so that clusters that are
- * promoted later know it; a journal that has ended refuses it.
+ * POST sys/replication/dr/primary/revoke-secondary: nothing that the cluster signs counts from now on, and its name is
+ * free again. A name or an id that leads to no cluster is refused. A repeated revocation changes nothing and reports the
+ * time of the first one. The revocation is in the journal, so that clusters that are promoted later know it; a journal that
+ * has ended refuses it.
  */
 export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
   const { retire = false } = call.given
-  const known = await call.once('revoke', () => revokeOnce(call))
+  const target = await call.once('revoke', () => revokeOnce(call))
   const [recovery] = await call.ports.store.read([key('recovery-key')])
-  const shares = known && recovery && wasKept(recovery.data) ? [SHARES] : []
-  if (!retire) return { answer: nothing(known ? [KEEPS, ...shares] : []) }
+  const shares = clusterOf(target) && recovery && wasKept(recovery.data) ? [SHARES] : []
+  const warnings = [...describe(target, call.given.id ?? ''), ...shares]
+  if (!retire) return { answer: nothing(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
   // after the revocation, or the revoked cluster would get the new term
-  return rotation(call, true, shares)
+  return rotation(call, true, warnings)
+}
+
+const clusterOf = (target: Target): string | undefined =>
+  target.is === 'live' ? target.revoking.cluster : target.cluster
+
+/** Warnings of what an operator may not expect: that it was revoked before, and whom else the name could mean. */
+function describe(target: Target, given: string): string[] {
+  if (target.is === 'revoked')
+    return [`${given} was revoked already, at ${printTime(target.at)}; that revocation holds`]
+  return target.namesakes.map(
+    id =>
+      `the cluster ${id} has the name ${given} too, and is not revoked: only an unused activation token was; give its id to revoke it`,
+  )
 }
 
 const KEEPS =
@@ -41,22 +58,19 @@ const KEEPS =
 const SHARES =
   'the revoked cluster may know the recovery key, which an earlier version stored, and can make recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
-/** @returns whether there was a cluster to revoke */
-async function revokeOnce(call: Call<typeof revokeFields>): Promise<boolean> {
+async function revokeOnce(call: Call<typeof revokeFields>): Promise<Target> {
   const { given, ports, now, request } = call
-  const { id = '' } = given
+  const { id = '', force = false } = given
   const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
   const pause = (tried: number) => ports.clock.sleep(PAUSE_MS * 2 ** tried)
   const found = await retrying({ tries: REVOKE_TRIES, pause }, async () => {
-    const [secondaries, holders] = await Promise.all([
-      ports.store.list(partitions('secondary')),
-      ports.store.list(partitions('holder')),
-    ])
-    const changes = revocation(secondaries, holders, id, now, cluster.record)
-    if (changes.length === 0) return false
-    await call.once('note', () => noteEvent('revocation', request.id, cluster.record, { id }, ports))
-    return (await ports.store.commit(changes, cluster)) === 'done' || 'again'
+    const known = await readKnownClusters(cluster.record, ports.store)
+    const target = findTarget(id, known, force)
+    if (target.is === 'revoked') return target
+    await call.once('note', () => noteRevocation(target.revoking, request.id, cluster.record, ports))
+    const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
+    return (await ports.store.commit(changes, cluster)) === 'done' ? target : 'again'
   })
   if (found === 'again') throw secondariesChanging()
   return found

@@ -2,7 +2,7 @@ import { after, answer, type Call, data, nothing, type Outcome } from '../../api
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
-import { type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
+import { clusterText, type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
 import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
@@ -57,7 +57,7 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   ])
   const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
-  const noted = retiredTerms(terms, known, { now, cluster: record.data.id, active: made.active, retire })
+  const noted = retiredTerms(terms, known, { now, maker: record.data, active: made.active, retire })
   const before = terms.map(({ id }) => id).filter(id => id !== made.active)
   const changes = [
     replace(keyring, keyring, next.keyring),
@@ -86,8 +86,7 @@ const heldText = (given: readonly GivenTo[]): string[] =>
         `older terms were given to ${given.map(inWords).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
       ]
 
-const inWords = ({ cluster, name, revoked }: GivenTo): string =>
-  `${name ? `${name} (${cluster})` : cluster}${revoked ? ', which is revoked' : ''}`
+const inWords = (one: GivenTo): string => `${clusterText(one)}${one.revoked ? ', which is revoked' : ''}`
 
 /** Which secondaries have said that they have what was committed, and which have not. */
 async function acknowledgedText(ports: AckPorts, patience: number): Promise<string[]> {

@@ -1,9 +1,11 @@
-import { after, type Call, data, type Early, type Outcome } from '../../api/call.ts'
+import { after, type Call, data, type Early, type Outcome, warned } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { duration, text } from '../../api/fields.ts'
+import { bool, duration, text } from '../../api/fields.ts'
 import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
 import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
+import { noteRevocation, replacedAdmission, revocation } from '../../link/admin/secondaries.ts'
 import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
+import { type Item, partitions } from '../../storage/kinds.ts'
 import { base62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
@@ -16,6 +18,9 @@ export const secondaryTokenFields = {
   ttl: duration('How long the token may be used; default 30 minutes, a day at most'),
   secondary_public_key: text(
     'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
+  ),
+  replace: bool(
+    'End an earlier admission under this name in the same transaction; without it a name that is taken is refused',
   ),
 }
 
@@ -41,8 +46,10 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const { record } = call.cluster
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(id)
-  const items = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
-  if (isTaken(items, record)) throw idTaken(id)
+  const before = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
+  if (!call.given.replace && isTaken(before, record)) throw idTaken(id)
+  const ended = call.given.replace ? await endAdmission(call, before.secondary) : undefined
+  const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
   const address = ownAddress(record, ports.deployment, request)
   const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
@@ -60,7 +67,9 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     pair,
     ports,
   )
-  if (publicKey) return after(changes, data({ token: token.reveal() }))
+  const all = [...(ended?.changes ?? []), ...changes]
+  const warnings = ended?.warnings ?? []
+  if (publicKey) return after(all, data({ token: token.reveal() }, warnings))
   const info = {
     token: token.reveal(),
     accessor: base62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
@@ -68,7 +77,33 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     creation_time: printTime(now),
     creation_path: request.path,
   }
-  return after(changes, { kind: 'wrapped', info })
+  return after(all, warned({ kind: 'wrapped', info }, warnings))
+}
+
+/**
+ * Ends the admission that a new token replaces. @returns the item of the admission as it is revoked, and changes of the other items;
+ * undefined: there is none that counts
+ */
+async function endAdmission({ ports, now, cluster, request, once }: Call, before?: Item<'secondary'>) {
+  const revoking = replacedAdmission(before)
+  if (!before || !revoking) return undefined
+  const [secondaries, holders] = await Promise.all([
+    ports.store.list(partitions('secondary')),
+    ports.store.list(partitions('holder')),
+  ])
+  await once('note', () => noteRevocation(revoking, request.id, cluster.record, ports))
+  const others = secondaries.filter(({ sk }) => sk !== before.sk)
+  const items = { secondaries: others, holders }
+  return {
+    admission: { ...before, data: { ...before.data, revokedAt: now } },
+    changes: revocation(revoking, items, { at: now, as: cluster.record }),
+    warnings:
+      revoking.cluster === undefined
+        ? []
+        : [
+            `the cluster ${revoking.cluster}, which was admitted as ${revoking.name}, is refused until it uses a new token`,
+          ],
+  }
 }
 
 function wanted({

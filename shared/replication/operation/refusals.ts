@@ -55,7 +55,7 @@ export const idTaken = (id: string): ApiError =>
   refused(
     'invalid_request',
     `the secondary ${id} exists already, even if no cluster has used its token`,
-    'revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+    'send replace=true to end that admission, or choose another id',
   )
 
 export const lifetimeUnusable = (): ApiError =>
@@ -147,6 +147,29 @@ export const secondariesChanging = (): ApiError =>
     { retryAfter: 1 },
   )
 
+/** @param holders clusters that have keys of the set and are not revoked */
+export const nobodyRevoked = (given: string, holders: readonly string[]): ApiError =>
+  refused(
+    'invalid_request',
+    `id: no cluster of this name or id (${JSON.stringify(given.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
+    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one has never heard of`,
+  )
+
+/** @param meanings what the text denotes, in words */
+export const severalRevoked = (given: string, meanings: readonly string[]): ApiError =>
+  refused(
+    'invalid_request',
+    `id: ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
+    'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
+  )
+
+export const ownRevocation = (given: string): ApiError =>
+  refused(
+    'invalid_request',
+    `id: ${JSON.stringify(given)} is this cluster itself; nothing was revoked`,
+    'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
+  )
+
 export const checksBegin = (): ApiError =>
   refused(
     'busy',
@@ -210,7 +233,7 @@ export const tokenLapsed = (): ApiError =>
   refused(
     'invalid_request',
     'token has lapsed',
-    'revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+    'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   )
 
 export const differentSet = (): ApiError =>
@@ -267,10 +290,11 @@ export const caFileUnknown = (
     'invalid_request',
     shipped.length === 0
       ? `${field}: this deployment ships no certificates`
-      : `${field} ${JSON.stringify(given.slice(0, 80))} names none of the certificates that this deployment ships: ${listed(shipped)}`,
+      : `${field} ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} names none of the certificates that this deployment ships: ${listed(shipped)}`,
     'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
   )
 
+const LONGEST_SHOWN = 80
 const MOST_NAMES = 20
 const listed = (names: readonly string[]): string =>
   [...names.slice(0, MOST_NAMES), ...(names.length > MOST_NAMES ? ['…'] : [])].join(', ')

@@ -1,5 +1,5 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
-import { noteTerms } from '../../cluster/terms.ts'
+import { noteTerms, signerBy } from '../../cluster/terms.ts'
 import { noteEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
@@ -53,10 +53,10 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const { signers: known = [] } = term?.data ?? {}
   // a cluster that was primary before with this term still has its signer
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
-  const signers = [...known, { cluster: record.data.id, key: active.signer }]
+  const signers = [...known, signerBy(record.data, active.signer)]
   const noted = term
     ? [replace(term, term, { ...term.data, signers })]
-    : noteTerms([active], [], clock.now(), record.data.id)
+    : noteTerms([active], [], clock.now(), record.data)
   return [...keyringChanges(record, keyring, made.keyring), ...noted]
 }
 

@@ -77,7 +77,7 @@ export async function ceremonyWorld(
     { ...key('keyring'), rev: 'r', data: keyring },
     { ...key('mounts'), rev: 'r', data: { mounts: [], removing: [] } },
     { ...place, rev: 'r', data: recovery },
-    ...noteTerms(terms, [], clock.ms, record.id).map(
+    ...noteTerms(terms, [], clock.ms, record).map(
       change => ({ ...keyOf(change), rev: 'r', data: 'put' in change && change.data }) as Item,
     ),
     ...more,

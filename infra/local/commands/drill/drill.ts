@@ -122,13 +122,12 @@ export async function switchOver(
 }
 
 /** A cluster that was the primary follows its successor: no wipe, no new shares. */
-async function follow(cluster: Host, primary: Host, token: string, say: Rehearsal['say']): Promise<void> {
-  const id = cluster.cluster
-  await askReplication(primary, 'primary/revoke-secondary', { id }, token, say)
-  await followAs(id, cluster, primary, token, say)
-}
+const follow = (cluster: Host, primary: Host, token: string, say: Rehearsal['say']): Promise<void> =>
+  followAs(cluster.cluster, cluster, primary, token, say)
 
-/** A cluster of the set follows a primary under a name that is free there. @param say told what is asked again */
+/**
+ * A cluster of the set follows a primary under a name; an earlier admission under it ends. @param say told what is asked again
+ */
 export async function followAs(
   id: string,
   cluster: Host,

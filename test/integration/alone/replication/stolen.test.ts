@@ -92,6 +92,65 @@ describe('a former primary that is stolen', () => {
   })
 })
 
+describe('a former primary that is stolen before a token admits it', () => {
+  let doing: ReturnType<typeof promotions>
+  let id: string
+  beforeEach(async () => {
+    doing = promotions(set)
+    await doing.giveToken('west')
+    expect((await doing.promote('west')).status).toBe(200)
+    await set.settled()
+    id = (await set.at('east').record()).id
+  })
+
+  /** The thief takes over with the stolen cluster, and asks west to close for it. */
+  async function thiefFences(): Promise<void> {
+    set.recording.allowTwo('east')
+    await doing.giveToken('east')
+    expect((await doing.promote('east', { force: true })).status).toBe(200)
+    for (let minutes = 0; minutes < 3; minutes++) {
+      await set.settled()
+      set.pass(60_000)
+      await set.tick()
+    }
+    await set.settled()
+  }
+  const givenAtWest = async () => {
+    const { body } = await set.at('west').ok('GET', `${R}/status`, undefined, { token: '' })
+    return body.data.terms[0].given_to.find((one: { cluster_id: string }) => one.cluster_id === id)
+  }
+
+  test('is listed with its own name; no misspelt name revokes anything, and it fences the honest cluster', async () => {
+    expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: false })
+    for (const wrong of ['eats', 'EAST', id.replace(/^./, digit => (digit === '0' ? '1' : '0'))]) {
+      const { status, text } = await set
+        .at('west')
+        .request('POST', `${R}/primary/revoke-secondary`, { id: wrong, retire: true })
+      expect([status, text]).toEqual([400, expect.stringContaining(`these clusters hold keys: east (${id})`)])
+    }
+    const { body } = await set.at('west').ok('GET', '/sys/key-status')
+    expect(body.data.term, 'nothing was retired').toBe(1)
+    await thiefFences()
+    expect(await doing.health('west')).toBe(472)
+  })
+
+  test.each([
+    ['its id', (own: string) => own],
+    ['its id in capitals', (own: string) => own.toUpperCase()],
+    ['its own name', () => 'east'],
+  ])('is revoked by %s, and cannot fence the honest cluster from then on', async (_, named) => {
+    const given = { id: named(id), retire: true }
+    await set.at('west').ok('POST', `${R}/primary/revoke-secondary`, given)
+    expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: true })
+    await thiefFences()
+    expect(await doing.health('west')).toBe(200)
+    const { body } = await set.at('west').ok('POST', `${R}/primary/revoke-secondary`, given)
+    expect(String(body.warnings)).toMatch(/was revoked already, at \d{4}-/)
+    await doing.write('west', 'after')
+    expect(await doing.policies('west')).toContain('after')
+  })
+})
+
 describe('a revocation', () => {
   test('without retiring says what the revoked cluster keeps, and the command that ends it', async () => {
     const { status, body } = await revoke()

@@ -90,7 +90,6 @@ describe('a switch', () => {
     expect(asked).toEqual([
       'west secondary/readiness',
       'west secondary/promote',
-      'west primary/revoke-secondary',
       'east secondary/generate-public-key',
       'west primary/secondary-token',
       'east secondary/update-primary',

@@ -163,8 +163,11 @@ describe('joining', () => {
         token: 'of-east',
         body: { primary_cluster_addr: east.address },
       },
-      { path: 'sys/replication/dr/primary/revoke-secondary', token: 'of-east', body: { id: 'west' } },
-      { path: 'sys/replication/dr/primary/secondary-token', token: 'of-east', body: { id: 'west' } },
+      {
+        path: 'sys/replication/dr/primary/secondary-token',
+        token: 'of-east',
+        body: { id: 'west', replace: true },
+      },
     ])
     expect(west.asked).toEqual([
       { path: 'sys/replication/dr/secondary/enable', token: 'of-west', body: { token: 'activation' } },
@@ -180,7 +183,6 @@ describe('joining', () => {
     await joinPair(pair(), 'west', joining('west'))
     expect(east.asked.map(({ path }) => path.split('/').at(-1))).toEqual([
       ...Array(3).fill('enable'),
-      'revoke-secondary',
       'secondary-token',
     ])
     west.refusals = [{ status: 400 }]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { revocation, secondariesOf } from '../../../../shared/link/admin/secondaries.ts'
+import { type Revoking, revocation, secondariesOf } from '../../../../shared/link/admin/secondaries.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -34,23 +34,23 @@ describe('a revocation', () => {
     item('gone', { cluster: two, revokedAt: 5 }),
   ]
 
+  const items = { secondaries: all, holders: [] }
+  const revoked = (what: Partial<Revoking>) => revocation({ name: '', ...what }, items, { at: 100, as: {} })
+
   test('covers the cluster that used the token, under all of its names, and no other', () => {
-    const changes = revocation(all, [], 'west', 100, {})
+    const changes = revoked({ admission: all[0], cluster: one })
     expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `holder ${one}`])
     expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })
   })
 
   test('of a token that nobody used is one of that token', () => {
-    expect(written(revocation(all, [], 'unused', 100, {}))).toEqual(['secondary unused'])
+    expect(written(revoked({ admission: all[3] }))).toEqual(['secondary unused'])
   })
 
-  test('of a cluster by its own id holds for every cluster, known by a token or not', () => {
-    expect(written(revocation(all, [], two, 100, {}))).toEqual(['secondary east', `holder ${two}`])
+  test('of a cluster without an admission here is one of that cluster, under its own name', () => {
     const unknown = one.replaceAll('1', '3')
-    expect(written(revocation(all, [], unknown, 100, {}))).toEqual([`holder ${unknown}`])
-  })
-
-  test.each(['nobody', 'gone', '', 'West'])('of %j changes nothing', id => {
-    expect(revocation(all, [], id, 100, {})).toEqual([])
+    const changes = revoked({ cluster: unknown, name: 'north' })
+    expect(written(changes)).toEqual([`holder ${unknown}`])
+    expect(changes[0]).toMatchObject({ data: { name: 'north', revoked: { at: 100 } } })
   })
 })

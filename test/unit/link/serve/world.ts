@@ -190,7 +190,9 @@ const revoking = async (
     await store.list(partitions('secondary')),
     await store.list(partitions('holder')),
   ]
-  return revocation(secondaries, holders, name, now, { epoch })
+  const admission = secondaries.find(({ data }) => data.id === name && data.revokedAt === undefined)
+  const cluster = admission ? admission.data.cluster : name
+  return revocation({ admission, cluster, name }, { secondaries, holders }, { at: now, as: { epoch } })
 }
 
 /** A cluster that wants to follow a primary, with its keys and its clock. */

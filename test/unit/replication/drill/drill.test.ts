@@ -338,7 +338,6 @@ test('a former primary that follows already is left alone', async () => {
   await followBack(run(), 'own', 'east')
   expect(asked.slice(2).map(one => one.replace('sys/replication/dr/', ''))).toEqual([
     'own secondary/generate-public-key',
-    'peer primary/revoke-secondary',
     'peer primary/secondary-token',
     'own secondary/update-primary',
   ])

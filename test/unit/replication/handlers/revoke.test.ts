@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import { revokeSecondary } from '../../../../shared/replication/handlers/revoke.ts'
+import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -43,14 +45,44 @@ interface World {
   verdicts?: ('done' | 'conflict')[]
 }
 
+const OTHER = '66666666-7777-8888-9999-aaaaaaaaaaaa'
+const THIRD = 'bbbbbbbb-cccc-dddd-eeee-ffffffffffff'
+
+/** A term whose signers have been primaries: cluster and own name. */
+const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
+  ...key('term', 't-1'),
+  rev: 'r',
+  data: {
+    number: 1,
+    since: 0,
+    probe: 'p' as Encrypted,
+    signers: signers.map(([cluster, name]) => ({ cluster, name, key: 'k' })),
+  },
+})
+const holder = (cluster: string, name: string, revokedAt?: number): Item => ({
+  ...key('holder', cluster),
+  rev: 'r',
+  data: { name, at: 1, ...(revokedAt === undefined ? {} : { revoked: { at: revokedAt } }) },
+})
+const met = (cluster: string): Item => ({
+  ...key('member', cluster),
+  rev: 'r',
+  data: { statements: [], addresses: ['https://met'] },
+})
+
 /** A revocation of `id`, what it wrote besides into the audit log, and its commits. */
-function revoking(id: string, { items = [], verdicts = [] }: World) {
+function revoking(
+  id: string,
+  { items = [], verdicts = [] }: World,
+  more: object = {},
+  parts: Partial<ClusterRecord> = {},
+) {
   const notes: unknown[] = []
   const { as, commits } = memoryStore(items, { verdicts })
   const call = callWith({
-    given: { id },
+    given: { id, ...more },
     now: NOW,
-    cluster: { record, readAt: NOW },
+    cluster: { record: { ...record, ...parts }, readAt: NOW },
     request: { id: 'r-1', path: 'sys/replication/dr/primary/revoke-secondary' },
     ports: {
       store: as('replication'),
@@ -96,6 +128,7 @@ test('a revocation ends what stands under a name, for the set to know, and is no
       set: 'set-1',
       epoch: EPOCH,
       id: 'a',
+      secondary: CLUSTER,
     },
   ])
 })
@@ -112,11 +145,156 @@ test('a revocation names again whom it has named before, and keeps what is known
   })
 })
 
-test('a revocation of what nobody knows changes nothing', async () => {
-  const { done, notes, commits } = revoking('b', { items: [secondary({ id: 'a' })] })
-  expect(await done()).toEqual({ answer: { kind: 'nothing' } })
-  expect([notes, commits]).toEqual([[], []])
+/** Ids and names that a revocation has written. */
+const revokedIn = (commits: readonly (readonly Change[])[]): string[] =>
+  commits.flat().flatMap(change => ('put' in change ? [`${change.put.kind} ${change.put.sk}`] : []))
+
+describe('what leads to a cluster', () => {
+  test.each<[string, id: string, items: Item[], more: object, written: string[]]>([
+    [
+      'its own name, of a former primary that no token admitted',
+      'north',
+      [signedBy([OTHER, 'north'])],
+      {},
+      [`holder ${OTHER}`],
+    ],
+    ['its id', OTHER, [signedBy([OTHER, 'north'])], {}, [`holder ${OTHER}`]],
+    ['its id in capitals', OTHER.toUpperCase(), [signedBy([OTHER, 'north'])], {}, [`holder ${OTHER}`]],
+    ['the id of one that is known only by its address', OTHER, [met(OTHER)], {}, [`holder ${OTHER}`]],
+    [
+      'the id of one that is not known, with force',
+      OTHER.toUpperCase(),
+      [],
+      { force: true },
+      [`holder ${OTHER}`],
+    ],
+    [
+      'the name under which another primary admitted it',
+      'north',
+      [holder(OTHER, 'north')],
+      {},
+      [`holder ${OTHER}`],
+    ],
+    [
+      'its name, where a cluster of that name was revoked before',
+      'a',
+      [secondary({ id: 'a', cluster: CLUSTER }), holder(OTHER, 'a', 5)],
+      {},
+      ['secondary a', `holder ${CLUSTER}`],
+    ],
+    [
+      'its name, where it is the own name too',
+      'a',
+      [secondary({ id: 'a', cluster: OTHER }), signedBy([OTHER, 'a'])],
+      {},
+      ['secondary a', `holder ${OTHER}`],
+    ],
+  ])('%s', async (_, id, items, more, written) => {
+    const { done, commits } = revoking(id, { items }, more)
+    expect((await done()).answer).toMatchObject({ kind: 'nothing' })
+    expect(revokedIn(commits)).toEqual(written)
+  })
 })
+
+describe('nothing is revoked, and nothing retired,', () => {
+  const two = (what: string) => [`id: "a" denotes ${what}; nothing was revoked; give the UUID`]
+  test.each<[string, id: string, items: Item[], texts: string[]]>([
+    [
+      'by a name that nobody has',
+      'b',
+      [secondary({ id: 'a' })],
+      ['("b"); nothing was revoked; these clusters hold keys: none; force=true'],
+    ],
+    [
+      'by a misspelt name: those that hold keys are named, without revoked ones',
+      'wset',
+      [signedBy([OTHER, 'north'], ['c-1', 'east']), holder(CLUSTER, 'a'), holder(THIRD, 'gone', 5)],
+      [`these clusters hold keys: a (${CLUSTER}), north (${OTHER}); force=true`],
+    ],
+    [
+      'by an id that is known from nowhere',
+      OTHER,
+      [secondary({ id: 'a', cluster: CLUSTER })],
+      [`("${OTHER}"); nothing was revoked`],
+    ],
+    ['by the name of this cluster', 'east', [], ['id: "east" is this cluster itself; nothing was revoked']],
+    ['by the name in capitals', 'A', [secondary({ id: 'a' })], ['nothing was revoked']],
+    [
+      'by a name of an admission and of another cluster',
+      'a',
+      [secondary({ id: 'a', cluster: CLUSTER }), signedBy([OTHER, 'a'])],
+      two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
+    ],
+    [
+      'by a name of an admission that was revoked and of another cluster',
+      'a',
+      [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5 }), signedBy([OTHER, 'a'])],
+      two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
+    ],
+    [
+      'by the name of a revoked token and of a cluster',
+      'a',
+      [secondary({ id: 'a', revokedAt: 5 }), signedBy([OTHER, 'a'])],
+      two(`an activation token that no cluster has used, ${OTHER} (of that name or id)`),
+    ],
+    [
+      'by a name that two clusters have',
+      'a',
+      [signedBy([OTHER, 'a'], [CLUSTER, 'a'])],
+      two(`${OTHER} (of that name or id), ${CLUSTER} (of that name or id)`),
+    ],
+  ])('%s', async (_, id, items, texts) => {
+    const { done, notes, commits } = revoking(id, { items }, { retire: true })
+    const refusal: { code: string; message: string } = await done().catch(error => error)
+    expect(refusal.code).toBe('invalid_request')
+    for (const text of texts) expect(refusal.message).toContain(text)
+    expect([notes, commits]).toEqual([[], []])
+  })
+
+  test('by the id of this cluster, in any case', async () => {
+    const own = CLUSTER.toUpperCase()
+    const { done, commits } = revoking(own, {}, {}, { id: CLUSTER })
+    await expect(done()).rejects.toThrow(`id: "${own}" is this cluster itself`)
+    expect(commits).toEqual([])
+  })
+})
+
+test('a revocation of a token that nobody has used revokes no cluster of its name, and names it', async () => {
+  const items = [secondary({ id: 'a' }), signedBy([OTHER, 'a'])]
+  const { done, commits } = revoking('a', { items })
+  expect((await done()).answer.warnings).toEqual([
+    `the cluster ${OTHER} has the name a too, and is not revoked: only an unused activation token was; give its id to revoke it`,
+  ])
+  expect(revokedIn(commits)).toEqual(['secondary a'])
+})
+
+test('a revocation of a token that nobody has used warns of nothing', async () => {
+  expect(await revoking('a', { items: [secondary({ id: 'a' })] }).done()).toEqual({
+    answer: { kind: 'nothing' },
+  })
+})
+
+test.each<[string, id: string, items: Item[]]>([
+  [
+    'by the name',
+    'a',
+    [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5000 }), holder(CLUSTER, 'a', 5000)],
+  ],
+  [
+    'by the id',
+    CLUSTER,
+    [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5000 }), holder(CLUSTER, 'a', 5000)],
+  ],
+  ['by the own name of a former primary', 'a', [signedBy([CLUSTER, 'a']), holder(CLUSTER, '', 5000)]],
+])(
+  'a revocation that is repeated %s changes nothing, and tells the time of the first one',
+  async (_, id, items) => {
+    const { done, notes, commits } = revoking(id, { items })
+    const { warnings } = (await done()).answer
+    expect(warnings?.[0]).toBe(`${id} was revoked already, at 1970-01-01T00:00:05Z; that revocation holds`)
+    expect([notes, commits]).toEqual([[], []])
+  },
+)
 
 test('a revocation is refused for a moment where what it is about changes all the time', async () => {
   const verdicts = Array.from({ length: 9 }, () => 'conflict' as const)

@@ -157,7 +157,7 @@ describe('an activation token', () => {
       'one that is taken, used or not',
       { id: 'a' },
       [secondary({ id: 'a' })],
-      'the secondary a exists already, even if no cluster has used its token; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+      'the secondary a exists already, even if no cluster has used its token; send replace=true to end that admission, or choose another id',
     ],
     [
       'no lifetime',
@@ -187,6 +187,41 @@ describe('an activation token', () => {
     const { call } = await callOf(given, { items })
     const refusal = await makeSecondaryToken(call).catch(codeAndText)
     expect(refusal).toEqual(['invalid_request', text])
+  })
+
+  test('with replace ends the admission under its name in the same commit, under every name of that cluster', async () => {
+    const cluster = '11111111-2222-3333-4444-555555555555'
+    const items = [
+      secondary({ id: 'a', cluster, publicKey: 'k' }),
+      secondary({ id: 'a-2', cluster }),
+      secondary({ id: 'b', cluster: cluster.replaceAll('1', '9') }),
+    ]
+    const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
+    const { answer, changes = [] } = await makeSecondaryToken(call)
+    const written = changes.flatMap(change => ('put' in change ? [[change.put.sk, change.data]] : []))
+    expect(Object.fromEntries(written)).toEqual({
+      'a-2': expect.objectContaining({ revokedAt: NOW }),
+      [cluster]: { name: 'a', at: NOW, revoked: { at: NOW, epoch: '000001.c' } },
+      'token-key': expect.anything(),
+      a: expect.not.objectContaining({ revokedAt: NOW, earlier: expect.anything() }),
+    })
+    expect(answer.warnings).toEqual([
+      `the cluster ${cluster}, which was admitted as a, is refused until it uses a new token`,
+    ])
+    expect(notes).toEqual([expect.objectContaining({ event: 'revocation', id: 'a', secondary: cluster })])
+  })
+
+  test.each<[string, Item[]]>([
+    ['free', []],
+    ['revoked', [secondary({ id: 'a', cluster: 'c-2', revokedAt: 5 })]],
+  ])('with replace ends nothing where the name is %s', async (_, items) => {
+    const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
+    const { answer, changes = [] } = await makeSecondaryToken(call)
+    expect(changes.flatMap(change => ('put' in change ? [change.put.kind] : []))).toEqual([
+      'token-key',
+      'secondary',
+    ])
+    expect([answer.warnings, notes]).toEqual([undefined, []])
   })
 
   test('takes the name of one that was revoked', async () => {

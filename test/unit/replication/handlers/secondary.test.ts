@@ -164,7 +164,7 @@ describe('a cluster that shall become a secondary', () => {
       'a token that has lapsed',
       { token: tokenUntil(NOW / 1000) },
       {},
-      'invalid_request: token has lapsed; revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+      'invalid_request: token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
     ],
     [
       'what a primary holds',

@@ -70,7 +70,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   idTaken: [
     role.idTaken('us-west'),
     'invalid_request',
-    'the secondary us-west exists already, even if no cluster has used its token; revoke it by POST sys/replication/dr/primary/revoke-secondary, or choose another id',
+    'the secondary us-west exists already, even if no cluster has used its token; send replace=true to end that admission, or choose another id',
   ],
   idUnusable: [
     role.idUnusable(),
@@ -112,6 +112,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
   ],
+  nobodyRevoked: [
+    role.nobodyRevoked('wset', ['west (c-2)', 'c-3']),
+    'invalid_request',
+    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one has never heard of',
+  ],
   notAPrimary: [
     role.notAPrimary('disabled'),
     'invalid_request',
@@ -136,6 +141,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     role.operationRuns('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
     'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
+  ],
+  ownRevocation: [
+    role.ownRevocation('east'),
+    'invalid_request',
+    'id: "east" is this cluster itself; nothing was revoked; give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   ],
   primaryInstead: [
     role.primaryInstead(),
@@ -177,6 +187,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
   ],
+  severalRevoked: [
+    role.severalRevoked('west', ['c-2 (admitted under it)', 'c-3 (of that name or id)']),
+    'invalid_request',
+    'id: "west" denotes c-2 (admitted under it), c-3 (of that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
+  ],
   treeAhead: [journal.treeAhead(), 'busy', 'the tree is ahead of its journal; repeat this in a moment'],
   treeIncomplete: [
     journal.treeIncomplete(),
@@ -186,7 +201,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   tokenLapsed: [
     role.tokenLapsed(),
     'invalid_request',
-    'token has lapsed; revoke its id on the primary, and make another one by POST sys/replication/dr/primary/secondary-token',
+    'token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   ],
   tokenUnusable: [
     role.tokenUnusable(),

@@ -1,0 +1,134 @@
+import { clusterText, givenTo } from '../../link/admin/holders.ts'
+import type { RevocationItems, Revoking } from '../../link/admin/secondaries.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Store } from '../../ports.ts'
+import { type Item, partitions } from '../../storage/kinds.ts'
+import { nobodyRevoked, ownRevocation, severalRevoked } from '../operation/refusals.ts'
+
+/** What this cluster knows of the clusters of its set. */
+export interface KnownClusters extends RevocationItems {
+  record: Pick<ClusterRecord, 'id' | 'name'>
+  terms: readonly Item<'term'>[]
+  /** clusters known only by an address have nothing but this item */
+  members: readonly Item<'member'>[]
+  /** of versions before `holder` */
+  revoked: readonly Item<'revoked'>[]
+}
+
+/** What `revoke-secondary` has found. */
+export type Target =
+  | { is: 'live'; revoking: Revoking; namesakes: readonly string[] }
+  /** `at`: when it was revoked first, epoch milliseconds */
+  | { is: 'revoked'; cluster: string | undefined; at: number }
+
+export async function readKnownClusters(
+  record: KnownClusters['record'],
+  store: Pick<Store, 'list'>,
+): Promise<KnownClusters> {
+  const [secondaries, holders, terms, members, revoked] = await Promise.all([
+    store.list(partitions('secondary')),
+    store.list(partitions('holder')),
+    store.list(partitions('term')),
+    store.list(partitions('member')),
+    store.list(partitions('revoked')),
+  ])
+  return { record, secondaries, holders, terms, members, revoked }
+}
+
+/**
+ * Finds the admission or the cluster that an operator wants to revoke. A name is looked for among the admissions of this
+ * cluster, and among the names of clusters: their own, and those under which the set admitted them last. An id matches in
+ * any case of letters.
+ * @param given name or id
+ * @param force revokes a cluster by an id that this cluster knows from nowhere
+ * @throws ApiError when no cluster matches, when two do, and when this cluster itself does
+ */
+export function findTarget(given: string, known: KnownClusters, force: boolean): Target {
+  const { record, secondaries } = known
+  const admission = secondaries.find(({ data }) => data.id === given)
+  const named = clustersNamed(given, known, force).filter(id => id !== admission?.data.cluster)
+  const [living, gone] = partition(named, id => revokedAt(id, known) === undefined)
+  if (admission) return ofAdmission(given, admission, { living, self: record.id })
+  const [cluster, ...more] = living
+  if (cluster !== undefined) {
+    if (more.length > 0) throw severalRevoked(given, living.map(ofThatName))
+    if (cluster === record.id) throw ownRevocation(given)
+    return { is: 'live', revoking: { cluster, name: namesOf(cluster, known)[0] ?? '' }, namesakes: [] }
+  }
+  const [past] = gone
+  if (past === undefined) throw nobodyRevoked(given, holdersIn(known))
+  return { is: 'revoked', cluster: past, at: revokedAt(past, known) ?? 0 }
+}
+
+/**
+ * The target where the text is the name of an admission. A token that nobody has used is no cluster: it is revoked alone, and
+ * other clusters of its name are reported.
+ * @param living other clusters that the text denotes, none of them revoked
+ */
+function ofAdmission(
+  given: string,
+  admission: Item<'secondary'>,
+  { living, self }: { living: readonly string[]; self: string },
+): Target {
+  const { cluster, revokedAt: at } = admission.data
+  const others = cluster === undefined ? living.filter(id => id !== self) : living
+  const isUnused = cluster === undefined && at === undefined
+  if (others.length > 0 && !isUnused)
+    throw severalRevoked(given, [
+      cluster === undefined
+        ? 'an activation token that no cluster has used'
+        : `${cluster} (admitted under it)`,
+      ...others.map(ofThatName),
+    ])
+  if (at !== undefined) return { is: 'revoked', cluster, at }
+  return { is: 'live', revoking: { admission, cluster, name: given }, namesakes: others }
+}
+
+const ofThatName = (id: string): string => `${id} (of that name or id)`
+
+/** Ids of the clusters that a text denotes by their id or by their name. */
+function clustersNamed(given: string, known: KnownClusters, force: boolean): string[] {
+  const id = given.toLowerCase()
+  const byId = UUID.test(id) && (force || idsIn(known).includes(id)) ? [id] : []
+  const byName = idsIn(known).filter(one => namesOf(one, known).includes(given))
+  return [...new Set([...byId, ...byName])]
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Every cluster of which this one has an item, this one included. */
+function idsIn({ record, secondaries, holders, terms, members, revoked }: KnownClusters): string[] {
+  const ids = [
+    record.id,
+    ...[...holders, ...members, ...revoked].map(({ sk }) => sk),
+    ...secondaries.flatMap(({ data }) => [data.cluster, ...(data.earlier ?? []).map(one => one.cluster)]),
+    ...terms.flatMap(({ data }) => (data.signers ?? []).map(one => one.cluster)),
+  ]
+  return [...new Set(ids.filter(id => id !== undefined && id !== ''))] as string[]
+}
+
+/** Its own name, as far as it has been primary, and the one under which the set admitted it last. */
+function namesOf(id: string, { record, holders, terms }: KnownClusters): string[] {
+  const signers = terms.flatMap(({ data }) => data.signers ?? [])
+  return [
+    ...(id === record.id ? [record.name] : []),
+    ...holders.filter(({ sk }) => sk === id).map(({ data }) => data.name),
+    ...signers.filter(({ cluster }) => cluster === id).map(({ name = '' }) => name),
+  ].filter(name => name !== '')
+}
+
+const revokedAt = (id: string, { holders }: KnownClusters): number | undefined =>
+  holders.find(({ sk }) => sk === id)?.data.revoked?.at
+
+/** The clusters that hold keys of the set and are not revoked, in words. */
+function holdersIn({ record, terms, holders, secondaries }: KnownClusters): string[] {
+  const ids = terms.map(({ sk }) => sk)
+  return givenTo(ids, { self: record.id, terms, holders, secondaries })
+    .filter(({ revoked }) => !revoked)
+    .map(clusterText)
+}
+
+const partition = <T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
+  all.filter(isFirst),
+  all.filter(one => !isFirst(one)),
+]
