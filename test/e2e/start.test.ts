@@ -59,6 +59,12 @@ describe('npm start', () => {
     const known = clusterFile(cluster)
     const read = (base: string) =>
       call(base, 'GET', '/auth/cloud/role/demo-iam', undefined, { token: known.root_token })
+    const beside = start('--cluster', cluster, '--memory', '--port', '0', '--once')
+    await beside.until('tools read')
+    expect(beside.output()).not.toContain(`${folderOf(cluster)}/cluster.json`)
+    expect(clusterFile(cluster), 'beside one of its name in memory').toEqual(known)
+    expect(await beside.ended, beside.output()).toBe(0)
+    expect(clusterFile(cluster)).toEqual(known)
     const role = await read(known.base_url)
     expect(role.status).toBe(200)
     const [engine, aws] = [enginePid(cluster), awsOf(cluster)]

@@ -20,6 +20,7 @@ import { variablesOf, withLate } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
 import { byTick } from '../os/by-tick.ts'
 import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from '../os/cluster-file.ts'
+import { fileFolderOf } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
 import { checkPorts } from '../os/loopback.ts'
 import { goesWithProcess } from '../os/temporary.ts'
@@ -87,6 +88,8 @@ export interface Aws {
 export interface Host extends ClusterFile {
   control: Control
   directory: string
+  /** folder of its `cluster.json`; undefined: it has none */
+  fileFolder: string | undefined
   /** the variables that a function sees, and where its bundle is */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
   /** tells, and keeps, the root token and shares of its set from now on; what it had is put aside */
@@ -126,12 +129,14 @@ export async function startHost(options: HostOptions): Promise<Host> {
       return part
     }
     const { file, ...rest } = await assemble({ options, directory, model, home, started })
-    const told = tell(options, file)
+    const fileFolder = fileFolderOf(options, directory)
+    const told = tell(fileFolder, file, options.memory)
     closers.push(told.end)
     const host: Host = {
       ...file,
       ...rest,
       directory,
+      fileFolder,
       close,
       adoptKeys: ({ root_token, recovery_keys }) => {
         keepKeys(directory, { root_token, recovery_keys })

@@ -35,11 +35,10 @@ export interface ClusterFile {
   functions: Record<string, string>
 }
 
-/** A cluster by its name; `memory`: it keeps nothing; `unlisted`: nobody is to be told where it is. */
+/** A cluster by its name; `memory`: it keeps nothing. */
 interface Named {
   cluster: string
   memory: boolean
-  unlisted?: boolean
 }
 
 /** Makes the directory of a cluster, unless it is there: a temporary one where it keeps nothing. */
@@ -84,10 +83,13 @@ interface Told {
   end(): void
 }
 
-/** Writes down what tools need to reach the cluster, where they look for it, whether it keeps anything or not. */
-export function tell({ cluster, memory, unlisted = false }: Named, told: ClusterFile): Told {
-  if (unlisted) return { anew: () => undefined, end: () => undefined }
-  const folder = keptAt(cluster)
+/**
+ * Writes `cluster.json`, which has what tools need to reach a cluster.
+ * @param folder where it is written; undefined: nowhere, because the cluster is unlisted
+ * @param memory the file goes when the cluster ends, and what stood there before comes back
+ */
+export function tell(folder: string | undefined, told: ClusterFile, memory: boolean): Told {
+  if (folder === undefined) return { anew: () => undefined, end: () => undefined }
   const file = `${folder}/cluster.json`
   const before = textOf(file)
   let text = ''

@@ -29,6 +29,15 @@ export async function takeLock(
   return { close: () => database.close() }
 }
 
+/** Reports whether a process that runs works on a directory, this one included. */
+export function isHeld(directory: string, name: string): boolean {
+  // a lock is tried only where somebody may have it: a try would be in the way of a process that takes it now
+  if (!runs(Number(textOf(`${directory}/${name}.holder`) ?? 0))) return false
+  const database = locked(`${directory}/${name}.lock`)
+  database?.close()
+  return database === undefined
+}
+
 /** @returns undefined where another process has it */
 function locked(file: string): DatabaseSync | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
@@ -48,7 +57,7 @@ const BUSY = 5
 async function holderOf(file: string): Promise<number> {
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     const pid = Number(textOf(file) ?? 0)
-    if (pid > 0 && runs(pid)) return pid
+    if (runs(pid)) return pid
     await setTimeout(PAUSE_MS)
   }
   return 0
@@ -56,6 +65,7 @@ async function holderOf(file: string): Promise<number> {
 
 /** Whether there is a process of that id, which may be somebody else's. */
 function runs(pid: number): boolean {
+  if (!(pid > 0)) return false
   try {
     return process.kill(pid, 0)
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Host } from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
 import { type LastingOptions, startLasting } from '../host/lasting-host.ts'
 import type { ClusterFile } from '../os/cluster-file.ts'
@@ -7,7 +8,7 @@ import { endingOnSignals } from '../os/ending.ts'
 // started it.
 
 /** What is said between a pair and the processes of its clusters. */
-export type FromMember = { started: ClusterFile }
+export type FromMember = { started: ClusterFile & Pick<Host, 'fileFolder'> }
 export type ToMember = { adopt: SetKeys }
 
 const ending = endingOnSignals(end => process.on('disconnect', end))

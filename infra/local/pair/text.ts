@@ -11,12 +11,16 @@ export const introducedPair = ({ primary, secondary }: Joined): string =>
     `  root token     ${primary.root_token}\n`,
   ].join('\n')
 
-const introduced = ({ cluster, base_url, link_address, pid }: PairMember, role: string): string[] => [
+const introduced = (
+  { cluster, base_url, link_address, pid, fileFolder }: PairMember,
+  role: string,
+): string[] => [
   `${cluster}, ${role}`,
   `  base_url       ${base_url}`,
   `  console        ${new URL('/ui/', base_url)}`,
   `  link address   ${link_address}`,
-  `  process        ${pid}\n`,
+  `  process        ${pid}`,
+  `  tools read     ${fileFolder}/cluster.json\n`,
 ]
 
 const DR = '/sys/replication/dr'

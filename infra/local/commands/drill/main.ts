@@ -43,7 +43,7 @@ function closing(rehearsal: Rehearsal): () => Promise<void> {
 /** Rehearses on two clusters of this machine that keep nothing. @param seen what each part came to is put there */
 async function drill(seen: Partial<Drilled>): Promise<void> {
   say('Starting east and west. Before west can follow there is half a minute of waiting, then another.')
-  const rehearsal = await startRehearsal({ port: 0, memory: true }, say)
+  const rehearsal = await startRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
     const { east, west } = rehearsal

@@ -91,7 +91,8 @@ function introduce(host: Host, { memory = false }: Asked): void {
   print(`  imitated AWS   ${host.provider_url}`)
   print(`  metadata       ${host.metadata_url}, of the instance ${WORKLOAD.instanceId}`)
   print(`  root token     ${host.root_token}`)
-  print(`  state          ${memory ? 'kept in memory' : `${host.directory}/cluster.json and beside it`}\n`)
+  print(`  tools read     ${host.fileFolder}/cluster.json`)
+  print(`  state          ${memory ? 'kept in memory' : host.directory}\n`)
 }
 
 function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: Demonstrated): void {

@@ -1,16 +1,18 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../../infra/checkout.ts'
 import { type ClusterFile, tell } from '../../../../../infra/local/os/cluster-file.ts'
+import { fileFolderOf } from '../../../../../infra/local/os/file-folder.ts'
+import { takeLock } from '../../../../../infra/local/os/lock.ts'
 
 const FOLDER = `${root}.local/told-${process.pid}`
-const named = { cluster: `told-${process.pid}`, memory: true }
+const cluster = `told-${process.pid}`
 const fileOf = (base_url: string) => ({ base_url }) as ClusterFile
-const found = (): unknown => JSON.parse(readFileSync(`${FOLDER}/cluster.json`, 'utf8'))
+const found = (folder = FOLDER): unknown => JSON.parse(readFileSync(`${folder}/cluster.json`, 'utf8'))
 
 test('the file of a cluster in memory is there for as long as that runs, and one that is unlisted neither writes nor removes it', () => {
-  const one = tell(named, fileOf('one'))
-  const other = tell({ ...named, unlisted: true }, fileOf('other'))
+  const one = tell(FOLDER, fileOf('one'), true)
+  const other = tell(undefined, fileOf('other'), true)
   expect(found()).toEqual({ base_url: 'one' })
   other.anew(fileOf('other still'))
   other.end()
@@ -21,17 +23,36 @@ test('the file of a cluster in memory is there for as long as that runs, and one
   expect(existsSync(FOLDER)).toBe(false)
 })
 
-test('what a kept cluster told is there again when one in memory of the same name ends, unless somebody told something else meanwhile', () => {
+test('the file of a kept cluster that does not run is there again when one in memory of the same name ends, unless it was written meanwhile', () => {
   onTestFinished(() => rmSync(FOLDER, { recursive: true }))
-  const kept = tell({ ...named, memory: false }, fileOf('kept'))
-  const passing = tell(named, fileOf('passing'))
+  const kept = tell(FOLDER, fileOf('kept'), false)
+  const passing = tell(FOLDER, fileOf('passing'), true)
   expect(found()).toEqual({ base_url: 'passing' })
   passing.end()
   expect(found()).toEqual({ base_url: 'kept' })
-  const another = tell(named, fileOf('another'))
+  const another = tell(FOLDER, fileOf('another'), true)
   kept.anew(fileOf('kept anew'))
   another.end()
   expect(found()).toEqual({ base_url: 'kept anew' })
   kept.end()
   expect(found()).toEqual({ base_url: 'kept anew' })
+})
+
+describe('the folder of the file', () => {
+  const own = '/dev/shm/cloud-auth-own'
+
+  test('of a cluster in memory is its own, for as long as one of its name runs from disk', async () => {
+    onTestFinished(() => rmSync(FOLDER, { recursive: true }))
+    expect(fileFolderOf({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
+    mkdirSync(FOLDER, { recursive: true })
+    const lock = await takeLock(FOLDER, 'host', () => new Error('taken'))
+    expect(fileFolderOf({ cluster, memory: true }, own)).toBe(own)
+    expect(fileFolderOf({ cluster, memory: false }, FOLDER)).toBe(FOLDER)
+    lock.close()
+    expect(fileFolderOf({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
+  })
+
+  test('of an unlisted cluster is none', () => {
+    expect(fileFolderOf({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
+  })
 })
