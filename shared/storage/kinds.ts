@@ -26,6 +26,7 @@ import type {
 import type { StoredPolicy } from '../model/policy.ts'
 import type { Reencryption } from '../model/reencryption.ts'
 import type { Reindex } from '../model/reindex.ts'
+import type { ResolvedPrincipals } from '../model/resolved-principals.ts'
 import type { Role } from '../model/role.ts'
 import type { Rotation } from '../model/rotation.ts'
 import type {
@@ -56,6 +57,7 @@ export interface Stored {
   'tidy-settings': TidySettings
   'tidy-run': TidyRun
   'tidy-stamp': TidyStamp
+  'resolved-principals': ResolvedPrincipals
   rotation: Rotation
   certificate: Certificate
   'sts-role': StsRole
@@ -255,6 +257,15 @@ export const kinds = {
   keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'key-factory' },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
+  // by hash of the role's name and the body that could not be written yet
+  'resolved-principals': {
+    ...OWN,
+    pk: mount => `${mount}#resolved`,
+    goesWith: 'mount',
+    expiry: 'dies',
+    packed: true,
+    large: true,
+  },
   rotation: {
     ...REPLICATED,
     pk: mount => `${mount}#rotation`,

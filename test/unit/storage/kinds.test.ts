@@ -105,10 +105,11 @@ describe('what follows from a kind', () => {
     for (const { kind } of keysMadeAnew) expect(specOf(kind).table).toBe('cluster')
   })
 
-  test('tokens and attempts die, entries of lists are swept', () => {
+  test('tokens, attempts and resolved principals die, entries of lists are swept', () => {
     expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual([
       'ceremony',
       'rekey',
+      'resolved-principals',
       'token',
       'watcher',
       'wrapped',
@@ -127,7 +128,7 @@ describe('what follows from a kind', () => {
 
   test('what a secondary must not have is in the table of the cluster', () => {
     expect(rowsWith(kind => specOf(kind).table === 'cluster')).toEqual(
-      expect.arrayContaining(['cluster', 'keyring', 'tidy-run']),
+      expect.arrayContaining(['cluster', 'keyring', 'tidy-run', 'resolved-principals']),
     )
     for (const kind of [
       'role',

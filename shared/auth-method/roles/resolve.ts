@@ -1,0 +1,127 @@
+import type { MountCall } from '../../api/call.ts'
+import { ApiError, invalid } from '../../api/errors.ts'
+import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
+import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
+import { defined } from '../../values/defined.ts'
+import { iamRegionOf } from '../../values/region.ts'
+import { sha256 } from '../../values/secret.ts'
+import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
+import type { roleFields } from './fields.ts'
+
+type RoleCall = MountCall<typeof roleFields>
+
+/** Seconds for which an unfinished write's unique IDs are kept for its repetition. */
+const KEPT_SECONDS = 600
+
+/** Unique IDs of all principals of a write, in their order. */
+interface Resolution {
+  ids: readonly string[]
+  /** to commit with the role: what was kept for this write ends with it, so that a later write asks IAM again */
+  changes: readonly Change[]
+}
+
+/**
+ * Resolves principals to their unique IDs. When AWS is busy or fails, the IDs found so far are stored for the repetition of
+ * the same request, because IAM may allow fewer look-ups than a role has principals.
+ *
+ * @throws ApiError `invalid_request` for a principal that cannot be resolved; `busy` or `provider_failed` with the
+ * number of principals resolved so far
+ * @see docs/spec/roles.md#unique-ids
+ */
+export async function resolvePrincipals(call: RoleCall, arns: readonly string[]): Promise<Resolution> {
+  const accessor = call.mount.accessor
+  const entities = arns.map(arn => resolvable(arn))
+  const accounts = [...new Set(entities.map(entity => entity.account))]
+  const place = placeOfKept(call)
+  const [kept, client, ...associations] = await call.ports.store.read([
+    place,
+    key('client-config', accessor),
+    ...accounts.map(account => key('sts-role', accessor, account)),
+  ])
+  const resolved = new Map<string, string>()
+  try {
+    for (const entity of entities) {
+      const items = { client, sts: associations[accounts.indexOf(entity.account)] }
+      const question = questionOf(entity, items)
+      const name = hashOf(question)
+      resolved.set(name, kept?.data.ids[name] ?? (await resolve(call, entity, items, question)))
+    }
+  } catch (error) {
+    throw await unfinished(call, error, { place, kept, resolved, of: entities.length })
+  }
+  return { ids: [...resolved.values()], changes: kept ? [removeUnlessChanged(kept)] : [] }
+}
+
+const hashOf = (text: string): string => sha256(text).toString('base64url')
+
+/** Where the unique IDs of an unfinished write are kept: only the same body for the same role leads there. */
+const placeOfKept = ({ mount, params, given }: RoleCall): Key<'resolved-principals'> =>
+  key('resolved-principals', mount.accessor, hashOf(JSON.stringify([params['role'], given])))
+
+interface Unfinished {
+  place: Key<'resolved-principals'>
+  kept: Item<'resolved-principals'> | undefined
+  resolved: ReadonlyMap<string, string>
+  /** how many principals there are */
+  of: number
+}
+
+/** The error of a write that could not resolve all principals. What it resolved is stored where a repetition may help. */
+async function unfinished(
+  { ports, cluster, now }: RoleCall,
+  error: unknown,
+  { place, kept, resolved, of }: Unfinished,
+): Promise<unknown> {
+  const mayPass = error instanceof ApiError && ['busy', 'provider_failed'].includes(error.code)
+  if (!mayPass || resolved.size === 0) return error
+  const expires = Math.ceil(now / 1000) + KEPT_SECONDS
+  const change = replace(place, kept, { ids: Object.fromEntries(resolved) }, { expires })
+  // a write of the same body at the same time may have kept more, or be done
+  const stored = await ports.store.commit([change], cluster).catch(() => undefined)
+  if (!stored) return error
+  const { code, message, retryAfter, reason } = error
+  const progress = `${resolved.size} of ${of} resolved; repeat this request within ten minutes to resolve the rest`
+  return new ApiError(
+    code,
+    `bound_iam_principal_arn: ${message}: ${progress}`,
+    defined({ cause: error, retryAfter, reason }),
+  )
+}
+
+function resolvable(arn: string): Entity {
+  const entity = parseEntity(arn)
+  if (!entity || entity.type === 'assumed-role') {
+    throw invalid(`cannot resolve unique ID of ${arn}: not the ARN of a user, a role or an instance profile`)
+  }
+  return entity
+}
+
+const questionOf = (entity: Entity, items: AccountItems): string => {
+  const place = { account: entity.account, region: iamRegionOf(entity.partition) }
+  return nameOfQuestion(place, items, ['principal', iamArn(entity)])
+}
+
+async function resolve(
+  call: RoleCall,
+  entity: Entity,
+  items: AccountItems,
+  question: string,
+): Promise<string> {
+  const { cipher, principals } = call.ports
+  const arn = iamArn(entity)
+  const found = await call
+    .once(question, async () => {
+      const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, cipher)
+      return principals.find(target, entity, call.request.deadline)
+    })
+    .catch(error => {
+      throw error instanceof ApiError && error.code === 'invalid_request'
+        ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
+        : error
+    })
+  if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
+  if (found.arn !== arn)
+    throw invalid(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)
+  return found.uniqueId
+}
