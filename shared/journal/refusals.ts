@@ -16,7 +16,7 @@ export const noJournalOpen = (): ApiError =>
     'busy',
     'this cluster does not write a journal of its own',
     'repeat this when GET sys/replication/dr/status shows no role change',
-    { retryAfter: 1 },
+    { retryAfter: 5 },
   )
 
 export const recordWritten = (): ApiError =>

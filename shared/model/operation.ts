@@ -51,6 +51,8 @@ export interface OperationFault {
   text: string
   /** the text of an unexpected error, for the caller of the operation alone */
   detail?: string | undefined
+  /** seconds after which the request may succeed when it is repeated; absent: the operation's usual ones */
+  retryAfter?: number
 }
 
 /** Returns the public text, with the text of an unexpected error behind it. */

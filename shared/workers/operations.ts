@@ -24,6 +24,7 @@ import { giveUpPromotion } from '../replication/promotion/serve.ts'
 import { stepsOfPromotion } from '../replication/promotion/steps.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
 import { updateFailed, updateSteps } from '../replication/update-primary/steps.ts'
+import { defined } from '../values/defined.ts'
 import { tellFailure } from './tell-failure.ts'
 
 /** What the steps of each workflow do, and what follows when one is given up. */
@@ -97,9 +98,9 @@ async function given(
   failed: OperationEnd,
   run: OperationRun,
   operation: string,
-  { code, message: text, detail }: OperationFailed,
+  { code, message: text, detail, retryAfter }: OperationFailed,
 ): Promise<StepResult> {
-  const { next } = await failed(run, operation, { code, text, ...(detail ? { detail } : {}) })
+  const { next } = await failed(run, operation, defined({ code, text, detail, retryAfter }))
   if (next === 'again') throw new Error('the operation was changed meanwhile')
   return { next }
 }

@@ -12,10 +12,16 @@ export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly code: OperationFault['code']
   readonly detail: string | undefined
-  constructor(code: OperationFault['code'], text: string, options: ErrorOptions & { detail?: string } = {}) {
+  readonly retryAfter: number | undefined
+  constructor(
+    code: OperationFault['code'],
+    text: string,
+    options: ErrorOptions & { detail?: string; retryAfter?: number | undefined } = {},
+  ) {
     super(text, options)
     this.code = code
     this.detail = options.detail
+    this.retryAfter = options.retryAfter
   }
 }
 
@@ -195,7 +201,8 @@ export const syncRuns = () => failed('busy', 'a sync is under way', LATER)
 // of a promotion
 
 /** What is in the way, by the rows of `promotion/decide.ts`. */
-export const promotionRefused = ({ code, text }: OperationFault) => new OperationFailed(code, text)
+export const promotionRefused = ({ code, text, retryAfter }: OperationFault) =>
+  new OperationFailed(code, text, { retryAfter })
 
 export const handoverSilent = () =>
   failed('busy', 'the primary was asked to hand over, and did not answer', OR_FORCE)

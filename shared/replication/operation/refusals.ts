@@ -125,13 +125,15 @@ export const operationRuns = (
     { retryAfter: 5 },
   )
 
-/** An operation was given up: its fault says what is wrong, and what to do next. */
-export function givenUp(fault: OperationFault | undefined, retryAfter = 5): ApiError {
-  const { code } = fault ?? unknownFault
-  const text = textForOperators(fault ?? unknownFault)
-  return code === 'invalid_request' || code === 'activation_failed'
-    ? new ApiError(code, text)
-    : new ApiError('busy', text, { retryAfter })
+/**
+ * The refusal of an operation that was given up: its fault says what is wrong, and what to do next. What was passed over has
+ * no `Retry-After`, because its text names another request.
+ */
+export function givenUp(fault: OperationFault = unknownFault, usual = 5): ApiError {
+  const { code, retryAfter = usual } = fault
+  const text = textForOperators(fault)
+  if (code === 'invalid_request' || code === 'activation_failed') return new ApiError(code, text)
+  return new ApiError('busy', text, code === 'passed_over' ? {} : { retryAfter })
 }
 
 const unknownFault: OperationFault = {

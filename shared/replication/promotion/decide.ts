@@ -1,6 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
 import { bounds } from '../../values/bounds.ts'
+import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 
 /** What this cluster knows of the primary that it follows, from asking it just now. */
@@ -82,7 +83,12 @@ interface Check {
   readonly overridden: boolean
   /** what is in the way; undefined: nothing */
   readonly finds: (facts: PromotionFacts) => string | undefined
+  /** seconds after which the obstacle may be gone by itself; absent: repeating the request alone does not help */
+  readonly retryAfter?: number | ((facts: PromotionFacts) => number)
 }
+
+/** Seconds after which an obstacle may be gone: that of following, of longer work, or of a cause that somebody mends. */
+const PASSES = { soon: 5, work: 10, mended: 30 }
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
@@ -92,6 +98,15 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
  */
 const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
   primary.front === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
+
+/** Seconds after which a silent primary may answer again. */
+const MAY_ANSWER = 15
+
+/** Seconds until a silent primary may answer again, or counts as lost. */
+const silenceLeft = ({ primary }: PromotionFacts): number => {
+  if (primary.state !== 'silent' || primary.front !== undefined) return MAY_ANSWER
+  return Math.min(MAY_ANSWER, Math.max(1, Math.ceil((bounds.PRIMARY_LOST_MS - primary.silentMs) / 1000)))
+}
 
 /** The fault of a keyring that decrypts nothing; undefined: it decrypts something. */
 export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
@@ -125,6 +140,7 @@ const checks: readonly Check[] = [
     code: 'busy',
     overridden: false,
     finds: ({ keyring }) => keyringClosed(keyring),
+    retryAfter: PASSES.mended,
   },
   {
     name: 'keyring-terms',
@@ -134,6 +150,7 @@ const checks: readonly Check[] = [
       opened > 0 && failed.length > 0
         ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
         : undefined,
+    retryAfter: PASSES.mended,
   },
   {
     name: 'newest-term',
@@ -143,6 +160,7 @@ const checks: readonly Check[] = [
       missing === undefined
         ? undefined
         : `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
+    retryAfter: PASSES.soon,
   },
   {
     name: 'sync',
@@ -155,6 +173,7 @@ const checks: readonly Check[] = [
         ? `items that a sync has fetched are consistent only from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
+    retryAfter: PASSES.work,
   },
   {
     name: 'corrupted',
@@ -164,12 +183,14 @@ const checks: readonly Check[] = [
       corrupted
         ? 'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that'
         : undefined,
+    retryAfter: PASSES.mended,
   },
   {
     name: 'reindex',
     code: 'busy',
     overridden: true,
     finds: ({ reindexing }) => (reindexing ? 'a reindex is running' : undefined),
+    retryAfter: PASSES.work,
   },
   {
     name: 'stuck',
@@ -179,18 +200,26 @@ const checks: readonly Check[] = [
       stuck === undefined
         ? undefined
         : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
+    retryAfter: PASSES.mended,
   },
   {
     name: 'no-primary',
+    code: 'invalid_request',
+    overridden: true,
+    finds: ({ primary }) =>
+      primary.state === 'none'
+        ? 'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
+        : undefined,
+  },
+  {
+    name: 'not-following',
     code: 'busy',
     overridden: true,
-    finds: ({ primary, head }) => {
-      if (primary.state === 'none')
-        return 'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one'
-      return head?.mode === 'closed'
+    finds: ({ primary, head }) =>
+      primary.state !== 'none' && head?.mode === 'closed'
         ? 'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one'
-        : undefined
-    },
+        : undefined,
+    retryAfter: PASSES.soon,
   },
   {
     name: 'refused',
@@ -200,6 +229,7 @@ const checks: readonly Check[] = [
       primary.state === 'refuses'
         ? `the primary answers, and refuses this cluster: ${primary.text}`
         : undefined,
+    retryAfter: PASSES.mended,
   },
   {
     name: 'silent',
@@ -213,6 +243,7 @@ const checks: readonly Check[] = [
         ? 'the primary does not answer, and has never answered'
         : `the primary does not answer; it last answered ${seconds(now - primary.heardAt)} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
+    retryAfter: silenceLeft,
   },
   {
     name: 'lag',
@@ -226,6 +257,7 @@ const checks: readonly Check[] = [
         ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined
     },
+    retryAfter: PASSES.soon,
   },
 ]
 
@@ -273,13 +305,19 @@ export interface CheckResult {
   readonly overridden: boolean
   /** what is in the way; absent: nothing */
   readonly text?: string
+  /** seconds after which that may be gone by itself; absent: it is not, or nothing is in the way */
+  readonly retryAfter?: number
 }
+
+type Obstacle = CheckResult & { readonly text: string }
 
 /** All checks of a promotion, in their order, with what each finds. */
 export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
-  checks.map(({ finds, ...check }) => {
+  checks.map(({ name, code, overridden, finds, retryAfter }) => {
     const text = finds(facts)
-    return text === undefined ? check : { ...check, text }
+    if (text === undefined) return { name, code, overridden }
+    const seconds = typeof retryAfter === 'function' ? retryAfter(facts) : retryAfter
+    return defined({ name, code, overridden, text, retryAfter: seconds })
   })
 
 /** Whether the primary is asked to hand over; not during a sync. */
@@ -293,17 +331,23 @@ export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
 ): PromotionVerdict {
-  const found = promotionChecks(facts).filter(
-    (check): check is Required<CheckResult> => check.text !== undefined,
-  )
+  const found = promotionChecks(facts).filter((check): check is Obstacle => check.text !== undefined)
   const obstacles = found.filter(({ overridden }) => !force || !overridden)
   if (obstacles.length > 0) return { refused: faultOf(obstacles), warnings: [] }
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }
 }
 
-function faultOf(obstacles: readonly Required<CheckResult>[]): OperationFault {
-  const final = obstacles.find(({ overridden }) => !overridden)
+/** The fault of all obstacles: repeating the request helps only where each of them may be gone by itself. */
+function faultOf(obstacles: readonly Obstacle[]): OperationFault {
   const texts = obstacles.map(({ text }) => text).join('; ')
-  const next = final ? 'force does not help here' : 'repeat this later, or use force'
-  return { code: final?.code ?? 'busy', text: `${texts}; ${next}` }
+  const final = obstacles.find(({ overridden }) => !overridden)
+  const stays = obstacles.some(({ code }) => code === 'invalid_request')
+  const wait = stays ? undefined : Math.max(...obstacles.map(({ retryAfter = 0 }) => retryAfter))
+  const again = stays ? 'repeat this once that is done' : 'repeat this later'
+  const next = final ? 'force does not help here' : `${again}, or use force`
+  return defined({
+    code: final?.code ?? (stays ? 'invalid_request' : 'busy'),
+    text: `${texts}; ${next}`,
+    retryAfter: wait,
+  })
 }

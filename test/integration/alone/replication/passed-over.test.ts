@@ -141,7 +141,9 @@ describe('a promotion that waits for a primary that has fallen silent', () => {
     expect(reply.status, reply.text).toBe(200)
     expect(reply.text).toMatch(/the last \d+ positions of the primary’s journal never came/)
     expect(set.clock.now() - begun).toBeLessThanOrEqual(15_000)
-    expect((await promoted).text).toMatch(/another operation has replaced this one: promotion; GET/)
+    const passedOver = await promoted
+    expect(passedOver.text).toMatch(/another operation has replaced this one: promotion; GET/)
+    expect(passedOver.headers).not.toHaveProperty('retry-after')
     expect(await health('west')).toBe(200)
     expect((await set.at('west').record()).generation).toBe(1)
   })

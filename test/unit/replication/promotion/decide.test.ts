@@ -62,7 +62,6 @@ describe('what is in the way of a promotion, and what force goes over', () => {
       /other than the primary .* may be serving behind it: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
-    ['no primary', { primary: { state: 'none' } }, /knows no primary/],
     ['a demoted one', { head: { ...head, mode: 'closed' } }, /was a primary/],
   ])('%s', (_, facts, text) => {
     const { refused } = decide(facts)
@@ -86,6 +85,35 @@ describe('what is in the way of a promotion, and what force goes over', () => {
       expect(refused?.text).toMatch(text)
       expect(refused?.text).toMatch(/force does not help here$/)
     }
+  })
+
+  test('no primary: repeating the request alone does not help', () => {
+    const alone = { primary: { state: 'none' } } as const
+    for (const facts of [alone, { ...alone, corrupted: true }]) {
+      const { refused } = decide(facts)
+      expect(refused).toMatchObject({ code: 'invalid_request' })
+      expect(refused).not.toHaveProperty('retryAfter')
+      expect(refused?.text).toMatch(/knows no primary.*update-primary gives it one; .*use force$/)
+      expect(decide(facts, true).refused).toBeUndefined()
+    }
+  })
+
+  test.each<[name: string, facts: Partial<PromotionFacts>, seconds: number]>([
+    ['a primary that is lost in 12 s', silentFor(48_000), 12],
+    ['a primary that is lost within a second', silentFor(59_999), 1],
+    ['a primary that may answer again until it counts as lost', silentFor(1000), 15],
+    [
+      'a front that answers',
+      { primary: { state: 'silent', heardAt: NOW - 90_000, silentMs: 90_000, front: 'HTTP 429' } },
+      15,
+    ],
+    ['a lag', { primary: { ...answers, lag: 7000 } }, 5],
+    ['a sync', { head: { ...head, mode: 'syncing' } }, 10],
+    ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, 30],
+    ['a lag and a corrupted tree', { primary: { ...answers, lag: 7000 }, corrupted: true }, 30],
+    ['a keyring that does not open', { keyring: { opened: 0, failed: ['x'] } }, 30],
+  ])('the seconds of Retry-After fit the cause: %s', (_, facts, seconds) => {
+    expect(decide(facts).refused?.retryAfter).toBe(seconds)
   })
 
   test('all obstacles are named at once', () => {
@@ -187,8 +215,10 @@ describe('what is in the way, word for word', () => {
     'no-primary': [
       [
         { primary: { state: 'none' } },
-        `this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one${LAST}`,
+        'this cluster knows no primary, so it is unknown what it has missed; POST sys/replication/dr/secondary/update-primary gives it one; repeat this once that is done, or use force',
       ],
+    ],
+    'not-following': [
       [
         { head: { ...head, mode: 'closed' } },
         `this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one${LAST}`,
