@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { satellite } from '../../../support/requests/logins.ts'
-import { api, aws, done, fresh, freshMount } from '../../../support/service/cluster.ts'
 import { clock } from '../../../support/service/clock.ts'
+import { api, aws, done, fresh, freshMount } from '../../../support/service/cluster.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
