@@ -1,4 +1,4 @@
-import { isPartition, type Partition } from './region.ts'
+import { isPartition, type Partition, partitionNames } from './region.ts'
 
 /** An IAM entity named by an ARN. @see docs/spec/login-iam.md#caller */
 export interface Entity {
@@ -18,6 +18,7 @@ const NAME = /^[\w+=,.@-]{1,128}$/
 const SESSION = /^[\w+=,.@-]{2,64}$/
 /** one segment of a path: visible ASCII */
 const SEGMENT = /^[\x21-\x7e]+$/
+const BEGINNING_OF_ACCOUNT = /^\d{0,12}$/
 const services = { user: 'iam', role: 'iam', 'instance-profile': 'iam', 'assumed-role': 'sts' } as const
 
 /**
@@ -43,6 +44,24 @@ export function parseEntity(arn: string): Entity | undefined {
   const name = names.pop()
   return name && NAME.test(name) ? { type, partition, account, name, path: names.join('/') } : undefined
 }
+
+/** Reports whether the ARN of some entity of this type begins with a text. */
+export function beginsEntity(text: string, type: Entity['type']): boolean {
+  const parts = text.split(':')
+  const rows: ((part: string, isLast: boolean) => boolean)[] = [
+    beginsOneOf(['arn']),
+    beginsOneOf(partitionNames),
+    beginsOneOf([services[type]]),
+    beginsOneOf(['']),
+    (part, isLast) => (isLast ? BEGINNING_OF_ACCOUNT : ACCOUNT).test(part),
+    resource =>
+      `${type}/`.startsWith(resource) || (resource.startsWith(`${type}/`) && SEGMENT.test(resource)),
+  ]
+  return parts.every((part, at) => rows[at]?.(part, at === parts.length - 1))
+}
+
+const beginsOneOf = (all: readonly string[]) => (part: string, isLast: boolean) =>
+  all.some(one => (isLast ? one.startsWith(part) : one === part))
 
 const isEntityType = (type: string | undefined): type is Entity['type'] =>
   type !== undefined && Object.hasOwn(services, type)

@@ -32,13 +32,13 @@ const partitions = {
 
 export type Partition = keyof typeof partitions
 
+export const partitionNames = Object.keys(partitions) as Partition[]
+
 export const isPartition = (name: string): name is Partition => Object.hasOwn(partitions, name)
 
 /** The partition of a region's name, undefined when no partition has such names. */
 export const partitionOf = (region: string): Partition | undefined =>
-  region.length > 32
-    ? undefined
-    : (Object.keys(partitions) as Partition[]).find(name => partitions[name].regions.test(region))
+  region.length > 32 ? undefined : partitionNames.find(name => partitions[name].regions.test(region))
 
 /** Regions that there are, as the SDK of this version lists them; a test compares both. */
 const existing = new Set(

@@ -5,8 +5,17 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { type BindingName, bindingNames, boundFault, isBound, mergeBound, unbound } from './bindings.ts'
+import {
+  type BindingName,
+  bindingNames,
+  boundFault,
+  boundWarnings,
+  isBound,
+  mergeBound,
+  unbound,
+} from './bindings.ts'
 import type { roleFields } from './fields.ts'
+import { arnForm, formWarnings } from './forms.ts'
 
 type Given = Supplied<typeof roleFields>
 
@@ -56,6 +65,8 @@ export function planRole(facts: RoleFacts): RolePlan {
 
 /** Principals that are bound by name, not by prefix. */
 const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
+
+const wildArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
 
 function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
   const arns = given.bound_iam_principal_arn
@@ -152,6 +163,8 @@ function bindingWarnings(role: Role): string[] {
   const warnings = WILD.filter(name => role.bound[name].includes('*')).map(
     name => `${name} of "*" matches everything`,
   )
+  warnings.push(...bindingNames.flatMap(name => boundWarnings(name, role.bound)))
+  warnings.push(...formWarnings('bound_iam_principal_arn', wildArns(role), arnForm('user', 'role')))
   if (!role.resolveAwsUniqueIds) warnings.push(...exactArns(role).flatMap(unresolvedWarning))
   return warnings
 }
