@@ -86,6 +86,7 @@ const primaryStatus = titled(
       ...building,
       ...underWay,
       terms: manyOf(titled('TermOfPrimary', term)),
+      not_shown: object({ secondaries: anInt, terms: anInt, clusters: anInt }),
       fences: manyOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
     },
   ),

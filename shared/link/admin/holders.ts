@@ -3,6 +3,7 @@ import type { Revoked } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
 import { type Change, create, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { defined } from '../../values/defined.ts'
 import { secondariesOf } from './secondaries.ts'
 
 /**
@@ -69,6 +70,8 @@ export interface GivenTo {
   cluster: string
   name?: string
   revoked?: true
+  /** when it was revoked, or else admitted last, epoch milliseconds; absent: not known */
+  at?: number
 }
 
 /** @returns name and id, for operators */
@@ -109,8 +112,13 @@ export function givenTo(
     .filter(cluster => cluster !== self && cluster !== '')
     .toSorted()
     .map(cluster => {
-      const { name: last, revoked } = noted.get(cluster) ?? {}
+      const { name: last, at, revoked } = noted.get(cluster) ?? {}
       const name = last || admitted.get(cluster) || own.get(cluster)
-      return { cluster, ...(name ? { name } : {}), ...(revoked ? { revoked: true as const } : {}) }
+      return defined({
+        cluster,
+        name: name || undefined,
+        revoked: revoked && (true as const),
+        at: revoked?.at ?? at,
+      })
     })
 }

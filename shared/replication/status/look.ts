@@ -13,8 +13,7 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { isMember } from './acknowledged.ts'
-import { showTerms } from './shown-terms.ts'
+import { showHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
@@ -56,17 +55,18 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     journalOf(call, record),
     record.mode === 'primary' ? givenIn(record, ports) : undefined,
   ])
-  const following = secondariesOf(given?.secondaries ?? [], record)
+  const shown = given && showHolders(given, secondariesOf(given.secondaries, record), looked.head)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await activationErrorOf(record, looked, ports)
   const rules = ports.deployment
   return {
     record: withUsable(record, rules),
     now,
-    secondaries: following.map(one => secondaryFacts(one, rules)),
-    terms: given ? showTerms(given, following.filter(isMember), looked.head) : [],
+    secondaries: (shown?.secondaries ?? []).map(one => secondaryFacts(one, rules)),
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
+      terms: shown?.terms,
+      left: shown?.left,
       journal: journalFacts(record, looked, {
         told: fetched.get(key('puller'))?.data,
         reindex: fetched.get(key('reindex'))?.data,

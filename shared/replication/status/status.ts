@@ -4,7 +4,7 @@ import type { FenceOutcome } from '../../model/link.ts'
 import type { ReadinessTried } from '../../model/secondary.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import type { ShownTerm } from './shown-terms.ts'
+import type { NotShown, ShownTerm } from './shown-terms.ts'
 
 /** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
 export interface StatusFacts {
@@ -15,6 +15,8 @@ export interface StatusFacts {
   secondaries?: readonly SecondaryFacts[]
   /** of a primary */
   terms?: readonly ShownTerm[]
+  /** how many entries a bound on the length leaves out */
+  left?: NotShown
   /** of a primary: what others of the set have said to its epoch, by address */
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
@@ -194,7 +196,7 @@ const shownBuilding = (building: JournalFacts['building']) =>
 
 const primaryStatus = (
   record: ClusterRecord,
-  { journal, secondaries = [], terms = [], fences = [], now }: StatusFacts,
+  { journal, secondaries = [], terms = [], left, fences = [], now }: StatusFacts,
 ) => ({
   ...common(record, journal),
   state: journal?.doing === 'writing' ? 'running' : 'idle',
@@ -204,6 +206,7 @@ const primaryStatus = (
   last_dr_wal: journal?.frontier ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
   ...(terms.length > 0 ? { terms } : {}),
+  ...(left && Object.values(left).some(count => count > 0) ? { not_shown: left } : {}),
   ...(fences.length > 0
     ? {
         fences: fences.map(({ address, at, result, text }) => ({

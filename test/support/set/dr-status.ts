@@ -82,6 +82,7 @@ export const drStatus = v.variant('mode', [
     last_dr_wal: wal,
     secondaries: v.array(peer),
     terms: v.optional(v.array(term)),
+    not_shown: v.optional(v.strictObject({ secondaries: wal, terms: wal, clusters: wal })),
     fences: v.optional(v.array(fence)),
   }),
   v.strictObject({

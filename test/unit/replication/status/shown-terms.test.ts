@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import type { KnownHolders } from '../../../../shared/link/admin/holders.ts'
+import type { Secondary } from '../../../../shared/model/link.ts'
+import { showHolders } from '../../../../shared/replication/status/shown-terms.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { item } from '../../../support/tables/items.ts'
+
+const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+const counted = <T>(count: number, make: (number: number) => T): T[] =>
+  Array.from({ length: count }, (_, number) => make(number))
+
+const term = (number: number) =>
+  item(key('term', `term-${number}`), { number, since: number * 1000, probe: '' } as never)
+/** Clusters in the order of their admission; the first ones were revoked, in the same order. */
+const known = (clusters: number, revoked = 0, terms = 1): KnownHolders => ({
+  self: idOf(999),
+  terms: counted(terms, term),
+  holders: counted(clusters, number =>
+    item(key('holder', idOf(number)), {
+      name: `n-${number}`,
+      at: number,
+      ...(number < revoked ? { revoked: { at: 1000 + number } } : {}),
+    }),
+  ),
+  secondaries: [],
+})
+const secondary = (number: number, heardAt?: number) =>
+  ({
+    id: `n-${number}`,
+    createdAt: number,
+    activatedAt: number,
+    ...(heardAt ? { contact: { at: heardAt } } : {}),
+  }) as Secondary
+
+describe('what a primary shows of terms and secondaries', () => {
+  test('is everything of a small set', () => {
+    const shown = showHolders(
+      known(16, 4, 2),
+      counted(8, number => secondary(number)),
+      undefined,
+    )
+    expect(shown.left).toEqual({ secondaries: 0, terms: 0, clusters: 0 })
+    expect(shown.terms.map(({ number, given_to }) => [number, given_to.length])).toEqual([
+      [0, 16],
+      [1, 16],
+    ])
+  })
+
+  test('names the clusters admitted last and those revoked last, and counts the others', () => {
+    const { terms, left } = showHolders(known(70, 30), [], undefined)
+    expect(left).toEqual({ secondaries: 0, terms: 0, clusters: 70 - 32 })
+    const names = (isRevoked: boolean) =>
+      terms[0]?.given_to.filter(one => one.revoked === isRevoked).map(({ name }) => name)
+    expect(names(true)).toEqual(counted(16, number => `n-${14 + number}`))
+    expect(names(false)).toEqual(counted(16, number => `n-${54 + number}`))
+  })
+
+  test('keeps a secondary that was heard, however many tokens were made after it', () => {
+    const { secondaries, left } = showHolders(
+      known(0),
+      [secondary(0, 5), ...counted(70, number => secondary(number + 1))],
+      undefined,
+    )
+    expect(secondaries).toHaveLength(32)
+    expect(secondaries[0]?.id).toBe('n-0')
+    expect(secondaries.at(-1)?.id).toBe('n-70')
+    expect(left.secondaries).toBe(71 - 32)
+  })
+
+  test('does not grow with clusters, terms and secondaries of the past', () => {
+    const sizeOf = (count: number) =>
+      JSON.stringify(
+        showHolders(
+          known(count, count / 2, count),
+          counted(count, number => secondary(number)),
+          undefined,
+        ),
+      ).length
+    expect(sizeOf(1000)).toBeLessThan(sizeOf(100) * 1.1)
+  })
+})
