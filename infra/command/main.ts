@@ -6,6 +6,7 @@ import { loginAsked } from './login/proofs.ts'
 import { exportLines } from './login/shell-lines.ts'
 import { helpWithToken } from './login/token-helper.ts'
 import { type CommandName, type Read, readCommand, tokenIn } from './options.ts'
+import { inOneLine, writerTo } from './output.ts'
 import { clusterNamed, type NamedCluster } from './set/look.ts'
 import { tellStatus } from './set/status.ts'
 import { type SwitchDone, switchSet } from './set/switch.ts'
@@ -16,8 +17,16 @@ const env = process.env
 env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
-const print = (text: string): void => void process.stdout.write(text)
-const say = (text: string): void => void process.stderr.write(`${text}\n`)
+const print = writerTo(process.stdout)
+const complain = writerTo(process.stderr)
+const say = (text: string): void => complain(`${text}\n`)
+
+if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+  delete env['NODE_TLS_REJECT_UNAUTHORIZED']
+  say(
+    'NODE_TLS_REJECT_UNAUTHORIZED is ignored, certificates are verified: name the authority in VAULT_CACERT',
+  )
+}
 
 /** What each command does. @returns how it ends, unless it throws */
 const runs: Readonly<Record<CommandName, (read: Read) => Promise<ExitName>>> = {
@@ -99,7 +108,7 @@ async function status(read: Read): Promise<ExitName> {
     connection: connectionOf(env),
     json: read.flags.has('json'),
     ...(every === undefined ? {} : { every }),
-    terminal: process.stdout.isTTY === true,
+    clear: () => (process.stdout.isTTY ? void process.stdout.write('\x1b[H\x1b[J') : undefined),
     print,
     signal: ending.signal,
   })
@@ -157,6 +166,10 @@ async function operationToken(): Promise<string> {
   return token
 }
 
+/** Of an answer that this command cannot read, or a fault of its own. */
+const unexpected = (error: unknown): Ended =>
+  new Ended('refused', `unexpected: ${inOneLine(error instanceof Error ? error.message : String(error))}`)
+
 async function main(): Promise<ExitName> {
   const read = readCommand(process.argv.slice(2), env)
   if (typeof read !== 'string') return runs[read.command](read)
@@ -170,9 +183,9 @@ process.stdout.on('error', () => process.exit(exitCodes.done))
 try {
   process.exitCode = exitCodes[await main()]
 } catch (error) {
-  if (!(error instanceof Ended)) throw error
-  say(error.exit === 'usage' ? `${error.message}; cloud-auth --help tells more` : error.message)
-  process.exitCode = exitCodes[error.exit]
+  const { exit, message } = error instanceof Ended ? error : unexpected(error)
+  say(exit === 'usage' ? `${message}; cloud-auth --help tells more` : message)
+  process.exitCode = exitCodes[exit]
 } finally {
   terminal.close()
 }

@@ -1,4 +1,4 @@
-import { type Asking, exchanged, type Heard } from '../command/ask.ts'
+import { type Asking, exchange, type Heard } from '../command/exchange.ts'
 import { type MemberStanding, memberStandingOf } from './order.ts'
 
 /** Milliseconds for an answer: changes of role take the longest. */
@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 60_000
  */
 export async function send(address: string, path: string, asking: Asking = {}): Promise<Heard> {
   const url = new URL(`${address}/v1/${path}`)
-  const { location, ...heard } = await exchanged(url, asking, { timeoutMs: ANSWER_TIMEOUT_MS })
+  const { location, ...heard } = await exchange(url, asking, { timeoutMs: ANSWER_TIMEOUT_MS })
   if (location !== undefined && heard.status >= 300)
     throw new Error(`${url.origin} sends its clients elsewhere, which is not followed`)
   return heard
@@ -19,7 +19,8 @@ export async function send(address: string, path: string, asking: Asking = {}): 
 /** The data of a cluster's status. */
 export async function memberStatusOf(address: string): Promise<Record<string, unknown>> {
   const { body } = await send(address, 'sys/replication/dr/status')
-  return (body['data'] ?? {}) as Record<string, unknown>
+  const data = body['data']
+  return typeof data === 'object' && data !== null ? { ...data } : {}
 }
 
 /** What a cluster is: it is asked for its health, and a secondary for its status, too. */

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { newApp } from '../app.ts'
 import { buildFunctions } from '../build/functions.ts'
 import { bundlesDir, root } from '../checkout.ts'
+import { writerTo } from '../command/output.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
 import { type MemberPlan, type PairPlan, readPairFile } from './settings.ts'
@@ -29,7 +30,8 @@ const options = {
 
 const OUT = `${root}.build/pair`
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`)
+const write = writerTo(process.stderr)
+const say = (text: string): void => write(`${text}\n`)
 const wait = (ms: number): Promise<void> => setTimeout(ms)
 
 async function question(text: string): Promise<string> {

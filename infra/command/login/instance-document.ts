@@ -1,5 +1,6 @@
 import type { CommandEnvironment } from '../connection.ts'
 import { Ended } from '../ended.ts'
+import { type Asking, exchange } from '../exchange.ts'
 
 /** What the metadata service signs, as parameters of an ec2 login. */
 export const documentKinds: Readonly<Record<'rsa2048' | 'pkcs7' | 'identity', readonly Item[]>> = {
@@ -22,6 +23,8 @@ function withoutBreaks(text: string): string {
 }
 
 const TIMEOUT_MS = 5000
+/** a document and its signature have some 2 kB */
+const MOST_BYTES = 64 * 1024
 const SESSION_SECONDS = '60'
 
 /**
@@ -52,15 +55,21 @@ export function metadataService(environment: CommandEnvironment): string {
   return (given('SERVICE_ENDPOINT') ?? usual).replace(/\/+$/, '')
 }
 
-async function item(url: string, request: RequestInit): Promise<string> {
-  const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {
-    throw new Ended(
-      'unreachable',
-      `the metadata service does not answer at ${new URL(url).origin}: is this an EC2 instance?`,
-    )
-  })
-  const text = await answer.text()
-  if (!answer.ok)
-    throw new Ended('refused', `the metadata service answers ${answer.status} for ${new URL(url).pathname}`)
+/** @param headers of IMDSv2 */
+async function item(url: string, asking: Pick<Asking, 'method' | 'headers'>): Promise<string> {
+  if (!URL.canParse(url))
+    throw new Ended('usage', `AWS_EC2_METADATA_SERVICE_ENDPOINT must be a URL: ${url} is none`)
+  const asked = new URL(url)
+  const { status, text } = await exchange(asked, asking, { timeoutMs: TIMEOUT_MS }, MOST_BYTES).catch(
+    error => {
+      if (!(error instanceof Ended)) throw error
+      throw new Ended(
+        'unreachable',
+        `the metadata service does not answer at ${asked.origin}: is this an EC2 instance? ${error.message}`,
+      )
+    },
+  )
+  if (status !== 200)
+    throw new Ended('refused', `the metadata service answers ${status} for ${asked.pathname}`)
   return text
 }

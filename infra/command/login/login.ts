@@ -33,7 +33,8 @@ export async function logIn(
   const path = `auth/${mount}/login`
   const asking = () => askOnce(base, path, request, connection)
   const { auth } = await askFor(asking, { forMs: AGAIN_MS, say, named: path })
-  if (!isLogin(auth)) throw new Ended('refused', `${base} answers without a token that could be used`)
+  if (!isLogin(auth) || !hasUsableNonce(auth))
+    throw new Ended('refused', `${base} answers without a token, or with a nonce, that could be used`)
   return auth
 }
 
@@ -43,6 +44,12 @@ const isOpen = (base: string): boolean =>
 
 /** What a token may consist of: what a header carries. */
 const TOKEN = /^[\x21-\x7e]+$/
+
+/** Whether the server chose a nonce that no line of a shell or a terminal can have. */
+const hasUsableNonce = ({ metadata }: LoggedInAs): boolean => {
+  const nonce: unknown = metadata?.['nonce']
+  return nonce === undefined || (typeof nonce === 'string' && TOKEN.test(nonce))
+}
 
 const isLogin = (auth: unknown): auth is LoggedInAs =>
   typeof auth === 'object' &&

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { askOnce, refusalOf } from '../ask.ts'
 import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
+import { statusFault, wordsIn } from './status-shape.ts'
 
 /** A cluster as a command line names it. */
 export interface NamedCluster {
@@ -57,10 +58,10 @@ export async function lookAtCluster(
       askOnce(named.base, 'sys/health', {}, connection),
       askOnce(named.base, 'sys/replication/dr/status', {}, connection),
     ])
-    const data = status.body['data']
-    if (status.status !== 200 || typeof data !== 'object' || data === null)
-      return { ...named, ...lastOf(before), silent: `sys/replication/dr/status: ${refusalOf(status)}` }
-    const cluster = String(health.body['cluster_name'] ?? named.name)
+    const data = status.body['data'] as ClusterTold
+    const fault = status.status === 200 ? statusFault(data) : refusalOf(status)
+    if (fault !== '') return { ...named, ...lastOf(before), silent: `sys/replication/dr/status: ${fault}` }
+    const cluster = wordsIn(health.body, 'cluster_name') || named.name
     return { ...named, word: { at: Date.now(), health: health.status, cluster, status: { ...data } } }
   } catch (error) {
     if (!(error instanceof Ended)) throw error

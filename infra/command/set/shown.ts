@@ -1,5 +1,7 @@
+import { inOneLine } from '../output.ts'
 import type { ClusterSeen, ClusterTold, Word } from './look.ts'
-import { peersIn, type SetVerdict, wordsIn } from './verdict.ts'
+import { numberIn, wordsIn } from './status-shape.ts'
+import { peersIn, type SetVerdict } from './verdict.ts'
 
 /** A peer, as a cluster knows it. Ages in milliseconds; null: not told. */
 interface ShownPeer {
@@ -103,9 +105,6 @@ const shownPeer = (peer: ClusterTold, now: number): ShownPeer => ({
   canary_age_ms: numberIn(peer, 'replication_primary_canary_age_ms'),
 })
 
-const numberIn = (told: ClusterTold, field: string): number | null =>
-  told[field] === undefined || told[field] === '' ? null : Number(told[field])
-
 /** Milliseconds since a time that a cluster told, by this machine's clock; never less than none. */
 const ageIn = (told: ClusterTold, field: string, now: number): number | null => {
   const time = Date.parse(wordsIn(told, field))
@@ -116,7 +115,7 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 :
 
 /** The same as people read it; the last line is the verdict. */
 export function describedSet({ faults, clusters }: ShownSet): string {
-  const last = faults.length === 0 ? 'All is well.' : faults.map(fault => `! ${fault}`).join('\n')
+  const last = faults.length === 0 ? 'All is well.' : faults.map(fault => `! ${inOneLine(fault)}`).join('\n')
   return [...clusters.map(describedCluster), last, ''].join('\n')
 }
 
@@ -129,7 +128,7 @@ function describedCluster(one: ShownCluster): string {
   const head = age_ms === null ? 'cannot be reached' : [one.role, one.state].filter(Boolean).join(', ')
   return [
     `${name}: ${head}${one.serves ? ', serves' : ''}`,
-    ...rows.map(([label, text]) => `  ${label.padEnd(11)}${text}`),
+    ...rows.map(([label, text]) => `  ${label.padEnd(11)}${inOneLine(text)}`),
     '',
   ].join('\n')
 }
@@ -172,4 +171,4 @@ function rowsOfWord({
 }
 
 const readinessText = ({ ready, refused_by, age_ms }: ClusterTold & { age_ms: number }): string =>
-  `${ready === true ? 'ready' : `refused by ${(refused_by as readonly string[]).join(', ')}`}, tried ${seconds(age_ms)} ago`
+  `${ready === true ? 'ready' : `refused by ${((refused_by ?? []) as readonly string[]).join(', ')}`}, tried ${seconds(age_ms)} ago`

@@ -10,8 +10,8 @@ interface StatusPorts {
   json: boolean
   /** seconds between two looks; absent: one look is enough */
   every?: number
-  /** standard output is a terminal, where the next look takes the place of the one before */
-  terminal: boolean
+  /** clears a terminal, where the next look takes the place of the one before */
+  clear(): void
   print(text: string): void
   /** aborted: no look follows */
   signal: AbortSignal
@@ -19,7 +19,7 @@ interface StatusPorts {
 
 /** Looks at clusters, once or again and again. @returns what the last look came to */
 export async function tellStatus(clusters: readonly NamedCluster[], ports: StatusPorts): Promise<ExitName> {
-  const { connection, json, every, terminal, print, signal } = ports
+  const { connection, json, every, clear, print, signal } = ports
   let seen: readonly ClusterSeen[] = []
   for (;;) {
     const before = seen
@@ -27,7 +27,10 @@ export async function tellStatus(clusters: readonly NamedCluster[], ports: Statu
     const verdict = judgeSet(seen)
     const shown = shownSet(seen, verdict, Date.now())
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)
-    else print(`${terminal && every !== undefined ? '\x1b[H\x1b[J' : ''}${describedSet(shown)}`)
+    else {
+      if (every !== undefined) clear()
+      print(describedSet(shown))
+    }
     if (every === undefined || signal.aborted) return verdict.exit
     await setTimeout(every * 1000, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return verdict.exit

@@ -7,6 +7,7 @@ import { joinUnder, namesToJoin } from './join.ts'
 import { type ClusterSeen, lookAtCluster, type NamedCluster } from './look.ts'
 import { type NextOfSwitch, nextOfSwitch } from './next.ts'
 import { describedSet, shownSet } from './shown.ts'
+import { isReadinessData } from './status-shape.ts'
 import { judgeSet } from './verdict.ts'
 
 /** What a switch needs of whoever runs it. */
@@ -136,6 +137,8 @@ async function obstacle(switching: Switching): Promise<string> {
   for (;;) {
     const body = { dr_operation_token: ports.token }
     const ready: Readiness = await ask(switching, to, 'secondary/readiness', body)
+    if (!isReadinessData({ ...ready }))
+      throw new Ended('refused', `secondary/readiness on ${to.name}: the answer is no readiness`)
     const fault = readinessFault(to.name, ready) || notHeard(ready, switching)
     if (!fault || Date.now() > end) return fault
     if (fault !== told) ports.say(`${fault}; looking again for ${READY_WITHIN_MS / 1000} s`)

@@ -1,5 +1,6 @@
 import type { ExitName } from '../ended.ts'
 import type { ClusterSeen, ClusterTold, Word } from './look.ts'
+import { wordsIn } from './status-shape.ts'
 
 /** What is said of a set, and how that ends a command. */
 export interface SetVerdict {
@@ -12,8 +13,6 @@ export interface SetVerdict {
 type Spoken = ClusterSeen & { word: Word }
 
 const isHeard = (seen: ClusterSeen): seen is Spoken => seen.silent === undefined && seen.word !== undefined
-
-export const wordsIn = (status: ClusterTold, field: string): string => String(status[field] ?? '')
 
 /** Peers that a status names: secondaries of a primary, the primary of a secondary. */
 export const peersIn = (status: ClusterTold): readonly ClusterTold[] =>
@@ -56,13 +55,15 @@ function faultsOfPrimary(status: ClusterTold, health: number): string[] {
 
 function faultsOfSecondary(status: ClusterTold): string[] {
   if (!knowsPrimary(status)) return ['it follows nobody']
-  const readiness = status['readiness'] as { ready: boolean; refused_by: readonly string[] } | undefined
+  const readiness = status['readiness'] as { ready?: boolean; refused_by?: readonly string[] } | undefined
   const state = wordsIn(status, 'state')
   return [
     ...(state === 'stream-wals'
       ? []
       : [`its state is ${state}, its connection ${wordsIn(status, 'connection_state')}`]),
-    ...(readiness && !readiness.ready ? [`it could not take over: ${readiness.refused_by.join(', ')}`] : []),
+    ...(readiness && !readiness.ready
+      ? [`it could not take over: ${(readiness.refused_by ?? []).join(', ')}`]
+      : []),
   ]
 }
 

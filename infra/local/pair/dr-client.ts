@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { askFor, askOnce } from '../../command/ask.ts'
+import { askFor, askOnce, refusalOf } from '../../command/ask.ts'
+import { statusFault } from '../../command/set/status-shape.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -22,9 +23,13 @@ const DR = 'sys/replication/dr'
 
 export type DrStatus = Readonly<Record<string, unknown>>
 
+/** @throws Error where the answer is no status */
 export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<DrStatus> {
-  const answer = await fetch(`${base_url}/${DR}/status`, { signal: AbortSignal.timeout(ANSWER_MS) })
-  return ((await answer.json()) as { data: DrStatus }).data
+  const heard = await askOnce(base_url, `${DR}/status`, {}, { timeoutMs: ANSWER_MS })
+  const data = heard.body['data'] as DrStatus
+  const fault = heard.status === 200 ? statusFault(data) : refusalOf(heard)
+  if (fault !== '') throw new Error(`${base_url}/${DR}/status: ${fault}`)
+  return data
 }
 
 /** What an answer may hold of what is looked for. */

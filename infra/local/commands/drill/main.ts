@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { writerTo } from '../../../command/output.ts'
 import { disaster, type Rehearsal, startRehearsal, switchOver } from './drill.ts'
 import { type Drilled, described, judged } from './verdict.ts'
 
@@ -15,11 +16,13 @@ const options = {
 } as const
 
 const began = Date.now()
+const print = writerTo(process.stdout)
+const complain = writerTo(process.stderr)
 
 /** Tells on standard error what goes on, and since when. */
 function say(text: string): void {
   const seconds = Math.round((Date.now() - began) / 1000)
-  process.stderr.write(`[${String(seconds).padStart(3)} s] ${text}\n`)
+  complain(`[${String(seconds).padStart(3)} s] ${text}\n`)
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -64,13 +67,13 @@ async function main(): Promise<void> {
   const seen: Partial<Drilled> = {}
   const fault = await drill(seen).then(() => undefined, textOf)
   const result = judged(seen, fault)
-  process.stdout.write(`${values.json ? JSON.stringify(result, null, 2) : described(result)}\n`)
+  print(`${values.json ? JSON.stringify(result, null, 2) : described(result)}\n`)
   process.exitCode = result.verdict === 'passed' ? 0 : 1
 }
 
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`${textOf(error)}; npm run drill -- --help tells the options\n`)
+  complain(`${textOf(error)}; npm run drill -- --help tells the options\n`)
   process.exitCode = 1
 }

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { root } from '../../../checkout.ts'
+import { writerTo } from '../../../command/output.ts'
 import { startHost } from '../../host/host.ts'
 import { leftOut, settingsText } from './left-out.ts'
 import { keptSubject, type SubjectSeen, TOKEN } from './subject.ts'
@@ -26,9 +27,9 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const
 
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
-}
+const write = writerTo(process.stdout)
+const complain = writerTo(process.stderr)
+const print = (text: string): void => write(`${text}\n`)
 
 /** The fuzzer's program, installed where it is not yet. @throws Error that says what is missing */
 function fuzzer(): string {
@@ -107,7 +108,7 @@ async function main(): Promise<number> {
 try {
   process.exit(await main())
 } catch (error) {
-  process.stderr.write(
+  complain(
     `${error instanceof Error ? error.message : String(error)}; npm run fuzz -- --help tells the options\n`,
   )
   process.exit(1)

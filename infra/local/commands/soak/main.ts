@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
+import { writerTo } from '../../../command/output.ts'
 import { brokenIn, quartersOf } from './judge.ts'
 import type { SoakPlan } from './plan.ts'
 import { soak } from './soak.ts'
@@ -24,9 +25,9 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const
 
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
-}
+const write = writerTo(process.stdout)
+const complain = writerTo(process.stderr)
+const print = (text: string): void => write(`${text}\n`)
 
 /** @throws Error for what is no number */
 function positive(name: string, text: string): number {
@@ -88,6 +89,6 @@ try {
   await main()
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${text}; npm run soak -- --help tells the options\n`)
+  complain(`${text}; npm run soak -- --help tells the options\n`)
   process.exit(1)
 }

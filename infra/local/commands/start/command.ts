@@ -1,4 +1,5 @@
 import { defined } from '../../../../shared/values/defined.ts'
+import { writerTo } from '../../../command/output.ts'
 import type { Host } from '../../host/host.ts'
 import { startLasting } from '../../host/lasting-host.ts'
 import { endingOnSignals } from '../../os/ending.ts'
@@ -11,9 +12,9 @@ import { runPair } from './run-pair.ts'
 /** As ordinary Lambdas: more environments, each for one request. */
 const ONE_AT_A_TIME = { environments: 8, requests: 1 }
 
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`)
-}
+const write = writerTo(process.stdout)
+const complain = writerTo(process.stderr)
+const print = (text: string): void => write(`${text}\n`)
 
 /** Calls that the login function last reported in its log line. */
 let lastCalls: Record<string, number> = {}
@@ -115,6 +116,6 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 try {
   await main()
 } catch (error) {
-  process.stderr.write(`${textOf(error)}\n`)
+  complain(`${textOf(error)}\n`)
   process.exitCode = error instanceof UsageError ? 2 : 1
 }

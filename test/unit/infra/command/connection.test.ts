@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { askFor, askOnce } from '../../../../infra/command/ask.ts'
 import { apiBase, type Connection, connectionOf } from '../../../../infra/command/connection.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
@@ -87,24 +88,95 @@ describe('a request', () => {
     const patience = { forMs: 5000, say: (text: string) => said.push(text), named: 'x' }
     const asking = () => askOnce(url, 'x', {}, plain)
     expect(await askFor(asking, patience)).toEqual({ data: {} })
-    expect(said).toEqual(['x: 503 busy; asking again in 0 s'])
+    expect(said).toEqual(['x: 503 busy; asking again in 1 s'])
     asked = 0
     await expect(askFor(asking, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
   })
 
-  test('follows a node that stands by once, and never out of an encrypted connection', async () => {
-    const active = await webServer(onTestFinished, (_, response) => response.end('{"data":{"here":true}}'))
-    const standby = await webServer(onTestFinished, (_, response) => {
-      response.writeHead(307, { location: `${active.url}/v1/x` }).end()
+  test.each([
+    ['0', 1],
+    ['-5', 1],
+    ['7', 7],
+    ['999999999999', 60],
+    [new Date(Date.now() + 3_600_000).toUTCString(), 60],
+    [new Date(Date.now() - 3_600_000).toUTCString(), 1],
+    ['soon', undefined],
+    ['', undefined],
+  ])('takes %j of Retry-After as %s s', async (header, seconds) => {
+    const { url } = await webServer(onTestFinished, (_, response) =>
+      response.writeHead(503, { 'retry-after': header }).end(),
+    )
+    expect((await askOnce(url, 'x', {}, plain)).retryAfter).toBe(seconds)
+  })
+
+  test('follows a redirection within its address, once', async () => {
+    const { url, requests } = await webServer(onTestFinished, ({ url: path }, response) => {
+      if (path === '/v1/here') response.end('{"data":{"here":true}}')
+      else response.writeHead(307, { location: path === '/v1/x' ? '/v1/here' : '/v1/x' }).end()
     })
     const asking = { method: 'POST', body: {}, token: 't' } as const
-    expect((await askOnce(`${standby.url}/v1`, 'x', asking, plain)).body).toEqual({ data: { here: true } })
-    expect(active.requests[0]).toMatchObject({ method: 'POST', headers: { 'x-vault-token': 't' } })
+    expect((await askOnce(`${url}/v1`, 'x', asking, plain)).body).toEqual({ data: { here: true } })
+    expect(requests.at(-1)).toMatchObject({ method: 'POST', headers: { 'x-vault-token': 't' } })
+    expect((await askOnce(`${url}/v1`, 'twice', asking, plain)).status).toBe(307)
+  })
+
+  test.each([
+    [
+      'another address',
+      (other: string) => `${other}/v1/x`,
+      /sends its clients to http:.*, which is not followed/,
+    ],
+    ['no address', () => 'http://[', /sends its clients to http:\/\/\[, which is not followed/],
+    ['a terminal', () => 'http://\x9b2J', /which is not followed/],
+  ])('never goes to %s', async (_, location, text) => {
+    const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
+    const standby = await webServer(onTestFinished, (_, response) => {
+      response.writeHead(307, { location: location(other.url) }).end()
+    })
+    const asking = { method: 'POST', body: {}, token: 't' } as const
+    const refusal = await askOnce(`${standby.url}/v1`, 'x', asking, plain).catch(error => error)
+    expect(refusal).toMatchObject({ exit: 'refused', message: expect.stringMatching(text) })
+    expect(refusal.message).toMatch(/^[\x20-\x7e]+$/)
+    expect(other.requests).toEqual([])
+  })
+
+  test('never goes out of an encrypted connection', async () => {
+    const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const { url, connection } = await secure((_, response) =>
-      response.writeHead(307, { location: `${active.url}/v1/x` }).end(),
+      response.writeHead(307, { location: `${other.url}/v1/x` }).end(),
     )
-    await expect(askOnce(`${url}/v1`, 'x', asking, connection)).rejects.toThrow('where nothing is encrypted')
-    expect(active.requests).toHaveLength(1)
+    await expect(askOnce(`${url}/v1`, 'x', {}, connection)).rejects.toThrow('which is not followed')
+    expect(other.requests).toEqual([])
+  })
+
+  test('verifies certificates, whatever the runtime was told', async () => {
+    const { url } = await secure((_, response) => response.end('{"data":1}'))
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(askOnce(url, 'x', {}, plain)).rejects.toMatchObject({ exit: 'unreachable' })
+  })
+
+  test.each<[string, (response: ServerResponse) => void, RegExp]>([
+    ['never ends', response => endless(response), /too large/],
+    [
+      'changes to another protocol',
+      response => response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(),
+      /another protocol/,
+    ],
+    [
+      'breaks off',
+      response => response.writeHead(200, { 'content-length': '9' }).end('{', () => response.destroy()),
+      /cannot be reached/,
+    ],
+    [
+      'comes byte by byte',
+      response => void setInterval(() => response.write(' '), 10).unref(),
+      /no answer within|aborted/,
+    ],
+  ])('an answer that %s is the end of it', async (_, answer, text) => {
+    const { url } = await webServer(onTestFinished, (_, response) => answer(response))
+    const refusal = await askOnce(url, 'x', {}, { timeoutMs: 1500 }).catch(error => error)
+    expect(refusal).toMatchObject({ exit: 'unreachable', message: expect.stringMatching(text) })
   })
 
   test('trusts the authority that is named, and no other', async () => {
@@ -113,6 +185,18 @@ describe('a request', () => {
     const other = connectionOf({ VAULT_CACERT_BYTES: newAuthority('another').cert })
     for (const one of [plain, other])
       await expect(askOnce(url, 'x', {}, one)).rejects.toMatchObject({ exit: 'unreachable' })
+  })
+
+  test.each([
+    ['{"errors":["\\u001b[2Jno\\nSwitched.","never"]}', '400 \\u001b[2Jno Switched.; never'],
+    ['{"errors":[{"toString":1},7,null]}', '400 {"errors":[{"toString":1},7,null]}'],
+    ['\u202e\x9bevil', '400 \\u202e\\u009bevil'],
+    ['null', '400 null'],
+    ['', '400 without a text'],
+  ])('that is refused with %j is one line, which a terminal does not obey', async (body, text) => {
+    const { url } = await webServer(onTestFinished, (_, response) => response.writeHead(400).end(body))
+    const patience = { forMs: 5000, say: () => undefined, named: 'x' }
+    await expect(askFor(() => askOnce(url, 'x', {}, plain), patience)).rejects.toThrow(`x: ${text}`)
   })
 
   test('says who cannot be reached', async () => {
@@ -125,6 +209,16 @@ describe('a request', () => {
     await expect(askOnce(url, 'x', {}, { timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
   })
 })
+
+/** Sends as fast as it is read. */
+function endless(response: ServerResponse): void {
+  const chunk = Buffer.alloc(64 * 1024, ' ')
+  const more = () => {
+    while (response.write(chunk));
+    response.once('drain', more)
+  }
+  more()
+}
 
 /** A server by TLS, and how its authority is named to a client. */
 async function secure(answer: Parameters<typeof createServer>[1] & {}) {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { callerProof } from '../../../../infra/command/login/caller-request.ts'
@@ -65,6 +66,24 @@ describe('the signed request', () => {
 })
 
 describe('the metadata service', () => {
+  test.each<[string, (response: ServerResponse) => void, RegExp]>([
+    ['never ends', response => response.write(Buffer.alloc(2 ** 20)), /too large/],
+    [
+      'leads elsewhere',
+      response => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+      /answers 302/,
+    ],
+    [
+      'is an error',
+      response => response.writeHead(404).end('\x1b[2J'),
+      /answers 404 for \/latest\/api\/token$/,
+    ],
+  ])('an answer of it that %s proves nothing', async (_, answer, text) => {
+    const { url } = await webServer(onTestFinished, (_, response) => void answer(response))
+    const variables = { AWS_EC2_METADATA_SERVICE_ENDPOINT: url }
+    await expect(documentProof('pkcs7', variables)).rejects.toThrow(text)
+  })
+
   test.each([
     [{}, 'http://169.254.169.254'],
     [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'IPv6' }, 'http://[fd00:ec2::254]'],

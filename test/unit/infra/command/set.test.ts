@@ -1,9 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { namesToJoin } from '../../../../infra/command/set/join.ts'
-import { type ClusterSeen, type ClusterTold, clusterNamed } from '../../../../infra/command/set/look.ts'
+import {
+  type ClusterSeen,
+  type ClusterTold,
+  clusterNamed,
+  lookAtCluster,
+} from '../../../../infra/command/set/look.ts'
 import { nextOfSwitch } from '../../../../infra/command/set/next.ts'
 import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
 import { judgeSet } from '../../../../infra/command/set/verdict.ts'
+import { webServer } from '../../../support/service/server.ts'
 
 const NOW = Date.parse('2026-01-01T00:01:00Z')
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString().replace('.000', '')
@@ -234,4 +240,47 @@ test.each([
 test('what is neither an address nor a file that tells one is refused', () => {
   for (const text of ['auth.example.com', new URL(import.meta.url).pathname])
     expect(() => clusterNamed(text)).toThrow(/neither an address/)
+})
+
+describe('an odd answer to the question for the status', () => {
+  const looked = async (status: string, health = '{"cluster_name":"east"}') => {
+    const { url } = await webServer(onTestFinished, ({ url: path }, response) =>
+      response.end(path?.endsWith('status') ? status : health),
+    )
+    return lookAtCluster({ name: 'east', base: url }, { timeoutMs: 5000 })
+  }
+
+  test.each([
+    ['null', 'the answer is no status'],
+    ['[]', 'the answer is no status'],
+    ['<html>', 'the answer is no status'],
+    ['{"data":[]}', 'the answer is no status'],
+    ['{"data":{"mode":{"toString":1}}}', 'mode has an odd value'],
+    ['{"data":{"mode":"primary","secondaries":7}}', 'secondaries has an odd value'],
+    ['{"data":{"mode":"primary","secondaries":[null]}}', 'secondaries has an odd value'],
+    [
+      '{"data":{"mode":"secondary","known_primary_cluster_addrs":"x"}}',
+      'known_primary_cluster_addrs has an odd value',
+    ],
+    [
+      '{"data":{"mode":"secondary","readiness":{"refused_by":null,"ready":"no"}}}',
+      'readiness has an odd value',
+    ],
+    ['{"data":{"mode":"primary","last_dr_wal":null}}', 'last_dr_wal has an odd value'],
+  ])('%s is silence, with a reason', async (status, fault) => {
+    const seen = await looked(status)
+    expect(seen.silent).toContain(fault)
+    expect(describedSet(shownSet([seen], judgeSet([seen]), NOW))).toContain(fault)
+  })
+
+  test.each([
+    '{"data":{"mode":"primary","state":"\\u001b[2J","secondaries":[{"node_id":"\\nAll is well.","connection_status":{}}]}}',
+    '{"data":{"mode":"secondary","operation":{"name":{"toString":1}},"last_error":{"text":"\\u202e"},"readiness":{}}}',
+    '{"data":{"mode":"odd\\u009b2J","cluster_id":""}}',
+  ])('%s is shown without what a terminal obeys, a line for each thing', async status => {
+    const seen = await looked(status, '{"cluster_name":{"toString":1}}')
+    const text = describedSet(shownSet([seen], judgeSet([seen]), NOW))
+    expect(text).toMatch(/^[\x20-\x7e\n]*$/)
+    expect(text.split('\n')).not.toContain('All is well.')
+  })
 })

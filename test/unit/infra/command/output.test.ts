@@ -1,0 +1,29 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { inOneLine, printable, writerTo } from '../../../../infra/command/output.ts'
+
+describe('what a terminal is given', () => {
+  test.each([
+    ['\x1b[31mred\x1b]0;title\x07', '\\u001b[31mred\\u001b]0;title\\u0007'],
+    ['a\rb\x08\x7f', 'a\\u000db\\u0008\\u007f'],
+    ['\x9b2J', '\\u009b2J'],
+    ['\u202egpj\u2066\u200b\ufeff\u2028', '\\u202egpj\\u2066\\u200b\\ufeff\\u2028'],
+    ['\u{e0041}', '\\udb40\\udc41'],
+    ['\ud800', '\\ud800'],
+    ['två\tlines\n✓ 東', 'två\tlines\n✓ 東'],
+  ])('%j is written as %j', (text, written) => expect(printable(text)).toBe(written))
+
+  test('JSON stays the same JSON', () => {
+    const value = { text: '\x1b\x9b\u202e\u{e0041}\x7f\n' }
+    expect(JSON.parse(printable(JSON.stringify(value)))).toEqual(value)
+  })
+
+  test('a text in a line has no lines of its own', () =>
+    expect(inOneLine(' no\r\nSwitched.\t\x1b ')).toBe('no Switched. \\u001b'))
+
+  test('is filtered by the writer', () => {
+    const stream = new PassThrough()
+    writerTo(stream)('\x1b[2J\n')
+    expect(String(stream.read())).toBe('\\u001b[2J\n')
+  })
+})
