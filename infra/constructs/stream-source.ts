@@ -7,7 +7,9 @@ import {
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { STREAM_BATCH } from '../../shared/workers/workers.ts'
+
+/** Changes of a table that a function is told of at once, at most. */
+const STREAM_BATCH = 100
 
 interface StreamSourceProps {
   lambda: IFunction

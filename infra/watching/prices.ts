@@ -1,19 +1,14 @@
 import { type Metric, metrics } from '../../shared/watching/metrics.ts'
 import { alarmNames, rowOfAlarm } from './alarms.ts'
-
-/** List prices of CloudWatch in us-east-1, USD a month, as they were published in November 2025; no free tier. */
-const PRICES = {
-  /** a series of a metric of our own, in whose every hour there was something */
-  series: 0.3,
-  /** a metric of an alarm, at periods of a minute and more */
-  alarm: 0.1,
-  dashboard: 3,
-} as const
+import { listPrices } from './price-list.ts'
 
 /** What watching a cluster costs in a month, USD. */
 export interface WatchingCost {
-  /** in a usual month of a member of a pair; where everything that can be counted is there in every hour */
-  metrics: readonly [usual: number, most: number]
+  /**
+   * of a member of a pair: of a primary and of a secondary where no client calls; in a usual month; where everything that can
+   * be counted is there in every hour
+   */
+  metrics: Readonly<Record<'idlePrimary' | 'idleSecondary' | 'usual' | 'most', number>>
   alarms: number
   /** where the setting asks for one */
   dashboard: number
@@ -23,15 +18,25 @@ const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 
 /** @param alarmMetrics that all alarms of a deployment have together, as its templates say */
 export function watchingCost(alarmMetrics: number): WatchingCost {
-  const { series, alarm, dashboard } = PRICES
+  const { metricSeries, alarmMetric, dashboard } = listPrices
   const rows = Object.values<Metric>(metrics)
-  const usual = rows.reduce((sum, row) => sum + row.series[0], 0)
-  const most = rows.reduce((sum, row) => sum + row.series[1], 0)
+  const series = (of: readonly Metric[], at: 0 | 1) => of.reduce((sum, row) => sum + row.series[at], 0)
+  const idle = rows.filter(row => row.idle !== undefined)
   // what filters count is there while something is amiss
   const filters = alarmNames.filter(name => 'pattern' in rowOfAlarm(name).counts).length
   return {
-    metrics: [cents(usual * series), cents((most + filters) * series)],
-    alarms: cents(alarmMetrics * alarm),
+    metrics: {
+      idlePrimary: cents(
+        series(
+          idle.filter(row => row.idle === 'both'),
+          0,
+        ) * metricSeries,
+      ),
+      idleSecondary: cents(series(idle, 0) * metricSeries),
+      usual: cents(series(rows, 0) * metricSeries),
+      most: cents((series(rows, 1) + filters) * metricSeries),
+    },
+    alarms: cents(alarmMetrics * alarmMetric),
     dashboard,
   }
 }

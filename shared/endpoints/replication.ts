@@ -3,6 +3,7 @@ import { named, unexpired } from '../api/licence.ts'
 import { demotePrimary } from '../replication/handlers/demote.ts'
 import { disableSecondary } from '../replication/handlers/disable.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
+import { computeMerkleRoot } from '../replication/handlers/merkle-root.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/handlers/primary.ts'
 import { preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
 import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
@@ -200,6 +201,16 @@ export const replicationGroup: Group = {
     }),
     endpoint({
       ...change,
+      path: '/sys/replication/dr/secondary/merkle-root',
+      summary: 'Compute the root of the tree of this secondary now',
+      access: operationToken,
+      serves: 'secondary',
+      uses: ['journal'],
+      answers: 'data',
+      handle: computeMerkleRoot,
+    }),
+    endpoint({
+      ...change,
       path: '/sys/replication/dr/secondary/reindex',
       summary: 'Make the tree of this secondary anew',
       fields: reindexFields,
@@ -219,6 +230,16 @@ export const replicationGroup: Group = {
       answers: 'data',
       prepare: prepareTreeWork,
       handle: checkMerkleTree,
+    }),
+    endpoint({
+      ...change,
+      path: '/sys/replication/merkle-root',
+      summary: 'Compute the root of the tree of this cluster now',
+      access: policy('update'),
+      serves: 'dr',
+      uses: ['journal'],
+      answers: 'data',
+      handle: computeMerkleRoot,
     }),
     endpoint({
       ...change,

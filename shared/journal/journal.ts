@@ -80,6 +80,10 @@ export interface StoredPage {
   readonly asOf: string
   /** the newest generation that had ended when it was made; later ones still count in it. Absent: unknown */
   readonly gen?: number
+  /** of the root of the whole tree: when its computation began, epoch milliseconds. Absent: unknown */
+  readonly at?: number
+  /** of the root of the whole tree: how many pages were computed for it. Absent: unknown */
+  readonly pages?: number
 }
 
 /** Roots of both subtrees, and the root of the whole tree; without `whole` it follows from them. */

@@ -22,8 +22,8 @@ export const partitionsOf = (treeId: string): string[] => [
 
 /** Positions read at once. */
 const WINDOW = 500
-/** If more positions than this are new, all pages count as changed. */
-const MANY = 20_000
+/** If more positions than this are new, all pages count as changed: to read them would cost more than it saves. */
+const MANY = 4000
 const AT_ONCE = 16
 const LOOKS = 5
 
@@ -42,12 +42,29 @@ export type Pages = ReadonlySet<string> | 'all'
 const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(pk)
 
 /**
+ * Milliseconds between two paced refreshes for each page that the first of them computed, and at most: however much is
+ * written, a month of paced refreshes computes no more pages than `aPage` allows, and a root is not older than `most`.
+ */
+export const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
+
+/** Whether a paced refresh may compute hashes now. A tree without a root of its own is always due. */
+const isDue = ({ at = 0, pages = 0 }: Pick<StoredPage, 'at' | 'pages'>, now: number): boolean =>
+  now * 1000 >= at + Math.min(REFRESH_PACE_MS.most, REFRESH_PACE_MS.aPage * pages)
+
+/** How a refresh is done. */
+interface RefreshOptions {
+  /** pages to compute even if unchanged; if given, both roots are computed too */
+  anew?: Pages
+  /** leaves it to a later run where the last refresh was costly and recent */
+  paced?: boolean
+}
+
+/**
  * Computes the hashes of changed pages, and both roots, for the frontier. A hash describes exactly one position, so what
  * buckets already contain of later positions is subtracted. When a generation ends, all pages are computed again.
- * @param anew pages to compute even if unchanged; if given, both roots are computed too
  * @returns how many pages were computed
  */
-export async function refreshTree(standing: Standing, anew?: Pages): Promise<number> {
+export async function refreshTree(standing: Standing, { anew, paced }: RefreshOptions = {}): Promise<number> {
   const { journal, treeId, head, now } = standing
   if (head.mode === 'syncing' || head.replayUntil > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
@@ -57,8 +74,9 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const roots = await journal.pageHashes(rootsPk(treeId))
   const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
   if (isFresh && !anew) return 0
-  const known = SUBTREES.map(of => refreshedUpTo(roots.get(of), head, gen))
-  const changed = await changedPages(standing, Math.min(...known), seq)
+  const known = Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, gen)))
+  if (paced && known >= 0 && !isDue(roots.get('whole') ?? {}, now)) return 0
+  const changed = await changedPages(standing, known, seq)
   const making: Making = {
     journal,
     treeId,
@@ -73,7 +91,7 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
   const made = new Map<string, string>()
   let count = 0
   for (const of of SUBTREES) {
-    const { hash, pages } = await refreshSubtree(making, of)
+    const { hash, pages } = await refreshSubtree(making, of, anew ? undefined : roots.get(of))
     // a sync may have begun: its changes have no journal entries, and it deletes these hashes
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
@@ -81,7 +99,8 @@ export async function refreshTree(standing: Standing, anew?: Pages): Promise<num
     count += pages
   }
   const whole = wholeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
-  await journal.putPageHash(rootsPk(treeId), 'whole', { hash: whole, asOf, gen }, roots.get('whole')?.hash)
+  const stored = { hash: whole, asOf, gen, at: now * 1000, pages: count }
+  await journal.putPageHash(rootsPk(treeId), 'whole', stored, roots.get('whole')?.hash)
   return count
 }
 
@@ -105,11 +124,17 @@ interface Making extends Standing {
   due(pk: string): boolean
 }
 
-async function refreshSubtree(making: Making, of: Subtree): Promise<{ hash: string; pages: number }> {
+/** @param known the stored root: where none of its pages has changed it stays, and their hashes are not read */
+async function refreshSubtree(
+  making: Making,
+  of: Subtree,
+  known: StoredPage | undefined,
+): Promise<{ hash: string; pages: number }> {
   const { journal, treeId, asOf, gen, due } = making
+  const wanted = pageNames.filter(page => due(pagePk(treeId, of, page)))
+  if (known && wanted.length === 0) return { hash: known.hash, pages: 0 }
   const pk = pagePk(treeId, of, 'root')
   const hashes = await journal.pageHashes(pk)
-  const wanted = pageNames.filter(page => due(pagePk(treeId, of, page)))
   for (let index = 0; index < wanted.length; index += AT_ONCE)
     await Promise.all(
       wanted.slice(index, index + AT_ONCE).map(async page => {

@@ -15,6 +15,8 @@ export interface Metric {
   tells: string
   /** series of a member of a pair in an hour of a usual month, and at most */
   series: readonly [usual: number, most: number]
+  /** on which clusters it is written where no client calls */
+  idle?: 'both' | 'secondary'
 }
 
 const ONLY_WHEN_IT_HAPPENS = [0, 1] as const
@@ -75,6 +77,7 @@ export const metrics = {
     tells:
       'on a secondary, how long the primary has been silent; on a primary, the secondary that has been silent longest',
     series: EVERY_HOUR,
+    idle: 'both',
   },
   Lag: {
     unit: 'Count',
@@ -82,6 +85,7 @@ export const metrics = {
     tells:
       'commits that a secondary has not applied, by the last heartbeat; on a primary, of the one that is furthest behind',
     series: EVERY_HOUR,
+    idle: 'both',
   },
   Frontier: {
     unit: 'None',
@@ -89,6 +93,7 @@ export const metrics = {
     tells:
       'the position up to which nothing is missing: where it stands still while clients write, nothing is replicated',
     series: EVERY_HOUR,
+    idle: 'both',
   },
   LinkRefusals: {
     unit: 'Count',
@@ -101,12 +106,14 @@ export const metrics = {
     from: '`on-pull`, every ten minutes, on a secondary',
     tells: '1: a promotion without force would be refused right now; 0: it would go through',
     series: EVERY_HOUR,
+    idle: 'secondary',
   },
   LicenceDays: {
     unit: 'Count',
     from: '`on-tidy-schedule`, each hour, where there is a licence',
     tells: 'days until the licence ends; negative: it has ended',
     series: EVERY_HOUR,
+    idle: 'both',
   },
   CertificateDays: {
     unit: 'Count',
@@ -122,7 +129,10 @@ export type MetricName = keyof typeof metrics
 export type Measures = Partial<Record<MetricName, number>>
 
 /** The row of a metric, with its optional columns. */
-export const metricOf = (name: MetricName): Required<Metric> => ({ dimensions: [], ...metrics[name] })
+export const metricOf = (name: MetricName): Required<Omit<Metric, 'idle'>> => ({
+  dimensions: [],
+  ...metrics[name],
+})
 
 /** The namespace of a deployment's own metrics, which tells its deployments apart. */
 export const metricNamespace = (stage: string): string => `cloud-auth/${stage}`

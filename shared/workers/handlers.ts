@@ -11,7 +11,7 @@ import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/maintain.ts'
 import { forgetRecoveryKey } from '../replication/primary/forget-recovery-key.ts'
-import { closeHoles, maintainJournal, pacedRefresh } from '../replication/primary/maintain.ts'
+import { closeHoles, maintainJournal, refreshHashes } from '../replication/primary/maintain.ts'
 import { tellsNews } from '../replication/primary/news.ts'
 import { watchReadiness } from '../replication/readiness/watch-readiness.ts'
 import { maintainReencryption } from '../replication/reencryption/maintain.ts'
@@ -21,7 +21,7 @@ import { watchPeers } from '../replication/status/watch-peers.ts'
 import { bounds } from '../values/bounds.ts'
 import type { CarryTo } from '../wire/carry.ts'
 import { runJob } from './jobs.ts'
-import { HOST_RETURNS, STREAM_BATCH } from './workers.ts'
+import { HOST_REFRESHES, HOST_RETURNS } from './workers.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
 const REST_MS = 2000
@@ -40,23 +40,23 @@ export const jobHandler =
  * @param notify tells secondaries that there is something to fetch
  */
 export function journalHandler(ports: Ports, notify: () => Promise<void>): (event: unknown) => Promise<void> {
-  const refresh = pacedRefresh(ports)
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
     const entries = entriesIn(event)
     if (entries) {
       await closeHoles(ports)
-      if (!(await tellsNews(ports, entries))) return
-      await notify().catch(otherwise('secondaries are not told'))
-      return refresh(entries.length >= STREAM_BATCH)
+      if (await tellsNews(ports, entries)) await notify().catch(otherwise('secondaries are not told'))
+      return
     }
+    if (isFrom(event, HOST_REFRESHES.source)) return refreshHashes(ports, 'now')
     tellEnd(event, ports)
     await closeCopy(ports)
     await maintainOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await maintainReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
-    await maintainJournal(ports, 'all')
+    await maintainJournal(ports)
+    await refreshHashes(ports, 'paced')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))

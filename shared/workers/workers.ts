@@ -16,14 +16,17 @@ export interface Worker {
   withApi?: true
 }
 
-/** Changes of a table that a worker is told of at once, at most. */
-export const STREAM_BATCH = 100
-
 /**
  * The event by which an embedded host has `on-pull` ask the others of the set before it serves: it was not there for a
  * while.
  */
 export const HOST_RETURNS = { source: 'cloud-auth.host' } as const
+
+/**
+ * The event by which an embedded host has `on-journal` bring the hashes of the tree up to date, whatever that costs: there
+ * reads cost nothing.
+ */
+export const HOST_REFRESHES = { source: 'cloud-auth.host' } as const
 
 /** One line per worker, named after its folder in functions/. */
 export const workers = {
@@ -59,8 +62,8 @@ export const workers = {
       'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
     // a run lasts a minute, and ends what it has in hand
     timeout: 2,
-    // it runs all the time, and mostly waits
-    memory: 256,
+    // it runs all the time, and mostly waits: the least that Lambda has
+    memory: 128,
     every: 1,
   },
   'on-operation': {

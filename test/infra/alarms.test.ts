@@ -6,6 +6,7 @@ import { alarmNames, commonAlarms, rowOfAlarm } from '../../infra/watching/alarm
 import { watchingCost } from '../../infra/watching/prices.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { workers } from '../../shared/workers/workers.ts'
+import { ALARM_METRICS } from '../bench/pair-costs.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
 const topic = 'arn:aws:sns:us-east-1:111122223333:operators'
@@ -49,10 +50,14 @@ describe('every alarm', () => {
       Properties.Metrics ? Properties.Metrics.filter((one: { MetricStat?: object }) => one.MetricStat) : [1],
     ).length
     const { metrics: own, alarms: ofAlarms, dashboard } = watchingCost(metrics)
-    const [usual, most] = own
+    expect(metrics, 'what test/bench/pair-costs.ts prices').toBe(ALARM_METRICS)
+    const { idlePrimary, idleSecondary, usual, most } = own
     expect(usual).toBeLessThanOrEqual(5)
     const page = readFileSync(`${root}docs/monitoring.md`, 'utf8')
     expect(page).toContain(`${metrics} metrics, ${ofAlarms.toFixed(2)} USD`)
+    expect(page).toContain(
+      `${idlePrimary.toFixed(2)} USD for a primary and ${idleSecondary.toFixed(2)} USD for a secondary where no client calls`,
+    )
     expect(page).toContain(`${usual.toFixed(2)} USD a month`)
     expect(page).toContain(`${most.toFixed(2)} USD`)
     expect(page).toContain(`${dashboard.toFixed(2)} USD`)

@@ -36,7 +36,7 @@ describe('docs/monitoring.md', () => {
   })
 
   test('a usual month costs five dollars at most', () => {
-    expect(watchingCost(0).metrics[0]).toBeLessThanOrEqual(5)
+    expect(watchingCost(0).metrics.usual).toBeLessThanOrEqual(5)
   })
 })
 

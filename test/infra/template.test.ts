@@ -336,7 +336,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
       ofType(resources, 'AWS::Lambda::Function').find(
         ([, one]) => one.Properties.Description === `cloud-auth: ${folder}`,
       )?.[1].Properties.MemorySize
-    expect(['link', 'on-pull', 'on-job'].map(folder => memoryOf(other, folder))).toEqual([1769, 256, 512])
+    expect(['link', 'on-pull', 'on-job'].map(folder => memoryOf(other, folder))).toEqual([1769, 128, 512])
     const wide = resourcesOf({ stage: 'wide', functionMemory: { 'on-pull': 1024 } })
     expect(memoryOf(wide, 'on-pull')).toBe(1024)
     const retentions = new Set(

@@ -1,25 +1,67 @@
 import { expect, test } from 'vitest'
-import { monthlyCosts, sumOf } from '../bench/at-rest.ts'
-import { pairAtRest } from '../support/set/at-rest.ts'
+import { hashCosts, pairCosts, standingCosts, sumOf } from '../bench/pair-costs.ts'
 import { warmSnapshot } from '../support/set/play.ts'
+import { type RecordedPair, recordPair } from '../support/set/recorded-calls.ts'
+import type { ClusterSet } from '../support/set/set.ts'
 
-// `npm run bench -- --rest`: what a pair at rest asks in a minute, and what that costs in a month.
+// `npm run bench -- --rest`: what a pair asks in a minute, at rest and under ten logins a second, and what that costs.
 
 const line = (...entries: (string | number)[]): void => {
   const [name = '', ...rest] = entries.map(one => (typeof one === 'number' ? one.toFixed(2) : one))
-  process.stdout.write(`  ${name.padEnd(22)}${rest.map(one => one.padStart(12)).join('')}\n`)
+  process.stdout.write(`  ${name.padEnd(26)}${rest.map(one => one.padStart(12)).join('')}\n`)
 }
 
-test('a pair at rest, priced', async () => {
-  const rest = await pairAtRest(await warmSnapshot({ memory: true, names: ['east', 'west'] }))
-  process.stdout.write('\nA pair at rest, a minute: the secondary is west\n')
+function printCalls(title: string, { link, functions, hashes }: RecordedPair): void {
+  process.stdout.write(`\n${title}, a minute: the secondary is west\n`)
   line('', 'runs', 'calls', 'read units', 'write units')
-  for (const [name, { invocations, calls, reads, writes }] of Object.entries(rest.functions))
+  for (const [name, { invocations, calls, reads, writes }] of Object.entries(functions))
     line(name, invocations, calls, reads, writes)
-  for (const [method, count] of Object.entries(rest.link)) line(`link ${method}`, count)
-  const costs = monthlyCosts(rest)
-  process.stdout.write('\nIn a month, USD (list prices of us-east-1)\n')
+  for (const [method, count] of Object.entries(link)) line(`link ${method}`, count)
+  line('refreshes of hashes', hashes.refreshes)
+  line('pages of refreshes', hashes.pages)
+}
+
+function printCosts(title: string, costs: Record<string, number>): void {
+  process.stdout.write(`\n${title}, USD a month (infra/watching/price-list.ts)\n`)
   for (const [what, usd] of Object.entries(costs)) line(what, usd)
   line('sum', sumOf(costs))
-  expect(sumOf(costs)).toBeLessThanOrEqual(15)
+}
+
+const warm = () => warmSnapshot({ memory: true, names: ['east', 'west'] })
+
+test('a pair at rest costs 20 USD a month at most, key, alarms and metrics among it', async () => {
+  const rest = await recordPair(await warm(), { minutes: 10 })
+  const costs = { ...pairCosts(rest), ...standingCosts('idle') }
+  printCalls('A pair at rest', rest)
+  printCosts('A pair at rest', costs)
+  expect(sumOf(costs)).toBeLessThanOrEqual(20)
+})
+
+const LOGINS_A_SECOND = 10
+const MINUTES = 10
+
+/** Writes what iam logins write, a token each. */
+async function logIn(set: ClusterSet): Promise<void> {
+  const all: Promise<unknown>[] = []
+  for (let count = 0; count < LOGINS_A_SECOND * MINUTES * 60; count++) {
+    all.push(set.at('east').ok('POST', '/auth/token/create', { ttl: '1h', no_parent: true }))
+    await set.clock.sleep(1000 / LOGINS_A_SECOND)
+  }
+  await Promise.all(all)
+}
+
+test('under ten logins a second hashes of both clusters cost 15 USD a month at most', {
+  timeout: 1_800_000,
+}, async () => {
+  const busy = await recordPair(await warm(), {
+    minutes: MINUTES,
+    beside: logIn,
+  })
+  const hashes = hashCosts(busy.hashes)
+  const costs = { ...pairCosts(busy), ...standingCosts('usual') }
+  printCalls('Ten logins a second', busy)
+  printCosts('Hashes of the tree of both clusters', hashes)
+  printCosts('Ten logins a second', costs)
+  line('for a million logins', (sumOf(costs) / (LOGINS_A_SECOND * 60 * 43_800)) * 1e6)
+  expect(sumOf(hashes)).toBeLessThanOrEqual(15)
 })

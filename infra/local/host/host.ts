@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defined } from '../../../shared/values/defined.ts'
-import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
+import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
 import {
   type EngineCredentials,
@@ -35,6 +35,7 @@ import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
 import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
+import { startRefreshing } from './refreshing.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
@@ -220,6 +221,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
   started(startSweeper(engine.client, model.tables))
   started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
   started(startSchedules(model, lambdas))
+  started(startRefreshing(() => lambdas.invoke(namedOf(model, 'on-journal'), HOST_REFRESHES)))
   const absence = started(
     startAbsence(() => lambdas.invoke(namedOf(model, 'on-pull'), HOST_RETURNS), !options.memory),
   )

@@ -17,7 +17,7 @@ export async function upToDate(
   try {
     await make(own)
     writeFileSync(stampOf(own), from)
-    if (!isFrom(directory, from)) replace(directory, own, from)
+    replace(directory, own, from)
   } finally {
     rmSync(own, { recursive: true, force: true })
   }
@@ -29,12 +29,19 @@ const stampOf = (directory: string): string => `${directory}/fingerprint`
 const isFrom = (directory: string, from: string): boolean =>
   existsSync(stampOf(directory)) && readFileSync(stampOf(directory), 'utf8') === from
 
-/** @throws when something else came to be there meanwhile */
+const TRIES = 20
+
+/**
+ * Puts what was made in its place. Another process may put its own there, or remove what was there, at the same moment.
+ * @throws when that goes on and on
+ */
 function replace(directory: string, own: string, from: string): void {
-  rmSync(directory, { recursive: true, force: true })
-  try {
-    renameSync(own, directory)
-  } catch (error) {
-    if (!isFrom(directory, from)) throw error
+  for (let tries = 1; !isFrom(directory, from); tries++) {
+    rmSync(directory, { recursive: true, force: true })
+    try {
+      renameSync(own, directory)
+    } catch (error) {
+      if (tries === TRIES) throw error
+    }
   }
 }

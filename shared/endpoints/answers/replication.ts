@@ -22,9 +22,14 @@ import { licenseShape } from './system.ts'
 const NUMBER = saying(aText, 'a number as text')
 const ID = { id: aText, name: aText, step: aText }
 
+const root = {
+  merkle_root: aText,
+  merkle_root_at: saying(anInt, 'the position that the root describes'),
+  merkle_root_time: saying(timeOrEmpty, 'when the root was computed'),
+}
 const tree = {
   cluster_id: aText,
-  merkle_root: aText,
+  ...root,
   corrupted_merkle_tree: aFlag,
   last_corruption_check_epoch: saying(aText, 'epoch seconds as text'),
   last_reindex_epoch: saying(aText, 'epoch seconds as text'),
@@ -314,8 +319,10 @@ export const replicationAnswers: Answers = {
     byOperator,
   ),
   [`POST ${DR}/secondary/merkle-check`]: told('checkTreeOfSecondary', treeReport, byOperator),
+  [`POST ${DR}/secondary/merkle-root`]: told('computeRootOfSecondary', object(root), byOperator),
   [`POST ${DR}/secondary/reindex`]: told('reindexSecondary', undefined, byOperator),
   'POST /sys/replication/merkle-check': told('checkTree', treeReport),
+  'POST /sys/replication/merkle-root': told('computeRoot', object(root)),
   'POST /sys/replication/reindex': told('reindex', undefined, { sent: { diff: false } }),
   [`POST ${DR}/secondary/recover`]: told('recoverLinkOfSecondary', undefined, byOperator),
   'POST /sys/replication/recover': told('recoverLink'),

@@ -1,4 +1,5 @@
 import { denseUpTo } from '../../journal/density.ts'
+import { refreshTree } from '../../journal/refresh.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Reply } from '../methods.ts'
@@ -21,8 +22,12 @@ export const handlers: {
   Items: ({ journal }, { question }) => serveItems(journal, question),
   Scan: async ({ journal }, { question, head }) =>
     serveScan(journal, question, await denseUpTo(journal, head)),
-  Tree: ({ journal }, { question, record, set, now }) =>
-    serveTree(journal, question, record.treeId ?? set, now),
+  Tree: async ({ journal }, { question, record, set, head, now }) => {
+    const treeId = record.treeId ?? set
+    // whoever compares needs the hashes of now
+    if (question.level === 'root') await refreshTree({ journal, treeId, head, now: Math.floor(now / 1000) })
+    return serveTree(journal, question, treeId, now)
+  },
   Keyring: async (ports, call) => {
     const exported = await sealKeyring(call, ports)
     if (exported.term < call.question.term) throw termToCome(call.question.term)

@@ -84,7 +84,7 @@ async function repairHashes(
     const head = await view.journal.head()
     if (!head) break
     const now = Math.floor(view.clock.now() / 1000)
-    await refreshTree({ journal: view.journal, treeId, head, now }, anew)
+    await refreshTree({ journal: view.journal, treeId, head, now }, { anew })
     // a refresh that read the state before the repair may have stored its hashes later
     if ((await lastingFaults(view, again)).length === 0) return
   }

@@ -34,11 +34,11 @@ export interface StoredHashes {
   readonly isSettled: boolean
 }
 
-/** Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. */
+/**
+ * Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. Hashes
+ * that are further behind are computed first.
+ */
 const BEFORE = 1000
-/** Positions that hashes may be behind. */
-const MOST_BEHIND = 20_000
-
 /**
  * Begins to look at a tree.
  * @throws ApiError `busy` while it is being filled, or its hashes are made for the first time
@@ -55,7 +55,7 @@ export async function viewTree(
     const roots = await journal.pageHashes(rootsPk(treeId))
     return Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, lastEnded(now))))
   }
-  const oldest = Math.max(head.retainedFrom, dense - MOST_BEHIND)
+  const oldest = Math.max(head.retainedFrom, dense - BEFORE)
   if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
   if (first < head.retainedFrom) throw treeIncomplete()

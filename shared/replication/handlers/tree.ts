@@ -31,7 +31,7 @@ const LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
 /** For any role and caller. @throws ApiError if there is no complete tree */
-function treeIdOf(call: Pick<Call, 'cluster'>): string {
+export function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, built } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)
   if (built === false) throw treeNotBuilt()

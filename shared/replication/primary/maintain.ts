@@ -24,49 +24,29 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
   if ((await readKeeping(ports))?.mode === 'primary') await fill(ports, 'below')
 }
 
-/** @returns how many pages were computed */
-async function refreshHashes({ journal, clock }: Dependencies, { mode, treeId }: Keeping): Promise<number> {
-  const head = await journal.head()
-  if (head?.mode !== (mode === 'primary' ? 'writing' : 'applying')) return 0
-  return refreshTree({ journal, treeId, head, now: Math.floor(clock.now() / 1000) })
-}
-
 /**
- * Keeps the journal of a primary dense, and the hashes of the tree up to date, on a secondary too. The next run finds what
- * one run leaves undone, because it reads the journal.
- * @param which positions that may be closed: `below` a later one, or `all`
+ * Keeps the journal of a primary dense and trimmed. The next run finds what one run leaves undone, because it reads the
+ * journal.
  */
-export async function maintainJournal(ports: Dependencies, which: 'below' | 'all'): Promise<void> {
+export async function maintainJournal(ports: Dependencies): Promise<void> {
   const cluster = await readKeeping(ports)
   if (!cluster) return
-  if (cluster.mode === 'primary') await fill(ports, which)
-  if (which === 'all') await trimJournal(ports)
-  await refreshHashes(ports, cluster)
+  if (cluster.mode === 'primary') await fill(ports, 'all')
+  await trimJournal(ports)
 }
 
-/** Milliseconds between two refreshes. Readers of the tree make up for what hashes are behind. */
-const REFRESH_PAUSE_MS = { least: 1000, aPage: 100, most: 30_000 }
-/** Milliseconds that somebody waits for the next one, while new journal entries wait behind it. */
-const MOST_WAITED_MS = 4000
-
 /**
- * Refreshes hashes under steady commits, ten pages a second: each is read whole, some 13 read units, and under many commits
- * all of them have changed.
- * @returns a function that does it, for one environment, unless it is left to others or to the minute. `more`: others
- * will ask soon
+ * Brings the hashes of the tree up to date, on a secondary too.
+ * @param when `paced`: at the pace that AWS is paid for (`REFRESH_PACE_MS`); `now`: whatever it costs
  */
-export function pacedRefresh(ports: Dependencies): (more: boolean) => Promise<void> {
-  const { clock } = ports
-  let due = 0
-  return async more => {
-    const early = due - clock.now()
-    if (early > (more ? 0 : MOST_WAITED_MS)) return
-    await clock.sleep(Math.max(0, early))
-    const cluster = await readKeeping(ports)
-    const pages = cluster ? await refreshHashes(ports, cluster) : 0
-    const { least, aPage, most } = REFRESH_PAUSE_MS
-    due = clock.now() + Math.min(most, Math.max(least, aPage * pages))
-  }
+export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'): Promise<void> {
+  const { journal, clock } = ports
+  const cluster = await readKeeping(ports)
+  if (!cluster) return
+  const head = await journal.head()
+  if (head?.mode !== (cluster.mode === 'primary' ? 'writing' : 'applying')) return
+  const now = Math.floor(clock.now() / 1000)
+  await refreshTree({ journal, treeId: cluster.treeId, head, now }, { paced: when === 'paced' })
 }
 
 /** Milliseconds, about, between two moves of the beginning. */

@@ -222,8 +222,11 @@ const REST_PAUSE_MS = { least: 500, most: 10_000 }
  * tells it may be silent for a little less.
  */
 const EAGER_MS = 6000
-/** How often a run that rests looks for a notice in its own table, which costs far less than asking the primary. */
-const LISTEN_MS = 250
+/**
+ * How often a run that rests looks for a notice in its own table, which costs far less than asking the primary: the second
+ * one where nothing has come for `AFTER_MS`.
+ */
+const LISTEN_MS = { soon: 250, later: 1500, AFTER_MS: 60_000 }
 /** How long a run waits whose primary does not answer. */
 const SILENT_MS = 2000
 
@@ -264,6 +267,13 @@ export function pauseOf(
   return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - EAGER_MS))
 }
 
+/** Milliseconds between two looks for a notice. */
+const listeningOf = (
+  { session: { cameAt = 0 } }: Pick<Follower, 'session'>,
+  { since }: Attention,
+  now: number,
+): number => (now - Math.max(cameAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later)
+
 /** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
 export async function restUntil(
   ports: Pick<Ports, 'store' | 'clock'>,
@@ -276,8 +286,9 @@ export async function restUntil(
   if (pause <= SILENT_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
-  await clock.sleep(Math.min(LISTEN_MS, until - clock.now()))
-  await polling(clock, { everyMs: LISTEN_MS, until }, async () =>
+  const everyMs = listeningOf(follower, attention, clock.now())
+  await clock.sleep(Math.min(everyMs, until - clock.now()))
+  await polling(clock, { everyMs, until }, async () =>
     (await isNoticed(ports, attention)) ? 'noticed' : 'again',
   )
 }

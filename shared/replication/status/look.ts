@@ -1,5 +1,6 @@
 import type { AlwaysCall, Early } from '../../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
+import { positionOf } from '../../journal/position.ts'
 import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
@@ -164,7 +165,7 @@ function journalFacts(
     position: head.last,
     frontier: head.applied,
     epoch: head.epoch,
-    root: roots ? (roots.whole?.hash ?? wholeRoot(roots.replicated.hash, roots.local.hash)) : '',
+    ...rootFacts(roots),
     ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
       : {}),
@@ -173,6 +174,19 @@ function journalFacts(
     ...(check?.corrupted || diverging.length > 0 ? { corrupted: true } : {}),
     ...(diverging.length > 0 ? { diverging } : {}),
     ...defined({ checkedAt: check?.checkedAt, reindexedAt: anew?.finishedAt }),
+  }
+}
+
+/** The root of the whole tree; of a tree of an earlier version it follows from the roots of both subtrees. */
+export function rootFacts(
+  roots: JournalSeen['roots'],
+): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
+  if (!roots) return { root: '' }
+  const { whole, replicated, local } = roots
+  return {
+    root: whole?.hash ?? wholeRoot(replicated.hash, local.hash),
+    rootPosition: positionOf((whole ?? replicated).asOf).seq,
+    ...defined({ rootComputedAt: whole?.at }),
   }
 }
 

@@ -54,6 +54,10 @@ export interface JournalFacts {
   frontier: number
   /** root of the tree of all items, hex; empty: not built yet */
   root: string
+  /** the position that the root describes; absent: there is no root */
+  rootPosition?: number
+  /** epoch milliseconds at which the root was computed; absent: there is none, or an earlier version computed it */
+  rootComputedAt?: number
   /** of the last position; empty: there is none */
   epoch: string
   /** items of a sync that have come, of how many */
@@ -172,10 +176,19 @@ function buildingOf(journal: JournalFacts | undefined): JournalFacts['building']
   return isLooked && journal.root === '' ? { stage: 'commit', done: 0, total: 0 } : undefined
 }
 
+/** The root of the tree, and the position and the time that it is of. */
+export const shownRoot = (
+  journal: Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> | undefined,
+) => ({
+  merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
+  merkle_root_at: journal?.rootPosition ?? 0,
+  merkle_root_time: journal?.rootComputedAt === undefined ? '' : secondsOf(journal.rootComputedAt),
+})
+
 const common = ({ mode, set }: ClusterRecord, journal: JournalFacts | undefined) => ({
   mode,
   cluster_id: set ?? '',
-  merkle_root: journal?.root.slice(0, ROOT_DIGITS) ?? '',
+  ...shownRoot(journal),
   corrupted_merkle_tree: journal?.corrupted ?? false,
   last_corruption_check_epoch: epochOf(journal?.checkedAt) ?? NEVER_CHECKED,
   last_reindex_epoch: epochOf(journal?.reindexedAt) ?? NEVER_REINDEXED,

@@ -8,9 +8,13 @@ const RUN_MS = 112_000
 /**
  * What AWS does to clusters beside their requests, from now on: schedules by the minute, and streams.
  * @param unheard clusters whose streams tell nobody
+ * @param hashes whether the minute computes hashes of trees, too
  * @returns ends it, and waits until what runs has ended
  */
-export function besideRequests(set: ClusterSet, unheard: readonly string[] = []): () => Promise<void> {
+export function besideRequests(
+  set: ClusterSet,
+  { unheard = [], hashes = false }: { unheard?: readonly string[]; hashes?: boolean } = {},
+): () => Promise<void> {
   let over = false
   const every = async (ms: number, work: () => void): Promise<void> => {
     while (!over) {
@@ -20,7 +24,7 @@ export function besideRequests(set: ClusterSet, unheard: readonly string[] = [])
   }
   const schedules = every(MINUTE_MS, () => {
     for (const member of set.members) {
-      set.start(() => member.minute())
+      set.start(() => (hashes ? member.scheduled() : member.minute()))
       set.start(() => member.pull(RUN_MS, { source: 'aws.events' }))
     }
   })

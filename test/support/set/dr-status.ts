@@ -59,6 +59,8 @@ const common = {
   ...underWay,
   cluster_id: v.string(),
   merkle_root: root,
+  merkle_root_at: wal,
+  merkle_root_time: v.union([time, v.literal('')]),
   corrupted_merkle_tree: v.boolean(),
   last_corruption_check_epoch: seconds,
   last_reindex_epoch: seconds,

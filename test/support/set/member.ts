@@ -21,7 +21,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
-import { HOST_RETURNS } from '../../../shared/workers/workers.ts'
+import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
 import { checked } from '../service/contract.ts'
@@ -173,7 +173,10 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     hour: () => run('on-tidy-schedule', () => roundHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
-      if (hashes) return journal({})
+      if (hashes) {
+        await journal({})
+        return journal(HOST_REFRESHES)
+      }
       await run('on-journal', async () => {
         await closeCopy(journaling)
         await maintainOperation(journaling)
@@ -185,6 +188,8 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await trimJournal(journaling)
       })
     },
+    /** what on-journal does every minute, hashes at the pace of AWS among it */
+    scheduled: () => journal({}),
     /** what on-journal does when journal entries have been written */
     streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }

@@ -42,8 +42,8 @@ export interface TransportOptions {
   aws?: boolean
   /** told of each write at the moment at which it takes effect */
   onWrite?: (write: TableWrite) => void
-  /** told of each call, and of the process that makes it */
-  onCall?: (call: TableCall, process: Process) => void
+  /** told of each call, of the process that makes it, and of its answer */
+  onCall?: (call: TableCall, process: Process, answer: JsonAnswer) => void
 }
 
 /**
@@ -69,8 +69,14 @@ export function tableTransport(
   }
 
   async function done(call: TableCall): Promise<JsonAnswer> {
+    const process = simulation.self()
+    const answer = await answered(call)
+    onCall?.(call, process, answer)
+    return answer
+  }
+
+  async function answered(call: TableCall): Promise<JsonAnswer> {
     const { operation, input } = call
-    onCall?.(call, simulation.self())
     const writes = itemWritesOf(operation, input)
     const { cluster } = simulation.self()
     if (writes.length > 0 && simulation.clock.now() < (full.get(cluster) ?? 0)) return NO_ROOM

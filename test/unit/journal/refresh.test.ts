@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
-import { forgetHashes, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
+import { forgetHashes, type Pages, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
 import { serveTree } from '../../../shared/link/serve/reading.ts'
 
@@ -31,8 +31,8 @@ const journal = {
   },
 } as unknown as Journal
 
-const refresh = (at = now, anew?: Parameters<typeof refreshTree>[1]) =>
-  refreshTree({ journal, treeId: 'life', head, now: at }, anew)
+const refresh = (at = now, anew?: Pages) =>
+  refreshTree({ journal, treeId: 'life', head, now: at }, anew ? { anew } : {})
 const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {

@@ -57,8 +57,14 @@ export function bucketRenewal({ renew, sums, was }: Extract<Element, { renew: un
 }
 
 /** The hash of a page as it stands in the table. */
-export const storedPageFrom = ({ hash, asOf, gen }: Raw): StoredPage =>
-  defined({ hash: String(hash), asOf: String(asOf), gen: gen as number | undefined })
+export const storedPageFrom = ({ hash, asOf, gen, at, pages }: Raw): StoredPage =>
+  defined({
+    hash: String(hash),
+    asOf: String(asOf),
+    gen: gen as number | undefined,
+    at: at as number | undefined,
+    pages: pages as number | undefined,
+  })
 
 /** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
 export function bucketFrom(item: Raw): StoredBucket {

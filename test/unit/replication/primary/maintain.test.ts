@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lastEnded } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import type { Journal } from '../../../../shared/journal/journal.ts'
+import type { Journal, StoredPage } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { posText } from '../../../../shared/journal/position.ts'
 import { deltasOf } from '../../../../shared/journal/tree.ts'
@@ -10,7 +10,7 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
   closeHoles,
   maintainJournal,
-  pacedRefresh,
+  refreshHashes,
   trimJournal,
 } from '../../../../shared/replication/primary/maintain.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -31,8 +31,14 @@ let memory: MemoryStore
 let head: Head
 /** what the last journal entry changes, where hashes are those of the one before; absent: they are up to date */
 let body: JournalEntry['body'] | undefined
+/** of the stored root of the whole tree */
+let whole: Pick<StoredPage, 'at' | 'pages'>
+/** the generation that both stored roots count from; absent: the present one */
+let gen: number | undefined
 
 beforeEach(() => {
+  whole = {}
+  gen = undefined
   now = START
   slept = []
   calls = []
@@ -51,13 +57,19 @@ const ports = () => {
   const roots = () => ({
     hash: 'h',
     asOf: posText({ epoch: EPOCH, seq: body ? 8 : 9 }),
-    gen: lastEnded(Math.floor(now / 1000)),
+    gen: gen ?? lastEnded(Math.floor(now / 1000)),
   })
   const journal: Partial<Journal> = {
     head: async () => head,
-    pageHashes: async () => new Map(['replicated', 'local'].map(of => [of, roots()])),
+    pageHashes: async () =>
+      new Map([
+        ...['replicated', 'local'].map(of => [of, roots()] as const),
+        ['whole', { ...roots(), ...whole }],
+      ]),
     page: async () => new Map(),
-    putPageHash: async () => undefined,
+    putPageHash: async (_root, name, stored) => {
+      if (name === 'whole') whole = stored
+    },
     entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, at) => ({
         epoch: EPOCH,
@@ -123,7 +135,7 @@ describe('holes are closed', () => {
     primary()
     become({ ...record(), ...change })
     await closeHoles(ports())
-    await (change.mode === 'secondary' ? undefined : maintainJournal(ports(), 'all'))
+    await (change.mode === 'secondary' ? undefined : maintainJournal(ports()))
     expect(calls).toEqual([])
   })
 })
@@ -140,86 +152,75 @@ describe('hashes are refreshed', () => {
   ])('by a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
-    await maintainJournal(ports(), 'below')
+    await refreshHashes(ports(), 'paced')
     expect(looked() > 0).toBe(refreshed)
   })
 })
 
-test('the journal is trimmed where all is maintained, once a minute, and not at every write', async () => {
-  const reads = () => calls.filter(name => name === 'head').length
-  await maintainJournal(ports(), 'below')
-  expect(reads(), 'on a secondary no hole is looked for').toBe(1)
-  calls = []
-  await maintainJournal(ports(), 'all')
-  expect(reads()).toBe(2)
-})
-
-describe('where journal entries are written all the time', () => {
+describe('a paced refresh', () => {
   /** Pages that were read since this was asked last. */
   function pagesRead(): number {
     const read = calls.filter(name => name === 'page').length
     calls = []
     return read
   }
+  const paced = async (): Promise<number> => {
+    await refreshHashes(ports(), 'paced')
+    return pagesRead()
+  }
 
   test.each([
-    [0, 1000],
-    [1, 1000],
-    [10, 1000],
-    [18, 1800],
-    [40, 4000],
-  ])('the next refresh after one of %i pages begins %i ms later', async (pages, pause) => {
-    const refresh = pacedRefresh(ports())
-    if (pages > 0) changing(pages)
-    await refresh(false)
-    expect([pagesRead(), slept]).toEqual([pages, []])
-    await refresh(true)
-    expect([calls, slept], 'and is left to those who ask later').toEqual([[], []])
-    await refresh(false)
-    expect([pagesRead(), slept]).toEqual([pages, [pause]])
-    now += 5000
-    await refresh(true)
-    expect([pagesRead(), slept]).toEqual([pages, [pause]])
-  })
-
-  test.each([
-    [41, 4100],
-    [200, 20_000],
-    [256, 25_600],
-  ])('after one of %i pages nobody waits for the next, %i ms later', async (pages, pause) => {
-    const refresh = pacedRefresh(ports())
+    [1, 1200],
+    [10, 12_000],
+    [256, 307_200],
+  ])('after one that computed %i pages is left to runs that begin %i ms later', async (pages, pause) => {
     changing(pages)
-    await refresh(false)
-    expect(pagesRead()).toBe(pages)
-    now += pause - 4001
-    await refresh(false)
-    expect([calls, slept], 'it is left to those who ask later, and to the minute').toEqual([[], []])
-    now += 1
-    await refresh(true)
-    expect([calls, slept]).toEqual([[], []])
-    await refresh(false)
-    expect([pagesRead(), slept]).toEqual([pages, [4000]])
+    whole = { at: now - pause + 1000, pages }
+    expect(await paced()).toBe(0)
+    whole = { at: now - pause, pages }
+    expect(await paced()).toBe(pages)
   })
 
-  test('half a minute after one of all pages another one begins', async () => {
-    const refresh = pacedRefresh(ports())
+  test('after one of all pages is left to runs that begin ten minutes later', async () => {
     body = []
     head = { ...head, retainedFrom: 9 }
-    await refresh(false)
-    expect(pagesRead()).toBe(512)
-    now += 29_999
-    await refresh(true)
-    expect(calls).toEqual([])
-    now += 1
-    await refresh(true)
-    expect(pagesRead()).toBe(512)
+    whole = { at: now - 599_000, pages: 512 }
+    expect(await paced()).toBe(0)
+    whole = { at: now - 600_000, pages: 512 }
+    expect(await paced()).toBe(512)
   })
 
-  test('a cluster that has no tree by then refreshes nothing', async () => {
-    const refresh = pacedRefresh(ports())
-    become({ mode: 'disabled' })
-    await refresh(false)
-    expect(calls).toEqual([])
+  test('notes when it began and how many pages it computed, by which the next one is paced', async () => {
+    changing(20)
+    expect(await paced()).toBe(20)
+    expect(whole).toMatchObject({ at: now, pages: 20 })
+    now += 23_000
+    expect(await paced()).toBe(0)
+    now += 1000
+    expect(await paced()).toBe(20)
+  })
+
+  test('of a tree whose roots were forgotten waits for nothing', async () => {
+    changing(1)
+    head = { ...head, retainedFrom: 9 }
+    whole = { at: now, pages: 512 }
+    gen = 0
+    expect(await paced()).toBe(512)
+  })
+
+  test('of whoever needs hashes now is not paced', async () => {
+    changing(3)
+    whole = { at: now, pages: 512 }
+    await refreshHashes(ports(), 'now')
+    expect(pagesRead()).toBe(3)
+  })
+
+  test('never sleeps: nobody pays for a function that waits', async () => {
+    changing(10)
+    whole = { at: now, pages: 512 }
+    await paced()
+    await refreshHashes(ports(), 'now')
+    expect(slept).toEqual([])
   })
 })
 

@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import { type StatusFacts, statusOf } from '../../../../shared/replication/status/status.ts'
+import {
+  type JournalFacts,
+  type StatusFacts,
+  statusOf,
+} from '../../../../shared/replication/status/status.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
 import { fieldsIn } from '../../../support/set/status-fields.ts'
@@ -19,7 +23,15 @@ const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
   ...parts,
 })
 const root = `${'0123456789'.repeat(6)}abcd`
-const journal = { doing: 'writing', position: 224, frontier: 223, root, epoch: '000003.c1' } as const
+const journal = {
+  doing: 'writing',
+  position: 224,
+  frontier: 223,
+  root,
+  rootPosition: 201,
+  rootComputedAt: NOW - 65_000,
+  epoch: '000003.c1',
+} as const
 const contact = { at: NOW - 4_678, took: 4, skew: -1, canaryAt: NOW - 697, since: NOW - 60_000 }
 const link = {
   id: 'us-west',
@@ -32,6 +44,8 @@ const link = {
 const common = {
   cluster_id: 'set-1',
   merkle_root: root.slice(0, 40),
+  merkle_root_at: 201,
+  merkle_root_time: '2026-01-02T03:03:00Z',
   corrupted_merkle_tree: false,
   last_corruption_check_epoch: '-62135596800',
   last_reindex_epoch: '0',
@@ -440,6 +454,24 @@ test('nothing of it is secret: keys are not shown', () => {
   )
   expect(text).not.toContain('sealed-secret')
   expect(text).not.toContain('"key"')
+})
+
+test('a root that an earlier version computed has a position and no time; where there is none, neither has a value', () => {
+  const { rootComputedAt: _, ...undated } = journal
+  const rootIn = (of: Partial<JournalFacts>) => {
+    const { merkle_root, merkle_root_at, merkle_root_time } = shown({
+      record: record({}),
+      journal: { ...undated, ...of },
+    })
+    return [merkle_root, merkle_root_at, merkle_root_time]
+  }
+  expect(rootIn({})).toEqual([root.slice(0, 40), 201, ''])
+  const { root: __, rootPosition: ___, ...none } = undated
+  expect(shown({ record: record({}), journal: { ...none, root: '' } })).toMatchObject({
+    merkle_root: '',
+    merkle_root_at: 0,
+    merkle_root_time: '',
+  })
 })
 
 test('the page of the status has a row for every field that there may be, and for no other', () => {

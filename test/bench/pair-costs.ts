@@ -1,0 +1,75 @@
+import { listPrices } from '../../infra/watching/price-list.ts'
+import { watchingCost } from '../../infra/watching/prices.ts'
+import { workers } from '../../shared/workers/workers.ts'
+import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
+
+const MINUTES = 43_800
+const CLUSTERS = 2
+/** Assumed: a function that answers runs for so long, milliseconds, and logs so many bytes (docs/deploy.md, Costs). */
+const RUNS_MS = 60
+const LOGS = { invocation: 1350, gateway: 300, login: 5600 }
+const MEMORY_MB = 1024
+/** New environments in a minute, of both clusters, each of which has KMS unwrap the keyring. */
+const STARTS = 0.5
+/** Metrics that the alarms of a deployment have; `test/infra/alarms.test.ts` counts them. */
+export const ALARM_METRICS = 29
+/** Assumed: a refresh of all pages runs for so long, seconds. */
+const REFRESH_SECONDS = 3
+/** Buckets of a page of a set that has served for days. */
+const BUCKETS = 256
+const READ_UNIT_BYTES = 4096
+
+/** What a part costs in a month, USD. */
+export type Costs = Record<string, number>
+
+const monthly = (perMinute: number, price: number): number => perMinute * MINUTES * price
+
+export const sumOf = (costs: Costs): number => Object.values(costs).reduce((sum, one) => sum + one, 0)
+
+/** What hashes of both clusters cost. Their pages count as full, however few items the recorded set has. */
+export function hashCosts({ refreshes, pages, bytes, buckets, reads, writes }: HashCalls): Costs {
+  const unitsOfPage = Math.ceil((BUCKETS * (bytes / Math.max(1, buckets))) / READ_UNIT_BYTES)
+  const seconds =
+    refreshes * Math.min(REFRESH_SECONDS, (REFRESH_SECONDS * pages) / Math.max(1, refreshes) / 512)
+  return {
+    'read units': monthly(reads + pages * unitsOfPage, listPrices.readUnit),
+    'write units': monthly(writes, listPrices.writeUnit),
+    'functions, running': monthly((seconds * MEMORY_MB) / 1024, listPrices.gigabyteSecond),
+  }
+}
+
+/** What a pair costs beside storage and backups, by the calls that were recorded. On-pull runs all the time, and is paid for it. */
+export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
+  const linkCalls = Object.values(link).reduce((sum, count) => sum + count, 0)
+  const all = Object.entries(functions)
+  const total = (of: 'invocations' | 'reads' | 'writes') => all.reduce((sum, [, one]) => sum + one[of], 0)
+  const others = all.filter(([name]) => name !== 'west on-pull')
+  const answering = others.reduce((sum, [, { invocations }]) => sum + invocations, 0)
+  const requests = functions['east api']?.invocations ?? 0
+  const logged = total('invocations') * LOGS.invocation + (linkCalls + requests) * LOGS.gateway
+  const audited = requests * (LOGS.login - LOGS.invocation - LOGS.gateway)
+  return {
+    'puller, running': monthly((60 * workers['on-pull'].memory) / 1024, listPrices.gigabyteSecond),
+    'other functions, running': monthly(
+      (answering * RUNS_MS * MEMORY_MB) / 1024 / 1000,
+      listPrices.gigabyteSecond,
+    ),
+    invocations: monthly(total('invocations'), listPrices.invocation),
+    gateway: monthly(linkCalls + requests, listPrices.gatewayRequest),
+    'read units': monthly(total('reads') - hashes.reads, listPrices.readUnit),
+    'write units': monthly(total('writes') - hashes.writes, listPrices.writeUnit),
+    logs: monthly(logged + audited, listPrices.logGigabyte / 1e9),
+    'KMS calls': monthly(STARTS, listPrices.kmsCall),
+    'hashes of the tree': sumOf(hashCosts(hashes)),
+  }
+}
+
+/** What a pair costs whatever it does. @param when `idle`: without clients, whose metrics have no series then */
+export function standingCosts(when: 'idle' | 'usual'): Costs {
+  const { metrics, alarms } = watchingCost(ALARM_METRICS)
+  return {
+    keys: CLUSTERS * listPrices.kmsKey,
+    alarms: CLUSTERS * alarms,
+    metrics: when === 'usual' ? CLUSTERS * metrics.usual : metrics.idlePrimary + metrics.idleSecondary,
+  }
+}
