@@ -29,19 +29,31 @@ const stampOf = (directory: string): string => `${directory}/fingerprint`
 const isFrom = (directory: string, from: string): boolean =>
   existsSync(stampOf(directory)) && readFileSync(stampOf(directory), 'utf8') === from
 
-const TRIES = 20
+const TRIES = 5
 
 /**
- * Puts what was made in its place. Another process may put its own there, or remove what was there, at the same moment.
+ * Puts what was made in its place. What was there is moved aside before it is removed, because another process may remove it,
+ * or put its own there, at the same moment.
  * @throws when that goes on and on
  */
 function replace(directory: string, own: string, from: string): void {
+  const aside = `${own}.aside`
   for (let tries = 1; !isFrom(directory, from); tries++) {
-    rmSync(directory, { recursive: true, force: true })
+    if (existsSync(directory)) moveAside(directory, aside)
     try {
       renameSync(own, directory)
+      return
     } catch (error) {
       if (tries === TRIES) throw error
     }
   }
+}
+
+function moveAside(directory: string, aside: string): void {
+  try {
+    renameSync(directory, aside)
+  } catch {
+    // another process was faster
+  }
+  rmSync(aside, { recursive: true, force: true })
 }
