@@ -4,6 +4,7 @@ import type { OperationState } from '../../../shared/model/operation.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
+import { HOST_REFRESHES } from '../../../shared/workers/workers.ts'
 import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -67,7 +68,8 @@ test('a minute that has passed has an operation go on, and maintains the journal
   const handler = journalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
   const record = 'cluster record'
-  // a copy that was restored, an operation, an epoch that has ended, terms, the journal, the recovery key, others of the set
+  // a copy that was restored, an operation, an epoch that has ended, terms, the journal, hashes, the recovery key, others of
+  // the set
   const minute = [
     record,
     record,
@@ -75,38 +77,25 @@ test('a minute that has passed has an operation go on, and maintains the journal
     record,
     `${record}, keyring keyring, reencryption progress`,
     record,
+    record,
     `${record}, recovery-key key`,
     `${record}, contact contact, puller run`,
   ]
   expect(reads).toEqual(minute)
   await handler({ Records: [{}] })
-  expect(reads).toEqual([...minute, record, record])
+  expect(reads, 'journal entries that were written close holes, and compute no hashes').toEqual([
+    ...minute,
+    record,
+  ])
 })
 
-test('hashes are not made anew all the time while journal entries are written: full batches leave it to others, the last one waits', async () => {
-  const clock = { ms: 1_000_000 }
-  const refreshed: number[] = []
+test('an embedded host asks for hashes alone', async () => {
+  const calls: string[] = []
   const ports = {
     store: memoryStore([item(key('cluster'), { mode: 'secondary', treeId: 'l' } as ClusterRecord)]).store,
-    // a refresh begins by looking at the head
-    journal: { head: async () => void refreshed.push(clock.ms) },
-    clock: {
-      now: () => clock.ms,
-      sleep: async (ms: number) => {
-        clock.ms += ms
-      },
-    },
+    journal: { head: async () => void calls.push('head') },
+    clock: { now: () => 1, sleep: async () => void calls.push('sleep') },
   } as unknown as Ports
-  const nothing = async () => undefined
-  const handler = journalHandler(ports, nothing)
-  const full = { Records: Array.from({ length: 100 }, () => ({})) }
-  for (let batches = 0; batches < 50; batches++) {
-    await handler(full)
-    clock.ms += 100
-  }
-  expect(refreshed).toEqual([0, 1, 2, 3, 4].map(second => 1_000_000 + second * 1000))
-  const end = clock.ms
-  await handler({ Records: [{}] })
-  expect(refreshed.length).toBe(6)
-  expect((refreshed.at(-1) ?? 0) - end).toBeLessThanOrEqual(1000)
+  await journalHandler(ports, async () => undefined)(HOST_REFRESHES)
+  expect(calls).toEqual(['head'])
 })

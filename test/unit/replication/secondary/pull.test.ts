@@ -33,7 +33,7 @@ describe('a run that rests', () => {
   const noticed = (at: number): Item<'notice'> => ({ ...key('notice'), rev: String(at), data: { at } })
 
   /** Rests from a moment on. @param notices when which notice is there */
-  async function rested(notices: readonly number[], end = NOW + 60_000) {
+  async function rested(notices: readonly number[], end = NOW + 60_000, since = NOW - 50_000) {
     let now = NOW
     const { store, stored, reads } = memoryStore()
     const notice = () => {
@@ -47,15 +47,22 @@ describe('a run that rests', () => {
         notice()
       },
     }
-    const attention = { notice: noticed(NOW - 60_000), since: NOW - 60_000 }
+    const attention = { notice: noticed(since), since }
     await restUntil({ store, clock } as never, { session: following }, attention, end)
     return { waited: now - NOW, looks: reads.length, since: attention.since }
   }
 
   test('looks four times a second for a notice, and goes on with the first that it has not seen', async () => {
-    expect(await rested([NOW - 60_000])).toMatchObject({ waited: 10_000, looks: 40 })
+    expect(await rested([NOW - 50_000])).toMatchObject({ waited: 10_000, looks: 40 })
     const at = NOW + 3100
-    expect(await rested([NOW - 60_000, at])).toEqual({ waited: 3250, looks: 13, since: at })
+    expect(await rested([NOW - 50_000, at])).toEqual({ waited: 3250, looks: 13, since: at })
+  })
+
+  test('looks forty times a minute once nothing has come for a minute', async () => {
+    const since = NOW - 60_000
+    expect(await rested([since], NOW + 60_000, since)).toMatchObject({ waited: 10_000, looks: 7 })
+    const at = NOW + 3100
+    expect(await rested([since, at], NOW + 60_000, since)).toEqual({ waited: 4500, looks: 3, since: at })
   })
 
   test('does not miss its heartbeat, nor its end', async () => {
