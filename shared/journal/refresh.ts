@@ -45,7 +45,7 @@ const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(
  * Milliseconds between two paced refreshes for each page that the first of them computed, and at most: however much is
  * written, a month of paced refreshes computes no more pages than `aPage` allows, and a root is not older than `most`.
  */
-export const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
+const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
 
 /** Whether a paced refresh may compute hashes now. A tree without a root of its own is always due. */
 const isDue = ({ at = 0, pages = 0 }: Pick<StoredPage, 'at' | 'pages'>, now: number): boolean =>
