@@ -12,7 +12,7 @@ interface Param {
 }
 
 const name: Param = { pattern: NAME.source.slice(1, -1) }
-const anyText: Param = { pattern: '.*' }
+const anyText: Param = { pattern: '[^]*' }
 const segment: Param = { pattern: '[^/]+' }
 
 /** Parameters whose texts are not plain names. */

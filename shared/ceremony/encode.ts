@@ -1,4 +1,5 @@
 import { base62 } from '../values/base62.ts'
+import { readBase64 } from '../values/base64.ts'
 
 const OTP_BYTES = 32
 
@@ -17,13 +18,9 @@ export function masked(token: string, otp: string): string {
 
 /** What was masked; undefined where a text and a password cannot belong together. */
 export function unmasked(encoded: string, otp: string): string | undefined {
-  const bytes = Buffer.from(encoded, 'base64')
+  const bytes = readBase64(encoded, 'optional')
   const pad = Buffer.from(otp)
-  if (
-    bytes.length !== pad.length ||
-    bytes.toString('base64').replace(/=+$/, '') !== encoded.replace(/=+$/, '')
-  )
-    return undefined
+  if (bytes?.length !== pad.length) return undefined
   const plain = Buffer.from(bytes.map((byte, index) => byte ^ (pad[index] ?? 0)))
   return /^[\x20-\x7e]+$/.test(plain.toString('latin1')) ? plain.toString('latin1') : undefined
 }

@@ -1,19 +1,28 @@
 import { invalid } from '../api/errors.ts'
+import { readBase64 } from '../values/base64.ts'
 import { checkPackets, KeyFault } from './pgp-packets.ts'
 
 /**
- * The bytes of a key, from base64 or armour. What both mean is decided here alone: the library is handed bytes that
- * were looked at, never a text.
+ * Returns the base64 of an armoured key: headers such as `Comment: x` and the checksum at the end are left out. Any
+ * other text is returned as it is.
+ */
+function unarmoured(given: string): string {
+  const [, begin] = given.split('-----BEGIN PGP')
+  if (begin === undefined) return given
+  const [, body = ''] = begin.split('-----')
+  const lines = body.split('\n').filter(line => !line.includes(': '))
+  return lines.join('\n').replace(/\s=\S{4}\s*$/, '')
+}
+
+/**
+ * Decodes a key from base64 or armour. What both mean is decided here alone: the library is handed bytes that were
+ * looked at, never a text.
+ * @throws KeyFault
  */
 function bytesOf(given: string): Buffer {
-  if (!given.includes('BEGIN PGP')) return Buffer.from(given, 'base64')
-  const lines = given.split('\n').map(line => line.trim())
-  const begin = lines.findIndex(line => line.startsWith('-----BEGIN PGP'))
-  const body = lines.slice(begin + 1)
-  // headers, then an empty line; then base64 until a checksum or the end
-  const first = body.findIndex(line => line !== '' && !line.includes(': '))
-  const after = body.findIndex((line, index) => index >= first && /^(=.{4}$|-----END)/.test(line))
-  return Buffer.from(body.slice(first, after === -1 ? undefined : after).join(''), 'base64')
+  const bytes = readBase64(unarmoured(given), 'optional')
+  if (!bytes) throw new KeyFault('it is neither base64 of a binary key nor an armoured key')
+  return bytes
 }
 
 const unusable = (where: string, cause: unknown) =>
@@ -24,18 +33,18 @@ const unusable = (where: string, cause: unknown) =>
 
 /**
  * Looks at a key's sizes, which costs nothing.
- * @param given a binary key as base64, or armoured
+ * @param given a binary key as base64, or armoured; line ends and blanks may stand anywhere
  * @param where what to call the key in a fault
  * @throws ApiError `invalid_request` for what is no public key, or one with which it costs too much to compute
  */
 export function checkSizes(given: string, where: string): Buffer {
-  const bytes = bytesOf(given)
   try {
+    const bytes = bytesOf(given)
     checkPackets(bytes)
+    return bytes
   } catch (cause) {
     throw unusable(where, cause)
   }
-  return bytes
 }
 
 /**

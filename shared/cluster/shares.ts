@@ -1,4 +1,5 @@
 import { invalid } from '../api/errors.ts'
+import { readBase64, removeSpace } from '../values/base64.ts'
 import { combineKey, splitKey } from './galois.ts'
 
 /** How a key is divided. */
@@ -38,15 +39,15 @@ const SHORTEST = 16
 const LONGEST = 33
 
 /**
- * A share as its holder writes it: hex, or padded base64.
+ * Reads a share as its holder writes it: hex, or base64 with padding, with line ends and blanks anywhere.
  * @throws ApiError `invalid_request`
  */
 export function readShare(text: string): Buffer {
-  const given = text.trim()
+  const given = removeSpace(text)
   const hex = /^([0-9a-f]{2})+$/i.test(given) ? Buffer.from(given, 'hex') : undefined
   if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
-  const share = Buffer.from(given, 'base64')
-  if (share.toString('base64') !== given) throw invalid('key must be a valid hex or base64 string')
+  const share = readBase64(given)
+  if (!share) throw invalid('key must be a valid hex or base64 string')
   if (share.length < SHORTEST) throw invalid(`key is shorter than minimum ${SHORTEST} bytes`)
   if (share.length > LONGEST) throw invalid(`key is longer than maximum ${LONGEST} bytes`)
   return share

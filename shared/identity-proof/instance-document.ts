@@ -1,7 +1,7 @@
 import { verify } from 'node:crypto'
 import { type Refusal, refusal } from '../api/errors.ts'
 import type { TrustedKey } from '../model/trusted-key.ts'
-import { decodeBase64, decodeWrappedBase64 } from '../values/base64.ts'
+import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { partitionOf } from '../values/region.ts'
 import { type Instant, parseInstant } from '../values/time.ts'
@@ -63,18 +63,18 @@ export function readProof({
 }
 
 function readIdentity(identity: string, signature: string): DocumentProof | Refusal {
-  const bytes = decodeWrappedBase64(identity)
-  const signed = decodeWrappedBase64(signature)
+  const bytes = readBase64(identity)
+  const signed = readBase64(signature)
   if (!bytes?.length) return refusal('identity-encoding', 'identity must be base64')
   if (!signed) return refusal('signature-encoding', 'signature must be base64')
   return { form: 'identity', bytes, signature: signed }
 }
 
-const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\r?\n([\s\S]*?)\r?\n?-----END \1-----\s*$/
+const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\s([\s\S]*?)-----END \1-----\s*$/
 
 function readPkcs7(pkcs7: string): DocumentProof | Refusal {
   const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
-  const der = decodeBase64(body.replace(/[\r\n]+/g, ''))
+  const der = readBase64(body)
   const message = der && readSignedData(der)
   return message ? { form: 'pkcs7', message } : unverifiable('not-signed-data')
 }

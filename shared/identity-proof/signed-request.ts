@@ -1,5 +1,5 @@
 import { invalid } from '../api/errors.ts'
-import { decodeBase64 } from '../values/base64.ts'
+import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { headerName } from '../values/names.ts'
 
@@ -115,7 +115,7 @@ function readBody(encoded: string): string {
 
 function decodeText(field: string, encoded: string): string {
   if (encoded === '') throw invalid(`${field} is required`)
-  const bytes = decodeBase64(encoded)
+  const bytes = readBase64(encoded)
   if (!bytes) throw invalid(`${field} must be base64`)
   return bytes.toString('latin1')
 }
@@ -161,7 +161,7 @@ function readLine(line: unknown): [string, string] {
 }
 
 function decodeHeaders(text: string): unknown {
-  for (const candidate of [decodeBase64(text)?.toString('utf8'), text]) {
+  for (const candidate of [readBase64(text)?.toString('utf8'), text]) {
     const read = candidate === undefined ? undefined : readJson(candidate, LIMITS)
     if (read && 'value' in read) return read.value
   }

@@ -5,7 +5,7 @@ import { text } from '../api/fields.ts'
 import { placeOf, removeStored, subjectOf } from '../api/subject.ts'
 import { replace } from '../storage/changes.ts'
 import { partitions } from '../storage/kinds.ts'
-import { decodeBase64 } from '../values/base64.ts'
+import { readBase64 } from '../values/base64.ts'
 import { builtInPolicies } from './builtin.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, ROOT } from './names.ts'
 import { PolicyFault, parsePolicy } from './parse.ts'
@@ -35,7 +35,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
 
 /** The text of a policy, from base64 or as it is. No policy is itself valid base64: none does without quotes or braces. */
 function plainText(given: string): string {
-  const bytes = decodeBase64(given)
+  const bytes = readBase64(given)
   if (bytes && !isUtf8(bytes)) throw invalid('policy is not UTF-8 text')
   return bytes?.toString('utf8') ?? given
 }

@@ -14,13 +14,20 @@ export function decodeBase64(text: string): Buffer | undefined {
   return bytes.toString('base64') === text ? bytes : undefined
 }
 
-/** The same, after removing ASCII white space: the metadata service wraps its documents into lines. */
-export const decodeWrappedBase64 = (text: string): Buffer | undefined =>
-  decodeBase64(text.replace(/[\t\n\r ]+/g, ''))
+/** Removes ASCII white space: base64 tools wrap lines, shells turn line ends into blanks, YAML indents. */
+export const removeSpace = (text: string): string => text.replace(/[\t\n\r ]+/g, '')
 
-/** Decodes base64 with padding or without any, line breaks taken out, as Terraform writes certificates back. */
-export function decodeUnpaddedBase64(text: string): Buffer | undefined {
-  const bare = text.replace(/[\t\n\r ]+/g, '')
+/**
+ * The one reader for base64 that people send: as `decodeBase64`, wherever white space stands in the text. A text
+ * without white space, as programs send it, is read once.
+ *
+ * @param padding `optional`: the `=` at the end may be missing
+ */
+export function readBase64(text: string, padding: 'required' | 'optional' = 'required'): Buffer | undefined {
+  const exact = decodeBase64(text)
+  if (exact) return exact
+  const bare = removeSpace(text)
+  if (padding === 'required') return bare === text ? undefined : decodeBase64(bare)
   return decodeBase64(bare.endsWith('=') ? bare : bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
 }
 

@@ -5,7 +5,7 @@ import { lowerText, text } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import { mayRegister } from '../../identity-proof/signature-algorithms.ts'
 import { replace } from '../../storage/changes.ts'
-import { decodeUnpaddedBase64 } from '../../values/base64.ts'
+import { readBase64, removeSpace } from '../../values/base64.ts'
 
 export const certificateFields = {
   cloud_public_cert: text('Certificate as base64 of its PEM text, or the PEM text itself', {
@@ -31,13 +31,20 @@ export function writeCertificate(call: Call<typeof certificateFields>): Outcome 
   return after([replace(placeOf(call, 'certificate'), stored, { pem, type })])
 }
 
-const PEM = /^\s*-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----\s*$/
+const PEM = /^\s*-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/
 
-/** The PEM text of exactly one certificate, from base64 or as it is; undefined otherwise. */
+/**
+ * Returns the PEM text of exactly one certificate, from base64 or as it is; undefined for any other text. PEM that
+ * OpenSSL reads stays as written. Indented PEM, and PEM whose line ends became blanks, is written in lines again.
+ */
 export function readPem(given: string): string | undefined {
-  const decoded = decodeUnpaddedBase64(given)?.toString('utf8') ?? given
-  return PEM.test(decoded) && parses(decoded) ? decoded : undefined
+  const text = readBase64(given, 'optional')?.toString('utf8') ?? given
+  const body = PEM.exec(text)?.[1]
+  return body === undefined ? undefined : [text, inLines(body)].find(parses)
 }
+
+const inLines = (body: string): string =>
+  `-----BEGIN CERTIFICATE-----\n${removeSpace(body).replace(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`
 
 function parses(pem: string): boolean {
   try {

@@ -5,14 +5,16 @@ import { maxTtlOf } from '../../model/mount.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { decodeBase64, decodeBase64Url } from '../../values/base64.ts'
+import { decodeBase64Url, readBase64, removeSpace } from '../../values/base64.ts'
 import { printTime } from '../../values/time.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
 
-/** The texts that a path parameter may stand for: as it is, base64, URL-safe base64. */
+/** Returns the texts that a path parameter may stand for, in this order: as sent, from base64, from URL-safe base64. */
 export function readings(given: string): string[] {
-  const decoded = [decodeBase64(given), decodeBase64Url(given)].map(bytes => bytes?.toString('utf8'))
+  const decoded = [readBase64(given), decodeBase64Url(removeSpace(given))].map(bytes =>
+    bytes?.toString('utf8'),
+  )
   return [...new Set([given, ...decoded])].filter(text => text !== undefined && text !== '') as string[]
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { base64Forms } from '../../builders/base64-forms.ts'
 import { api, done, eventually, freshMount } from '../../support/service/cluster.ts'
 
 let mount = ''
@@ -34,6 +35,12 @@ const spellings: Record<string, (tag: string) => string> = {
   'percent-encoded throughout': tag => Buffer.from(tag).toString('hex').replace(/../g, '%$&'),
   base64: base64,
   'base64, percent-encoded': tag => encodeURIComponent(base64(tag)),
+  ...Object.fromEntries(
+    Object.entries(base64Forms).map(([form, write]) => [
+      `base64, ${form}`,
+      (tag: string) => encodeURIComponent(write(base64(tag))),
+    ]),
+  ),
   'URL-safe base64': base64url,
   'URL-safe base64 with padding': tag => base64(tag).replaceAll('+', '-').replaceAll('/', '_'),
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { masked, newOtp } from '../../../shared/ceremony/encode.ts'
+import { masked, newOtp, unmasked } from '../../../shared/ceremony/encode.ts'
 import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/model/token.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 
 /** As command lines decode: base64 without padding, XOR with the one-time password, read as text. */
 const decoded = (encoded: string, otp: string): string => {
@@ -28,6 +29,14 @@ describe('a token under a one-time password', () => {
   test('is that of a known vector, without padding', () => {
     expect(masked('hvs.', 'abcd')).toBe('CRQQSg')
   })
+
+  const otp = newOtp(randomBytes, TOKEN_TEXT_LENGTH + 1)
+  const token = `${tokenText(randomBytes).reveal()}x`
+  const padded = masked(token, otp).padEnd(48, '=')
+  test.each([...inEachForm(padded), ...inEachForm(padded.replace(/=+$/, ''))])(
+    'is unmasked in the form: %s',
+    (_, text) => expect(unmasked(text, otp)).toBe(token),
+  )
 
   test('of another length is a fault', () => expect(() => masked('hvs.x', 'abcd')).toThrow('not as long'))
 })

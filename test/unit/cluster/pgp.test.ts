@@ -1,6 +1,7 @@
 import { generateKey, readKey } from 'openpgp'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { checkSizes, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 import { hostileKey, keyBody, numbers, packet } from '../../support/requests/pgp.ts'
 import { ceremonyWorld } from '../ceremony/support.ts'
 
@@ -76,12 +77,28 @@ describe('an OpenPGP key', () => {
       userIDs: [{ name: 'h' }],
       format: 'object',
     })
+    const bytes = Buffer.from(publicKey.write())
     for (const text of [
-      Buffer.from(publicKey.write()).toString('base64'),
+      bytes.toString('base64'),
+      ...inEachForm(bytes.toString('base64')).map(([, form]) => form),
       publicKey.armor(),
       publicKey.armor().replaceAll('\n', '\r\n'),
+      publicKey.armor().replace(/^/gm, '\t'),
+      publicKey.armor().replaceAll('\n', ' '),
+      armoured(bytes),
     ])
       expect(await fingerprintOf(text, 'pgp_key')).toBe(publicKey.getFingerprint())
+  })
+
+  test.each([
+    'not base64!',
+    'mDMEZ_-A',
+    '-----BEGIN PGP PUBLIC KEY BLOCK-----',
+    armoured(user).replace('z', '?'),
+  ])('%j is refused with the forms that are taken', async text => {
+    await expect(fingerprintOf(text, 'pgp_key')).rejects.toThrow(
+      /^pgp_key is not a usable OpenPGP public key: it is/,
+    )
   })
 
   test('of the largest sizes passes the look at its sizes', () => {

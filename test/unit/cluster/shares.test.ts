@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { combine } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
 import { checkDivision, combineShares, divide, readShare } from '../../../shared/cluster/shares.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
 const whole = (parts: readonly Buffer[]) => combine(parts.map(part => new Uint8Array(part)))
@@ -115,7 +116,9 @@ describe('a share as its holder writes it', () => {
     ['capital hex', share.toString('hex').toUpperCase()],
     ['base64', share.toString('base64')],
     ['with a line end', `${share.toString('hex')}\n`],
+    ['hex in lines', share.toString('hex').replace(/.{60}/, '$&\n')],
     ['with blanks around', `  ${share.toString('base64')} `],
+    ...inEachForm(share.toString('base64')),
   ])('is read: %s', (_, text) => expect(readShare(text)).toEqual(share))
 
   test('text that is hex of a wrong length and base64 as well is base64', () => {

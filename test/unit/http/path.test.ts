@@ -12,6 +12,7 @@ describe('canonical paths: CVE-2026-3605', () => {
     '/v1/auth/cloud/roletag-denylist/v1:ab//cd+/e=',
     '/v1/auth/cloud/roletag-blacklist/v1:ab//cd',
     '/auth/cloud/roletag-denylist//',
+    '/v1/auth/cloud/roletag-denylist/djE6\r\n\tYWI=\n',
     '/v1/sys/policies/acl/a b',
     '/v1/é',
     '/',
@@ -32,6 +33,11 @@ describe('canonical paths: CVE-2026-3605', () => {
     ['/v1/auth/cloud/role/a\u0000', 'illegal character'],
     ['/v1/auth/cloud/role/a\n', 'illegal character'],
     ['/v1/auth/cloud/role/a\u007f', 'illegal character'],
+    ['/v1/auth/cloud/roletag-denylist/a\u0000', 'illegal character'],
+    ['/v1/auth/cloud/roletag-denylist/a\\', 'illegal character'],
+    ['/v1/auth/cl\noud/roletag-denylist/a', 'illegal character'],
+    ['/v1/sys/auth/auth/x/roletag-denylist/a\n', 'illegal character'],
+    ['/v1/sys/auth/auth/x/roletag-denylist/a//b', 'empty segment'],
   ])('%j is refused for its %s', (path, fault) => expect(pathFault(path)).toContain(fault))
 
   test('no path that another reader would shorten passes, but in a role tag', () => {

@@ -7,6 +7,7 @@ import {
   readProof,
 } from '../../../shared/identity-proof/instance-document.ts'
 import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
+import { base64Forms, inEachForm } from '../../builders/base64-forms.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../builders/keys.ts'
 import { ids, type SignerOptions, signedBy, trusted } from '../../builders/signed-data.ts'
@@ -57,9 +58,9 @@ describe('which proof', () => {
     expect(why(input)).toBe(expected)
   })
 
-  test('white space is taken out of identity and signature', () => {
+  test.each(Object.entries(base64Forms))('identity and signature are read in the form: %s', (_, write) => {
     const { identity: document = '', signature = '' } = identity()
-    const spaced = { identity: document.replace(/.{9}/g, '$& \n'), signature: `\t${signature}\r\n` }
+    const spaced = { identity: write(document), signature: write(signature) }
     expect(judge(spaced, [trusted(key.publicKey)])).toBe('verified')
   })
 })
@@ -92,7 +93,10 @@ describe('the pkcs7 text', () => {
       'not-signed-data',
     ],
     ['with written-out newlines', text.replace(/.{64}/g, '$&\\n'), 'not-signed-data'],
-    ['with spaces', text.replace(/.{64}/g, '$& '), 'not-signed-data'],
+    ...inEachForm(text).flatMap(([form, value]): [string, string, string][] => [
+      [form, value, 'pkcs7'],
+      [`${form}, in armour`, `-----BEGIN PKCS7-----\n${value}\n-----END PKCS7-----\n`, 'pkcs7'],
+    ]),
     ['that is no base64', 'MIAG%%', 'not-signed-data'],
     ['that is a certificate’s base64', base64('0'), 'not-signed-data'],
   ])('%s: $2', (_, value, expected) => {

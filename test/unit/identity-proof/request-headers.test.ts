@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 import { authorization, base64, postInput } from '../../builders/signed-request.ts'
 
 const usual = { Host: 'sts.amazonaws.com', Authorization: authorization() }
@@ -12,6 +13,7 @@ describe('forms of iam_request_headers', () => {
     ['an object of lists', { Host: [usual.Host], Authorization: [usual.Authorization] }],
     ['the text of an object', json],
     ['base64 of the text', base64(json)],
+    ...inEachForm(base64(json)),
     ['lines', [`Host: ${usual.Host}`, `Authorization:${usual.Authorization}`]],
     ['names in lower case', { host: usual.Host, authorization: usual.Authorization }],
     ['space around values', { Host: ` ${usual.Host}\t`, Authorization: usual.Authorization }],

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { ageOf, type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 import {
   authorization,
   BODY,
@@ -127,6 +128,11 @@ describe('the URL', () => {
   })
 })
 
+test.each(inEachForm(base64('https://sts.eu-west-1.amazonaws.com/')))(
+  'the base64 of a URL is read in the form: %s',
+  (_, text) => expect(request(postInput({}, { url: text })).host).toBe('sts.eu-west-1.amazonaws.com'),
+)
+
 describe('the body: CVE-2020-16250', () => {
   test.each([BODY, 'Version=2011-06-15&Action=GetCallerIdentity'])('%s is accepted as it is', text => {
     expect(request(body(text)).body).toBe(text)
@@ -153,6 +159,10 @@ describe('the body: CVE-2020-16250', () => {
     '{"Action":"GetCallerIdentity"}',
   ])('%s is refused', text => {
     expect(refused(body(text))).toBe('iam_request_body')
+  })
+
+  test.each(inEachForm(base64(BODY)))('base64 is read in the form: %s', (_, text) => {
+    expect(request(postInput({}, { body: text })).body).toBe(BODY)
   })
 
   test.each(['', 'not base64!', base64(BODY).replace(/=+$/, '')])('base64 of %j is refused', text => {

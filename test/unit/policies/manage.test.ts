@@ -10,6 +10,7 @@ import {
   writePolicy,
 } from '../../../shared/policies/manage.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -22,13 +23,16 @@ const stored = (name: string, text: string): Item<'policy'> => ({
 const named = (name: string, more: object = {}) => callWith({ subjectKey: key('policy', name), ...more })
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64')
 
+type Written = [title: string, given: { policy?: string; rules?: string }, text: string]
+
 describe('writing a policy', () => {
-  test.each([
+  test.each<Written>([
     ['as written, with its comments and spaces', { policy: `# why\n${TEXT}` }, `# why\n${TEXT}`],
     ['JSON as written', { policy: ' {"path": {}}' }, ' {"path": {}}'],
     ['by its deprecated field', { rules: TEXT }, TEXT],
     ['the current field first', { policy: TEXT, rules: '# old' }, TEXT],
     ['from base64', { policy: base64(TEXT) }, TEXT],
+    ...inEachForm(base64(TEXT)).map(([form, policy]): Written => [`from base64, ${form}`, { policy }, TEXT]),
   ])('it is kept: %s', (_, given, text) => {
     expect(writePolicy(named('dev', { given })).changes).toEqual([
       { put: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },

@@ -1,24 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  decodeBase64,
-  decodeBase64Url,
-  decodeUnpaddedBase64,
-  decodeWrappedBase64,
-} from '../../../shared/values/base64.ts'
+import { decodeBase64, decodeBase64Url, readBase64 } from '../../../shared/values/base64.ts'
+import { inEachForm } from '../../builders/base64-forms.ts'
 
 const decoders = {
-  decodeBase64,
-  decodeWrappedBase64,
-  decodeUnpaddedBase64,
-  decodeBase64Url,
+  Strict: decodeBase64,
+  Wrapped: (text: string) => readBase64(text),
+  Unpadded: (text: string) => readBase64(text, 'optional'),
+  Url: decodeBase64Url,
 }
 
-/** Which of the decoders read a text, by the first letters of what they are for. */
+/** Returns the names of the decoders that read a text. */
 const readers = (text: string): string =>
   Object.entries(decoders)
     .filter(([, decode]) => decode(text) !== undefined)
-    .map(([name]) => name.replace(/decode|Base64/g, '') || 'Strict')
+    .map(([name]) => name)
     .join(' ')
 
 describe('base64', () => {
@@ -61,12 +57,21 @@ describe('base64', () => {
         const standard = buffer.toString('base64')
         const bare = buffer.toString('base64url')
         expect(decodeBase64(standard)).toEqual(buffer)
-        expect(decodeWrappedBase64(standard.replace(/.{3}/g, '$&\r\n'))).toEqual(buffer)
-        expect(decodeUnpaddedBase64(standard.split('=')[0] ?? '')).toEqual(buffer)
+        expect(readBase64(standard.replace(/.{3}/g, '$&\r\n'))).toEqual(buffer)
+        expect(readBase64(standard.split('=')[0] ?? '', 'optional')).toEqual(buffer)
         expect(decodeBase64Url(bare)).toEqual(buffer)
       }),
     )
   })
+
+  test.each(inEachForm(Buffer.alloc(200, 'any bytes').toString('base64')))(
+    'people’s base64 is read in the form: %s',
+    (_, text) => {
+      expect(decodeBase64(text)).toBeUndefined()
+      for (const padding of ['required', 'optional'] as const)
+        expect(readBase64(text, padding)).toEqual(Buffer.alloc(200, 'any bytes'))
+    },
+  )
 
   test('one text stands for one sequence of bytes', () => {
     fc.assert(

@@ -8,6 +8,7 @@ import {
 import { derOid } from '../../../../infra/local/provider/documents/der.ts'
 import { readPem } from '../../../../shared/auth-method/config/certificates.ts'
 import { published } from '../../../../shared/identity-proof/certificates/compile.ts'
+import { inEachForm } from '../../../builders/base64-forms.ts'
 import { keys } from '../../../builders/keys.ts'
 
 const pem = published()[0]?.pem ?? ''
@@ -19,7 +20,14 @@ describe('readPem', () => {
     ['with carriage returns', pem.replaceAll('\n', '\r\n'), pem.replaceAll('\n', '\r\n')],
     ['with white space around', `\n\n${pem}\n \n`, `\n\n${pem}\n \n`],
     ['in base64', base64(pem), pem],
-    ['in base64 with line breaks', base64(pem).replace(/.{76}/g, '$&\n'), pem],
+    ['indented', pem.replace(/^/gm, '  '), `${pem}\n`],
+    ['with blanks where the lines ended', pem.replaceAll('\n', ' '), `${pem}\n`],
+    ...inEachForm(base64(pem)).map(([form, text]) => [`in base64, ${form}`, text, pem]),
+    ...inEachForm(base64(pem).replace(/=+$/, '')).map(([form, text]) => [
+      `without padding, ${form}`,
+      text,
+      pem,
+    ]),
     ['in base64 without padding, as Terraform writes it', base64(`${pem} `).replace(/=+$/, ''), `${pem} `],
   ])('reads a certificate %s', (_, given, expected) => {
     expect(readPem(given)).toBe(expected)

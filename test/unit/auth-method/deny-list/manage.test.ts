@@ -3,6 +3,7 @@ import { denyTag, readDenied, readings } from '../../../../shared/auth-method/de
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
+import { inEachForm } from '../../../builders/base64-forms.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
@@ -47,6 +48,8 @@ describe('a denied tag', () => {
     ['as it is', value],
     ['as base64', base64],
     ['as URL-safe base64', Buffer.from(value).toString('base64url')],
+    ...inEachForm(base64),
+    ...inEachForm(Buffer.from(value).toString('base64url')),
   ])('%s is kept under its canonical text', async (_, given) => {
     expect(await deny(given)).toMatchObject([{ put: key('deny', accessor, value), expected: 'absent' }])
   })
@@ -54,6 +57,7 @@ describe('a denied tag', () => {
   test.each([
     ['nothing', '', 'role_tag is required'],
     ['text', 'tag', 'cannot be read'],
+    ['a tag with a line end', `${value}\n`, 'cannot be read'],
     ['base64 of text', Buffer.from('tag').toString('base64'), 'cannot be read'],
     ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be read'],
     ['a tag with another signature', renderTag(tag, new Secret('another key')), 'not made for this role'],
@@ -123,6 +127,7 @@ describe('what is told of a denied tag', () => {
 test.each([
   ['v1:tag', ['v1:tag']],
   ['dGFn', ['dGFn', 'tag']],
+  ['dG\nFn', ['dG\nFn', 'tag']],
   ['_-_-', ['_-_-', Buffer.from('_-_-', 'base64url').toString()]],
 ])('%s may mean %j', (given, meanings) => {
   expect(readings(given)).toEqual(meanings)
