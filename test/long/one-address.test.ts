@@ -47,7 +47,7 @@ let there: Map<KindName, string[]>
 const report: Record<string, unknown> = {}
 
 beforeAll(async () => {
-  const found = programs(directory)
+  const found = programs(kinds, directory)
   ;({ there } = found)
   for (const [name, why] of found.absent) process.stderr.write(`ABSENT on this machine: ${name}: ${why}\n`)
   report['absent'] = Object.fromEntries(found.absent)

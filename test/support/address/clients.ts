@@ -5,17 +5,34 @@ import { createInterface } from 'node:readline'
 const SOURCES = new URL('./clients/', import.meta.url).pathname
 const VAULT_GO = 'github.com/hashicorp/vault/api v1.23.0'
 
+/** How a program of a client library is made. */
+interface Program {
+  /** @throws where the machine lacks something */
+  command(directory: string): string[]
+}
+
 /** A kind of workload: a language, a library, and the type of its logins. */
-interface Kind {
+interface Kind extends Program {
   library: string
   login: 'ec2' | 'iam'
-  /** makes the program where that is needed; @throws where the machine lacks something */
-  command(directory: string): string[]
 }
 
 const python = (): string => process.env['PYTHON'] ?? 'python3'
 const run = (command: string, parameters: string[], cwd?: string): void => {
   execFileSync(command, parameters, { cwd, stdio: 'pipe', env: { ...process.env, GOFLAGS: '-mod=mod' } })
+}
+
+/** Compiles a program in Go that uses Vault's own client. */
+function buildVault(directory: string, name: string): string[] {
+  writeFileSync(`${directory}/go.mod`, `module client\n\ngo 1.23\n\nrequire ${VAULT_GO}\n`)
+  copyFileSync(`${SOURCES}${name}.go`, `${directory}/${name}.go`)
+  run('go', ['build', '-o', name, `${name}.go`], directory)
+  return [`${directory}/${name}`]
+}
+
+function withHvac(name: string): string[] {
+  run(python(), ['-c', 'import hvac'])
+  return [python(), `${SOURCES}${name}.py`]
 }
 
 /** One row for each workload. `PYTHON` may name another interpreter, of an environment that has hvac. */
@@ -31,12 +48,7 @@ export const kinds = {
   'Go, vault/api 1.23.0': {
     library: 'github.com/hashicorp/vault/api',
     login: 'iam',
-    command: directory => {
-      writeFileSync(`${directory}/go.mod`, `module client\n\ngo 1.23\n\nrequire ${VAULT_GO}\n`)
-      copyFileSync(`${SOURCES}vault.go`, `${directory}/vault.go`)
-      run('go', ['build', '-o', 'vault', 'vault.go'], directory)
-      return [`${directory}/vault`]
-    },
+    command: directory => buildVault(directory, 'vault'),
   },
   'Python, http.client': {
     library: 'http.client',
@@ -49,10 +61,7 @@ export const kinds = {
   'Python, hvac': {
     library: 'hvac',
     login: 'iam',
-    command: () => {
-      run(python(), ['-c', 'import hvac'])
-      return [python(), `${SOURCES}hvac-client.py`]
-    },
+    command: () => withHvac('hvac-client'),
   },
   'Node, node:http': {
     library: 'node:http',
@@ -73,16 +82,29 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-/** Programs of the workloads that this machine can run, and why it cannot run the others. */
-export function programs(directory: string): {
-  there: Map<KindName, string[]>
-  absent: Map<KindName, string>
-} {
-  const there = new Map<KindName, string[]>()
-  const absent = new Map<KindName, string>()
-  for (const name of Object.keys(kinds) as KindName[]) {
+/** Programs that send the writes they are given, one row for each client. They read JSON lines, and print the answers so. */
+export const senders = {
+  curl: {
+    command: () => {
+      run('curl', ['--version'])
+      run('jq', ['--version'])
+      return ['bash', `${SOURCES}send.sh`]
+    },
+  },
+  hvac: { command: () => withHvac('send') },
+  'Go, vault/api 1.23.0': { command: directory => buildVault(directory, 'send') },
+} as const satisfies Record<string, Program>
+
+/** Programs of a table that this machine can run, and why it cannot run the others. */
+export function programs<Name extends string>(
+  table: Readonly<Record<Name, Program>>,
+  directory: string,
+): { there: Map<Name, string[]>; absent: Map<Name, string> } {
+  const there = new Map<Name, string[]>()
+  const absent = new Map<Name, string>()
+  for (const name of Object.keys(table) as Name[]) {
     try {
-      there.set(name, kinds[name].command(directory))
+      there.set(name, table[name].command(directory))
     } catch (error) {
       const { stderr, message } = error as Error & { stderr?: Buffer }
       absent.set(
