@@ -183,9 +183,6 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
   }
 }
 
-export const unknownWarning = (names: readonly string[]): string =>
-  `unknown parameters were ignored: ${names.join(', ')}`
-
 /**
  * What is one parameter: all names it goes by, the given one first, and a reader of what would be stored. A name
  * that is no field's goes by no other, and its values are taken as they are.

@@ -9,6 +9,8 @@ interface Param {
   caseless?: readonly string[]
   /** paths, up to the parameter, in which a slash at its end does not matter */
   slashless?: readonly string[]
+  /** names by which clients repeat it in a body: those of the incumbent, and those of client libraries */
+  repeatedAs?: readonly string[]
 }
 
 const name: Param = { pattern: NAME.source.slice(1, -1) }
@@ -17,13 +19,18 @@ const segment: Param = { pattern: '[^/]+' }
 
 /** Parameters whose texts are not plain names. */
 const params: Record<string, Param> = {
-  mount: segment,
+  mount: { ...segment, repeatedAs: ['mount_point'] },
   role: { ...name, caseless: ['auth/:mount/role/:role'] },
   role_tag: { ...anyText, secret: true },
-  policy_name: { ...segment, caseless: ['sys/policies/acl/:policy_name', 'sys/policy/:policy_name'] },
+  policy_name: {
+    ...segment,
+    caseless: ['sys/policies/acl/:policy_name', 'sys/policy/:policy_name'],
+    repeatedAs: ['name'],
+  },
   method_path: {
     ...anyText,
     slashless: ['sys/auth/:method_path', 'sys/mounts/auth/:method_path', 'sys/audit-hash/:method_path'],
+    repeatedAs: ['path', 'mount_point'],
   },
 }
 

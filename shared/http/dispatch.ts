@@ -228,7 +228,7 @@ async function completed(
   { answer, changes = [] }: Outcome,
   call: Ready,
   endpoint: Endpoint,
-  { facts, warnings }: Intake,
+  { facts, warnings, unknownFields }: Intake,
   { cipher, entropy }: Ports,
 ): Promise<{ changes: Outcome['changes'] & {}; info?: WrapInfo; frame: Frame }> {
   const frame: Frame = {
@@ -236,6 +236,7 @@ async function completed(
     mountType: call.mount?.type ?? (facts.path.startsWith('auth/token/') ? 'token' : 'system'),
     mirrored: endpoint.mirrored ?? false,
     warnings,
+    unknownFields,
   }
   const body =
     facts.wrapTtl === undefined || !isWrappable(answer) ? undefined : responseEnvelope(answer, frame)

@@ -8,7 +8,8 @@ import {
   takesOperationToken,
 } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { FieldFault, readFields, unknownWarning } from '../api/fields.ts'
+import { FieldFault, readFields } from '../api/fields.ts'
+import { paramOf } from '../api/params.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -35,6 +36,8 @@ export interface Intake {
   given: Early['given']
   /** what the answer should mention, if it has a body */
   warnings: readonly string[]
+  /** whether the warnings name unknown fields of a write: then the answer has a body */
+  unknownFields: boolean
   /** a body that cannot be read: thrown once it is known that this cluster serves */
   bodyFault?: ApiError
   /** faulty parameters, or a proof that cannot be valid: thrown once it is known that the caller may call */
@@ -76,6 +79,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     raw: {},
     given: {},
     warnings: [],
+    unknownFields: false,
     keys: 'miss' in found || !takesOperationToken(found.endpoint) ? [] : [key('operation-token')],
     prepared: undefined,
   }
@@ -137,24 +141,33 @@ async function readParameters(
   const body = await settled(() => parametersOf(request, operation, endpoint))
   if ('fault' in body) return { ...base, bodyFault: body.fault }
   const overridden = Object.keys(body.value).filter(name => Object.hasOwn(params, name))
+  const repeated = Object.keys(params).flatMap(name => paramOf(name).repeatedAs ?? [])
   const raw = Object.fromEntries(Object.entries(body.value).filter(([name]) => !Object.hasOwn(params, name)))
   const unwrappable = wrapFault(endpoint, base.facts)
   if (unwrappable) return { ...base, raw, fault: unwrappable }
   const parsed = await settled(() => readFields(endpoint.fields, raw))
   if ('fault' in parsed) return { ...base, raw, fault: parsed.fault }
-  const { given, unknown } = parsed.value
+  const { given } = parsed.value
+  const unknown = endpoint.freeForm ? [] : parsed.value.unknown.filter(name => !repeated.includes(name))
   const warnings = [
     ...(overridden.length > 0
       ? [`parameters of the path replaced these of the body: ${overridden.join(', ')}`]
       : []),
-    ...(unknown.length > 0 && !endpoint.freeForm ? [unknownWarning(unknown)] : []),
+    ...(unknown.length > 0 ? [await warningOf(unknown, endpoint)] : []),
   ]
-  const read = { ...base, raw, given, warnings }
+  const unknownFields = operation === 'write' && unknown.length > 0
+  const read = { ...base, raw, given, warnings, unknownFields }
   const { prepare } = endpoint
   if (!prepare) return read
   const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
   if ('fault' in prepared) return { ...read, fault: prepared.fault }
   return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
+}
+
+/** Names unknown fields. The code that looks for the nearest names is loaded only then. */
+async function warningOf(unknown: readonly string[], { fields }: Endpoint): Promise<string> {
+  const { unknownWarning } = await import('../api/unknown-fields.ts')
+  return unknownWarning(unknown, fields)
 }
 
 /** The result of some reading, or the fault that its caller will be told of later. */

@@ -19,8 +19,10 @@ export interface Frame {
   mountType: string
   /** repeat the data outside `data` */
   mirrored: boolean
-  /** further warnings, which never turn a 204 into a 200 */
+  /** further warnings, which turn no 204 into a 200 by themselves */
   warnings: readonly string[]
+  /** whether they name unknown fields of a write, which nobody must overlook: they turn a 204 into a 200 */
+  unknownFields: boolean
 }
 
 /**
@@ -42,7 +44,7 @@ export function responseEnvelope(answer: Answer, frame: Frame): Record<string, u
   })
   switch (answer.kind) {
     case 'nothing':
-      return answer.warnings?.length ? envelope(null) : undefined
+      return answer.warnings?.length || frame.unknownFields ? envelope(null) : undefined
     case 'accepted':
       return envelope(null)
     case 'data':

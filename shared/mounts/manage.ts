@@ -11,10 +11,10 @@ import {
   readFields,
   type Supplied,
   text,
-  unknownWarning,
   unsupported,
 } from '../api/fields.ts'
 import { subjectOf } from '../api/subject.ts'
+import { unknownWarning } from '../api/unknown-fields.ts'
 import {
   defaultTtlOf,
   type Mount,
@@ -76,6 +76,8 @@ export const enableFields = {
   config: anything('What the tuning of a mount takes'),
   local: bool('Accepted and ignored: all mounts replicate'),
   seal_wrap: bool('Accepted and ignored: secrets are always encrypted'),
+  external_entropy_access: bool('Accepted and ignored: randomness is that of the runtime'),
+  options: unsupported('Not supported: the method has no options'),
 }
 
 const tableOf = (call: Call): Item<'mounts'> => {
@@ -104,20 +106,16 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   const next = { ...table.data, mounts: [...table.data.mounts, tuned(blank, given)] }
   return after(
     storeMounts(table, next),
-    nothing(
-      warningsOf(
-        given,
-        unknown.map(name => `config.${name}`),
-      ),
-    ),
+    nothing([
+      ...effectWarnings(given),
+      ...(unknown.length > 0 ? [unknownWarning(unknown, tuneFields, 'config.')] : []),
+    ]),
   )
 }
 
-/** Warns of settings that are kept without effect, or not known: nobody should rely on them. */
-const warningsOf = (given: Supplied<typeof tuneFields>, unknown: readonly string[]): string[] => [
-  ...WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`),
-  ...(unknown.length > 0 ? [unknownWarning(unknown)] : []),
-]
+/** Warns of settings that are kept without effect: nobody should rely on them. */
+const effectWarnings = (given: Supplied<typeof tuneFields>): string[] =>
+  WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`)
 
 /** The settings inside a mount's first request, read as those of its tuning are. */
 function tuningIn(config: unknown): Parsed<typeof tuneFields> {
@@ -198,8 +196,7 @@ export function tuneMount(call: Call<typeof tuneFields>): Outcome {
   const mount = found(table.data, pathOf(call))
   const next = tuned(mount, call.given)
   const mounts = table.data.mounts.map(one => (one === mount ? next : one))
-  const unknown = Object.keys(call.raw).filter(name => !Object.hasOwn(tuneFields, name))
-  return after(storeMounts(table, { ...table.data, mounts }), nothing(warningsOf(call.given, unknown)))
+  return after(storeMounts(table, { ...table.data, mounts }), nothing(effectWarnings(call.given)))
 }
 
 /** GET sys/auth/:path/tune. */

@@ -107,12 +107,24 @@ describe('warnings', () => {
     expect(body.data.tag_value).toContain(':r=one:')
   })
 
-  test('they leave a 204 a 204', async () => {
-    const { status } = await api('POST', `${mount}/role/${fresh('r')}`, {
+  test('a write with a misspelt field is 200 without data, and the warning names the nearest field', async () => {
+    const { status, body } = await api('POST', `${mount}/role/${fresh('r')}`, {
       ...iamRole.body,
-      foo: 1,
-      role: 'x',
+      token_bound_cidr: '10.0.0.0/8',
     })
+    expect([status, body.data, body.auth]).toEqual([200, null, null])
+    expect(body.warnings).toEqual([
+      'unknown parameters were ignored: token_bound_cidr (did you mean token_bound_cidrs?)',
+    ])
+    const client = await api('POST', `${mount}/config/client`, { iam_server_id_header_valu: 'x' })
+    expect(client.status).toBe(200)
+    expect(client.body.warnings).toContain(
+      'unknown parameters were ignored: iam_server_id_header_valu (did you mean iam_server_id_header_value?)',
+    )
+  })
+
+  test('names of path parameters in a body leave a 204 a 204', async () => {
+    const { status } = await api('POST', `${mount}/role/${fresh('r')}`, { ...iamRole.body, role: 'x' })
     expect(status).toBe(204)
   })
 

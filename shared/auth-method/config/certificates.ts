@@ -13,7 +13,8 @@ export const certificateFields = {
     required: true,
     counts: given => readPem(given) ?? given,
   }),
-  type: lowerText('`pkcs7` (default) or `identity`'),
+  // hvac calls the field `document_type`
+  type: lowerText('`pkcs7` (default) or `identity`', { formerly: 'document_type' }),
 }
 
 /**

@@ -42,6 +42,7 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
   raw: {},
   given: {},
   warnings: [],
+  unknownFields: false,
   keys: [],
   prepared: undefined,
   ...parts,

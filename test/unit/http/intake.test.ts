@@ -161,13 +161,22 @@ describe('a request, as far as it can be read by itself', () => {
   })
 
   test('unknown parameters are ignored and named; those of the path win', async () => {
-    const { given, raw, warnings } = await take({ body: '{"role":"other","mount":"x","b":1,"a":2}' })
+    const { given, raw, warnings, unknownFields } = await take({
+      body: '{"role":"other","mount":"x","b":1,"a":2}',
+    })
+    expect(unknownFields).toBe(true)
     expect({ ...given }).toEqual({})
     expect(raw).toEqual({ b: 1, a: 2 })
     expect(warnings).toEqual([
       'parameters of the path replaced these of the body: role, mount',
       'unknown parameters were ignored: b, a',
     ])
+  })
+
+  test('the names of path parameters, also those that clients use for them, are no unknown fields', async () => {
+    const { warnings, unknownFields } = await take({ body: '{"role":"other","mount_point":"cloud"}' })
+    expect(warnings).toEqual(['parameters of the path replaced these of the body: role'])
+    expect(unknownFields).toBe(false)
   })
 
   test('an endpoint that takes any parameters knows them all', async () => {

@@ -17,6 +17,7 @@ const frame = (parts: Partial<Frame> = {}): Frame => ({
   mountType: 'cloud',
   mirrored: false,
   warnings: [],
+  unknownFields: false,
   ...parts,
 })
 
@@ -43,6 +44,13 @@ describe('successes', () => {
   test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
     ['nothing', { kind: 'nothing' }, {}, 204, undefined],
     ['nothing, though something was overlooked', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
+    [
+      'nothing, though a field is unknown',
+      { kind: 'nothing' },
+      { warnings: ['w'], unknownFields: true },
+      200,
+      { ...empty, warnings: ['w'] },
+    ],
     [
       'nothing, with a warning',
       { kind: 'nothing', warnings: ['a'] },

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { text } from '../../../shared/api/fields.ts'
+import { nearestName, unknownWarning } from '../../../shared/api/unknown-fields.ts'
+import { groups } from '../../../shared/endpoints/all.ts'
+
+const names = [
+  'token_bound_cidrs',
+  'token_policies',
+  'token_ttl',
+  'iam_server_id_header_value',
+  'role',
+  'type',
+]
+
+describe('the nearest name of a field', () => {
+  test.each([
+    ['iam_server_id_header_valu', 'iam_server_id_header_value'],
+    ['token_bound_cidr', 'token_bound_cidrs'],
+    ['tokenPolicies', 'token_policies'],
+    ['token_polices', 'token_policies'],
+    ['TOKEN_TTL', 'token_ttl'],
+    ['token_tlt', 'token_ttl'],
+    ['tpye', 'type'],
+    ['colour', undefined],
+    ['ro', undefined],
+    ['', undefined],
+    ['x'.repeat(1_000_000), undefined],
+  ])('of %.30s is %s', (given, nearest) => expect(nearestName(given, names)).toBe(nearest))
+
+  test('is found for a letter that is missing in any field of any endpoint with a name of three letters or more', () => {
+    for (const { fields } of groups.flatMap(group => group.endpoints))
+      for (const name of Object.keys(fields).filter(one => one.length > 3))
+        expect(nearestName(name.slice(0, -1), Object.keys(fields))).toBeDefined()
+  })
+})
+
+describe('the warning of unknown fields', () => {
+  const fields = { description: text(''), max_lease_ttl: text('') }
+
+  test('names each field, and the nearest known one', () => {
+    expect(unknownWarning(['descripton', 'other'], fields)).toBe(
+      'unknown parameters were ignored: descripton (did you mean description?), other',
+    )
+    expect(unknownWarning(['max_lease_tll'], fields, 'config.')).toBe(
+      'unknown parameters were ignored: config.max_lease_tll (did you mean config.max_lease_ttl?)',
+    )
+  })
+
+  test('is short, however many and long the names are', () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => `${index}${'x'.repeat(1000)}`)
+    const warning = unknownWarning(many, fields)
+    expect(warning.length).toBeLessThan(2500)
+    expect(warning).toMatch(/, and 9980 more$/)
+  })
+})

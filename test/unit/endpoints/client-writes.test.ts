@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { groups } from '../../../shared/endpoints/all.ts'
+import { takeIn } from '../../../shared/http/intake.ts'
+import type { Ports } from '../../../shared/ports.ts'
+import writes from '../../vectors/client-writes.json' with { type: 'json' }
+
+// Recorded between a host and the clients, without their secrets. The Terraform provider's are those of its resources.
+const recorded = writes as [client: string, method: string, path: string, body: object | null][]
+
+const ports = { deployment: {}, clock: { now: () => 0 } } as unknown as Ports
+
+/** Reads a request as the cluster does, by the endpoint that serves it. */
+async function take(method: string, path: string, body: object | null) {
+  const text = body === null ? '' : JSON.stringify(body)
+  for (const { name, endpoints } of groups) {
+    const reading = endpoints.map(({ prepare: _, ...row }) => row)
+    const intake = await takeIn(
+      { name, endpoints: reading },
+      {
+        method,
+        path,
+        query: [],
+        headers: {},
+        body: text,
+        bodyLength: text.length,
+        source: '192.0.2.1',
+        domain: '',
+        gatewayId: 'g',
+        deadline: 1,
+      },
+      'r-1',
+      ports,
+    )
+    if (!('miss' in intake.found)) return intake
+  }
+  throw new Error(`no endpoint serves ${method} ${path}`)
+}
+
+describe('a write of a client that nobody here wrote', () => {
+  test.each(recorded)(
+    '%s: %s %s has no unknown field, so that a 204 stays one',
+    async (_, method, path, body) => {
+      const { found, fault, bodyFault, warnings, unknownFields } = await take(method, path, body)
+      expect([fault, bodyFault]).toEqual([undefined, undefined])
+      if ('miss' in found || found.endpoint.answers !== 'nothing') return
+      expect([unknownFields, warnings.filter(text => text.startsWith('unknown'))]).toEqual([false, []])
+    },
+  )
+
+  test('a misspelt field of such a write is unknown', async () => {
+    const { unknownFields } = await take('POST', '/v1/auth/aws/config/sts/111122223333', { sts_rolle: 'x' })
+    expect(unknownFields).toBe(true)
+  })
+})
