@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { generateKey } from 'openpgp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -42,19 +43,20 @@ afterAll(async () => {
 /** Sends a write by a client, again while there were too many attempts. */
 async function send(client: keyof typeof senders, { path, body, token = '' }: Sent): Promise<Answer> {
   const [command = '', ...parameters] = there.get(client) ?? []
-  const { stdout, stderr } = spawnSync(command, parameters, {
-    input: `${JSON.stringify({ path, body, token })}\n`,
+  const child = spawn(command, parameters, {
     env: { ...process.env, ADDRESS: new URL(host.base_url).origin, VAULT_MAX_RETRIES: '0' },
-    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
-  if (!stdout.startsWith('{')) throw new Error(`${client}: ${stdout}${stderr}`)
-  const answer = JSON.parse(stdout) as Answer
-  if (!answer.errors?.some(text => text.startsWith('too many attempts'))) return answer
+  child.stdin.end(`${JSON.stringify({ path, body, token })}\n`)
+  const said = await text(child.stdout)
+  if (!said.startsWith('{')) throw new Error(`${client}: ${said}`)
+  const answer = JSON.parse(said) as Answer
+  if (!answer.errors?.some(error => error.startsWith('too many attempts'))) return answer
   await setTimeout(5000)
   return send(client, { path, body, token })
 }
 
-const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64')
+const base64 = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64')
 type Form = (base64: string) => string
 interface Request extends Sent {
   done?: (answer: Answer) => Promise<unknown>
@@ -69,7 +71,7 @@ async function documents() {
   const { document, signature, rsa2048 } = await host.control.documents(instance)
   return { identity: base64(document), signature: bare(signature), pkcs7: bare(rsa2048) }
 }
-const bare = (text: string): string => text.replaceAll('\n', '')
+const bare = (lines: string): string => lines.replaceAll('\n', '')
 
 /** An iam login, one of whose fields is written in a form. */
 async function iamLogin(
@@ -88,7 +90,7 @@ const cancel = () =>
     method: 'DELETE',
     headers: { 'x-vault-token': host.root_token },
   })
-/** Starts an attempt as an administrator does: the limit counts those apart from strangers'. */
+/** Starts an attempt, again while there were too many. */
 async function begin(): Promise<{ nonce: string; otp: string }> {
   await cancel()
   const answer = await fetch(`${host.base_url}/sys/generate-root/attempt`, { method: 'PUT', body: '{}' })
