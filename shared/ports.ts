@@ -56,6 +56,8 @@ export interface ScanSegment {
   of: number
   /** where an earlier scan of the segment stopped; absent: at its beginning */
   from?: Cursor | undefined
+  /** items that each call of the scan reads at most, whatever their kind; absent: as many as one call takes */
+  limit?: number
 }
 
 /** A page of a scan. */

@@ -7,8 +7,8 @@ import { int, type Supplied, text } from './fields.ts'
 
 /** Paging of listings, which are whole without it. @see docs/spec/transport.md#listings */
 export const listFields = {
-  after: text('Names greater than this one'),
-  limit: int('At most so many names'),
+  after: text('Names that come after this one'),
+  limit: int('At most so many names; 0 and less: no limit'),
 }
 
 const LONGEST_NAME = 1024
@@ -28,10 +28,16 @@ export const listOfMount = (kind: KindGoingWith<'mount'>) =>
   listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
 export function pageOf(given: Supplied<typeof listFields>): Page {
-  if (given.limit !== undefined && given.limit < 0) throw invalid('limit must not be negative')
   if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME) throw invalid('after is longer than any name')
   return defined({
     after: given.after || undefined,
-    limit: given.limit || undefined,
+    limit: given.limit !== undefined && given.limit > 0 ? given.limit : undefined,
   })
 }
+
+/** Cuts a page out of names that are not all stored; sorts them. */
+export const pageOfNames = (names: readonly string[], { after = '', limit }: Page): string[] =>
+  names
+    .filter(name => name > after)
+    .sort()
+    .slice(0, limit)

@@ -1,4 +1,5 @@
 import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
+import { listFields } from '../api/listing.ts'
 import {
   deletePolicy,
   listPolicies,
@@ -57,6 +58,7 @@ export const policiesGroup: Group = {
       method: 'LIST',
       path: '/sys/policies/acl',
       summary: 'List policies',
+      fields: listFields,
       access: policy('list'),
       answers: 'keys',
       handle: listPolicies,
@@ -75,6 +77,7 @@ export const policiesGroup: Group = {
       method: 'GET',
       path: '/sys/policy',
       summary: 'List policies (older path)',
+      fields: listFields,
       access: policy('read'),
       answers: 'data',
       mirrored: true,
@@ -84,6 +87,7 @@ export const policiesGroup: Group = {
       method: 'LIST',
       path: '/sys/policy',
       summary: 'List policies (older path)',
+      fields: listFields,
       access: policy('list'),
       answers: 'data',
       mirrored: true,

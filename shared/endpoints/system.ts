@@ -1,5 +1,6 @@
 import { answer } from '../api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
+import { listFields } from '../api/listing.ts'
 import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
 import { haStatus, versionHistory } from '../system/inventory.ts'
 import { resultantAcl } from '../system/resultant-acl.ts'
@@ -40,6 +41,7 @@ export const systemGroup: Group = {
       method: 'LIST',
       path: '/sys/version-history',
       summary: 'The versions that were installed: the announced one',
+      fields: listFields,
       access: policy('list'),
       answers: 'keys',
       handle: versionHistory,

@@ -129,7 +129,8 @@ export const tokensGroup: Group = {
     endpoint({
       method: 'LIST',
       path: '/auth/token/accessors',
-      summary: 'List the accessors of all tokens',
+      summary: 'List the accessors of all tokens; a page of them in the order of the table',
+      fields: listFields,
       access: policy('list', { sudo: true }),
       uses: ['scan'],
       answers: 'keys',

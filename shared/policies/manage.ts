@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { after, answer, type Call, data, keys, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
+import { type listFields, pageOf, pageOfNames } from '../api/listing.ts'
 import { placeOf, removeStored, subjectOf } from '../api/subject.ts'
 import { replace } from '../storage/changes.ts'
 import { partitions } from '../storage/kinds.ts'
@@ -58,16 +59,18 @@ export function deletePolicy(call: Call): Outcome {
   return removeStored(call)
 }
 
-async function namesOf(call: Call): Promise<string[]> {
-  const stored = await call.ports.store.list(partitions('policy'))
-  return [...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])].sort()
+async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
+  const page = pageOf(call.given)
+  const stored = await call.ports.store.list(partitions('policy'), page)
+  return pageOfNames([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
 }
 
 /** LIST sys/policies/acl. */
-export const listPolicies = async (call: Call): Promise<Outcome> => answer(keys(await namesOf(call)))
+export const listPolicies = async (call: Call<typeof listFields>): Promise<Outcome> =>
+  answer(keys(await namesOf(call)))
 
 /** GET sys/policy, the older form: it names them twice. */
-export async function listRules(call: Call): Promise<Outcome> {
+export async function listRules(call: Call<typeof listFields>): Promise<Outcome> {
   const names = await namesOf(call)
   return answer(data({ keys: names, policies: names }))
 }

@@ -41,6 +41,7 @@ interface Segment {
   index: number
   of: number
   from?: { pk: string; sk: string } | undefined
+  limit?: number
 }
 
 /** One call of a scan in the engine's terms. */
@@ -62,14 +63,14 @@ export interface ScanCall {
 const SCANNED = 500
 
 /** A scan of whatever stands in a segment. */
-export const scanCall = (TableName: string, { index, of, from }: Segment): ScanCall =>
+export const scanCall = (TableName: string, { index, of, from, limit = SCANNED }: Segment): ScanCall =>
   defined({
     TableName,
     ConsistentRead: true as const,
     Segment: index,
     TotalSegments: of,
     ExclusiveStartKey: from,
-    Limit: SCANNED,
+    Limit: Math.min(SCANNED, limit),
   })
 
 /** Items of some kinds, all of the same table. */

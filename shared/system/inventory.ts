@@ -1,4 +1,5 @@
 import { answer, type Call, data, keys, type Outcome } from '../api/call.ts'
+import { type listFields, pageOf, pageOfNames } from '../api/listing.ts'
 import { printTime } from '../values/time.ts'
 
 /** GET sys/ha-status: there are no nodes, so the cluster is the one active node of itself. */
@@ -22,9 +23,10 @@ export const haStatus = (call: Call): Outcome => {
 }
 
 /** LIST sys/version-history: the version that is announced, since the cluster began. Earlier ones are not kept. */
-export const versionHistory = (call: Call): Outcome => {
+export const versionHistory = (call: Call<typeof listFields>): Outcome => {
   const { apiVersion } = call.ports.deployment
   const installed = printTime(call.cluster.record.initialisedAt)
   const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
-  return answer(keys([apiVersion], { [apiVersion]: entry }))
+  const names = pageOfNames([apiVersion], pageOf(call.given))
+  return answer(keys(names, Object.fromEntries(names.map(name => [name, entry]))))
 }

@@ -1,20 +1,43 @@
 import { answer, type Call, keys, type Outcome } from '../api/call.ts'
+import { invalid } from '../api/errors.ts'
+import { type listFields, pageOf } from '../api/listing.ts'
+import type { Page, ScanSegment } from '../ports.ts'
+import { type Item, key } from '../storage/kinds.ts'
 import { isAlive } from './descendants.ts'
 
 const SEGMENTS = 4
 
-/** LIST auth/token/accessors: reads all tokens, in segments. */
-export async function listAccessors(call: Call): Promise<Outcome> {
-  const segments = Array.from({ length: SEGMENTS }, (_, index) => segment(call, index))
+/**
+ * LIST auth/token/accessors. Without `after` and `limit` it reads all tokens, in segments, and sorts their accessors.
+ * A page costs what it takes to read so many items of the table: its accessors stand in the order of the table, which
+ * nobody can predict. `after` is the last accessor of the page before. Its token may be gone: DynamoDB goes on behind
+ * its place, other engines find nothing, and then the caller must not take the list for complete.
+ */
+export async function listAccessors(call: Call<typeof listFields>): Promise<Outcome> {
+  const page = pageOf(call.given)
+  if (page.after !== undefined || page.limit !== undefined) return answer(keys(await onePage(call, page)))
+  const segments = Array.from({ length: SEGMENTS }, (_, index) => segment(call, { index, of: SEGMENTS }))
   return answer(keys((await Promise.all(segments)).flat().sort()))
 }
 
-async function segment(call: Call, index: number): Promise<string[]> {
+const accessorOf = ({ pk }: Pick<Item, 'pk'>): string => pk.slice(pk.indexOf('#') + 1)
+
+async function segment(call: Call, where: ScanSegment): Promise<string[]> {
   const found: string[] = []
-  for await (const { items } of call.ports.store.scan('token', { index, of: SEGMENTS })) {
-    found.push(
-      ...items.filter(item => isAlive(item.data, call)).map(item => item.pk.slice(item.pk.indexOf('#') + 1)),
-    )
-  }
+  for await (const { items } of call.ports.store.scan('token', where))
+    found.push(...items.filter(item => isAlive(item.data, call)).map(accessorOf))
   return found
+}
+
+async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: Page): Promise<string[]> {
+  const from = after === undefined ? undefined : key('token', after)
+  const found: string[] = []
+  const where = { index: 0, of: 1, from: from && { pk: from.pk, sk: from.sk }, limit }
+  for await (const { items } of call.ports.store.scan('token', where)) {
+    found.push(...items.filter(item => isAlive(item.data, call)).map(accessorOf))
+    if (found.length >= limit) break
+  }
+  if (found.length === 0 && from && !(await call.ports.store.read([from]))[0])
+    throw invalid('no token has the accessor in after any more: give the accessor before it in your list')
+  return found.slice(0, limit)
 }

@@ -78,7 +78,11 @@ async function iamLogin(
   field: 'iam_request_url' | 'iam_request_body' | 'iam_request_headers',
   form: Form,
 ): Promise<Request> {
-  const session = await host.control.session({ account: HOME.account, role: 'web-server', session: 'workload' })
+  const session = await host.control.session({
+    account: HOME.account,
+    role: 'web-server',
+    session: 'workload',
+  })
   const proof = signedLogin(session)
   const body = { role: 'demo-iam', ...proof, [field]: form(proof[field] ?? '') }
   return { path: 'auth/cloud/login', body }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pageOf } from '../../../shared/api/listing.ts'
+import { pageOf, pageOfNames } from '../../../shared/api/listing.ts'
 
 describe('paging of listings', () => {
   test.each([
@@ -7,12 +7,18 @@ describe('paging of listings', () => {
     ['empty values', { after: '', limit: 0 }, {}],
     ['a name', { after: 'b' }, { after: 'b' }],
     ['a number', { limit: 2 }, { limit: 2 }],
+    ['a negative number, which is no limit', { limit: -1 }, {}],
     ['both', { after: 'b', limit: 2 }, { after: 'b', limit: 2 }],
     ['the longest name', { after: 'é'.repeat(512) }, { after: 'é'.repeat(512) }],
   ])('is read from %s', (_, given, page) => expect(pageOf(given)).toEqual(page))
 
-  test.each([
-    ['a negative number', { limit: -1 }, 'limit must not be negative'],
-    ['more than any name has', { after: 'é'.repeat(513) }, 'after is longer than any name'],
-  ])('%s is refused', (_, given, message) => expect(() => pageOf(given)).toThrow(message))
+  test('a text that is longer than any name is refused', () =>
+    expect(() => pageOf({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
+
+  test('cuts names that are not stored', () => {
+    const names = ['c', 'a', 'b']
+    expect(pageOfNames(names, {})).toEqual(['a', 'b', 'c'])
+    expect(pageOfNames(names, { after: 'a' })).toEqual(['b', 'c'])
+    expect(pageOfNames(names, { after: 'a', limit: 1 })).toEqual(['b'])
+  })
 })

@@ -85,6 +85,18 @@ describe('reading, listing, deleting', () => {
     expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
   })
 
+  test.each([
+    [{ limit: 2 }, ['alpha', 'beta']],
+    [{ after: 'alpha', limit: 2 }, ['beta', 'default']],
+    [{ after: 'default' }, ['root', 'zeta']],
+    [{ after: 'default', limit: -1 }, ['root', 'zeta']],
+  ])('a page of the list has stored and built-in ones: %j', async (given, keys) => {
+    const { store } = memoryStore(['zeta', 'beta', 'alpha'].map(name => stored(name, TEXT)))
+    const call = callWith({ ports: { store }, given })
+    expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
+    expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
+  })
+
   test('a deletion needs nothing to be there; built-in ones stay', () => {
     expect(deletePolicy(named('dev')).changes).toEqual([{ delete: key('policy', 'dev'), expected: 'any' }])
     expect(() => deletePolicy(named('root'))).toThrow('cannot be deleted')

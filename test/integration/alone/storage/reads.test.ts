@@ -170,6 +170,19 @@ describe('a listing', () => {
     expect(pages.slice(0, -1).every(page => page.length === 9)).toBe(true)
   })
 
+  test('costs about its items, in however many partitions they stand', async () => {
+    const many = Array.from({ length: 800 }, (_, index) => `m-${String(index).padStart(3, '0')}`)
+    for (let at = 0; at < many.length; at += 100)
+      await store.commit(many.slice(at, at + 100).map(denied), as())
+    for (const after of ['m-', many[99], many[699]]) {
+      await storage.reset()
+      const page = await listed({ limit: 100, after: after ?? '' })
+      expect(page).toEqual(many.filter(name => name > (after ?? '')).slice(0, 100))
+      const read = (await storage.calls()).reduce((sum, call) => sum + call.scanned, 0)
+      expect(read).toBeLessThan(300)
+    }
+  })
+
   test('begins after a name that is not in it', async () => {
     expect(await listed({ after: 'i-0', limit: 2 })).toEqual(names.slice(0, 2))
     expect(await listed({ after: `${names[3]}x`, limit: 1 })).toEqual([names[4]])
