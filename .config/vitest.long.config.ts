@@ -25,6 +25,7 @@ export default defineConfig({
       'test/integration/alone/replication/late.test.ts',
       'test/integration/alone/replication/reindex.test.ts',
       'test/integration/alone/replication/requests.test.ts',
+      'test/integration/alone/replication/steps.test.ts',
     ],
     pool: 'threads',
     // one after the other: each of them takes the whole machine

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { chanceFrom } from '../../../../infra/local/commands/soak/plan.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type Workflow, workflows } from '../../../../shared/workers/workflows.ts'
+import { sized } from '../../../support/runner/size.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -12,7 +14,9 @@ const DR = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const WRITERS = 6
 const STAGED = 20
-const PAUSE_MS = 500
+const PAUSE_MS = 1000
+/** Times that a role change is done. */
+const ROUNDS = sized(1, 50)
 
 let from: Warm
 let set: ClusterSet
@@ -72,20 +76,24 @@ interface Row {
   at: 'east' | 'west'
   /** west follows meanwhile: the workflow waits for what it applies */
   follows?: true
+  /** a change of roles that operators ask for most */
+  often?: true
   act: () => Promise<Reply>
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  'a planned promotion': { workflow: 'promotion', at: 'west', act: () => onWest('promote') },
+  'a planned promotion': { workflow: 'promotion', at: 'west', often: true, act: () => onWest('promote') },
   'a forced promotion': { workflow: 'promotion', at: 'west', act: () => onWest('promote', { force: true }) },
   'a demotion': {
     workflow: 'demotion',
     at: 'east',
+    often: true,
     act: () => set.at('east').request('POST', `${DR}/primary/demote`),
   },
   'another primary by token': {
     workflow: 'update-primary',
     at: 'west',
+    often: true,
     act: async () => onWest('update-primary', { token: await activationToken() }),
   },
   'another primary by address': {
@@ -98,7 +106,7 @@ const rows: Readonly<Record<string, Row>> = {
     at: 'west',
     act: () => onWest('update-primary', { token: '' }),
   },
-  'the end of replication': { workflow: 'disable', at: 'west', act: () => onWest('disable') },
+  'the end of replication': { workflow: 'disable', at: 'west', often: true, act: () => onWest('disable') },
   'an activation': {
     workflow: 'activation',
     at: 'west',
@@ -140,8 +148,6 @@ async function ended(cluster: string): Promise<void> {
   while ((await operations()).some(({ data }) => data.status === 'running')) await set.clock.sleep(PAUSE_MS)
 }
 
-const seen = new Set<string>()
-
 /** The steps that a cluster has done of a workflow, in their order, each once however often it was repeated. */
 const stepsAt = (cluster: string, workflow: string): string[] => {
   const steps = set
@@ -151,10 +157,21 @@ const stepsAt = (cluster: string, workflow: string): string[] => {
   return [...new Set(steps.filter(one => one.workflow === workflow).map(({ step }) => step))]
 }
 
+/** Each row once; rows of role changes as often as `ROUNDS` says, each time with another order of all calls. */
+const cases = Object.entries(rows).flatMap(([name, { often = false }]) =>
+  Array.from({ length: often ? ROUNDS : 1 }, (_, round): [string, number] => [name, round + 1]),
+)
+
+test('every workflow stands here', () => {
+  const begun = new Set(Object.values(rows).map(({ workflow }) => workflow))
+  expect([...begun].sort()).toEqual(Object.keys(workflows).sort())
+})
+
 describe('with staged entries and beside writers', () => {
-  test.each(Object.keys(rows))('%s does each of its steps without a failure', async name => {
-    const { workflow, at, act, follows = false } = rows[name] as Row
-    set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  test.each(cases)('%s does each of its steps without a failure, round %i', async (name, round) => {
+    const { workflow, at, act, follows = false, often = false } = rows[name] as Row
+    const order = often ? { random: chanceFrom(round) } : {}
+    set = await clusterSet(['east', 'west'], { from, memory: true, aws: true, ...order })
     const stopWriters = repeat(WRITERS, (of, n) => write(`w${of}-${n}`))
     await stage()
     const stopPuller = repeat(follows ? 1 : 0, () => set.at('west').pull())
@@ -167,8 +184,5 @@ describe('with staged entries and beside writers', () => {
     expect([200, 204], reply.text).toContain(reply.status)
     const { steps }: Workflow = workflows[workflow]
     expect(stepsAt(at, workflow)).toEqual(steps.filter(step => typeof step === 'string'))
-    seen.add(workflow)
   })
 })
-
-afterAll(() => expect([...seen].sort()).toEqual(Object.keys(workflows).sort()))
