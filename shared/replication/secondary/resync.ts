@@ -1,6 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
+import { put } from '../../storage/changes.ts'
+import { key } from '../../storage/kinds.ts'
 import { pauseBefore } from '../apply/window.ts'
 import { keysIn, readReportedKeys, reportName, reportParts, storeReport } from '../sync/report.ts'
 import { begin, carryOn, endSync, findRunningSync, type Scope, type SyncPlace } from '../sync/sync.ts'
@@ -62,9 +64,23 @@ async function toItsEnd(
   const keys = await touchedBefore(follower, head)
   const carried = await carryOn(place, running, keys)
   if (carried === 'time') return 'waiting'
-  if (carried === 'done') await endSync(place, running.incarnation, keys, await ask(follower))
-  else await pauseBefore(own, 1)
+  if (carried === 'done') {
+    const source = await ask(follower)
+    if (head.lineage.length === 0) await noteFirstSync(follower)
+    await endSync(place, running.incarnation, keys, source)
+  } else await pauseBefore(own, 1)
   return 'worked'
+}
+
+/**
+ * Notes that the tree was made by the first sync, as status shows it. It is noted before the sync ends, because nobody
+ * would note it after a crash in between; a sync that does not end is noted again.
+ */
+async function noteFirstSync({ own, treeId, cluster }: Follower): Promise<void> {
+  const as = await cluster()
+  const now = own.clock.now()
+  const made = { treeId, operation: treeId, startedAt: now, finishedAt: now, stage: 'done', done: 0, total: 0 } as const
+  if (as) await own.store.commit([put(key('tree-reindex'), made)], as)
 }
 
 /** What an unfinished sync may have touched, but for one of everything. */

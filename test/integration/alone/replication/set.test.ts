@@ -7,11 +7,15 @@ import { Crash } from '../../../support/tables/crash.ts'
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 let set: ClusterSet
+/** epoch seconds between which west had its first sync */
+let synced: [from: number, to: number]
 
 beforeAll(async () => {
   set = await clusterSet(['east', 'west', 'north'], { aws: true })
   await set.enable('east')
+  const joined = Math.floor(set.clock.now() / 1000)
   await set.join('west', 'east')
+  synced = [joined, Math.floor(set.clock.now() / 1000)]
   await set.join('north', 'east')
 })
 
@@ -34,6 +38,14 @@ describe('clusters of a set', () => {
       (await set.at('west').request('GET', '/sys/policies/acl/a')).status,
       'a secondary serves nobody',
     ).toBe(400)
+  })
+
+  test('show the time of the first sync as that of the last reindex', async () => {
+    const status = async (name: string) =>
+      (await set.at(name).ok('GET', '/sys/replication/dr/status')).body.data.last_reindex_epoch
+    expect(Number(await status('west'))).toBeGreaterThanOrEqual(synced[0])
+    expect(Number(await status('west'))).toBeLessThanOrEqual(synced[1])
+    expect(await status('east'), 'a primary has none').toBe('0')
   })
 
   test('get no calls of each other while they are cut off, in either direction, and catch up afterwards', async () => {
