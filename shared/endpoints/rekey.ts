@@ -146,7 +146,6 @@ function refusing(method: Endpoint['method'], path: string): Endpoint {
     method,
     path,
     access: anyone,
-    serves: 'dr',
     answers: 'refused',
     summary: path.endsWith('backup')
       ? 'Refused: no shares are kept'
