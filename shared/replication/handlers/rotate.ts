@@ -11,6 +11,7 @@ import { printTime } from '../../values/time.ts'
 import { termFacts } from '../reencryption/facts.ts'
 import { showOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, acknowledgements } from '../status/acknowledged.ts'
+import { ageOf } from '../../values/age.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
@@ -98,7 +99,7 @@ async function acknowledgedText(ports: AckPorts, patience: number): Promise<stri
 }
 
 const untilHeard = ({ id, contact }: Secondary, now: number): string => {
-  const last = contact ? `${Math.max(0, Math.round((now - contact.at) / 1000))} s ago` : 'never'
+  const last = contact ? `${Math.round(ageOf(contact.at, now) / 1000)} s ago` : 'never'
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 

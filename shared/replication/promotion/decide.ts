@@ -3,6 +3,7 @@ import type { OperationFault } from '../../model/operation.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
+import { ageOf } from '../../values/age.ts'
 
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =
@@ -241,7 +242,7 @@ const checks: readonly Check[] = [
         return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer; it last answered ${seconds(now - primary.heardAt)} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
+        : `the primary does not answer; it last answered ${seconds(ageOf(primary.heardAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
     retryAfter: silenceLeft,
   },
@@ -282,7 +283,7 @@ function warningsOf(facts: PromotionFacts): string[] {
     const last =
       primary.heardAt === undefined
         ? 'it has never answered'
-        : `it last answered ${seconds(now - primary.heardAt)} s ago, at ${printTime(primary.heardAt)}`
+        : `it last answered ${seconds(ageOf(primary.heardAt, now))} s ago, at ${printTime(primary.heardAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
       ENDS_LOST,

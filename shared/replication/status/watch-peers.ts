@@ -6,6 +6,7 @@ import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import type { Measures } from '../../watching/metrics.ts'
+import { ageOf } from '../../values/age.ts'
 
 /** What one cluster knows of those that it is connected with. */
 export interface PeerFacts {
@@ -76,7 +77,7 @@ export function peerMeasures({
 }
 
 const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= bounds.PRIMARY_LOST_MS
-const secondsSince = (at: number, now: number): number => Math.floor((now - at) / 1000)
+const secondsSince = (at: number, now: number): number => Math.floor(ageOf(at, now) / 1000)
 
 /**
  * Measures how far clusters of the set are, and writes a line for operators while one is silent or behind; an alarm counts

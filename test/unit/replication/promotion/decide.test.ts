@@ -51,6 +51,11 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /diverged/],
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     [
+      'a primary that answered at a time which is still to come by this clock',
+      { primary: { state: 'silent', heardAt: NOW + 3000, silentMs: 0 } },
+      /answered 0 s ago/,
+    ],
+    [
       'a clock that was set while it did not answer',
       { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 59_999 } },
       /unanswered calls show 60 s of silence/,
