@@ -51,8 +51,21 @@ export interface Patience {
   named: string
 }
 
+/** Seconds until a request is repeated that the gateway has answered. */
+const GATEWAY_RETRY_S = 5
+
 /**
- * A request that has to succeed. It is repeated where the answer says when, as the runbooks do.
+ * Returns the seconds after which a refused request is repeated; undefined: never. API Gateway names none when it answers
+ * itself, because the function took longer than 30 s: what the function does goes on.
+ */
+export function retryAfterOf({ status, retryAfter, body }: Heard): number | undefined {
+  const isOfGateway = (status === 503 || status === 504) && typeof body['message'] === 'string'
+  return retryAfter ?? (isOfGateway ? GATEWAY_RETRY_S : undefined)
+}
+
+/**
+ * A request that has to succeed. It is repeated where the answer says when, as the runbooks do, and where the gateway
+ * answered in place of the cluster.
  * @returns the answer's body
  * @throws Ended `refused` with what was answered, and what asking throws
  */
@@ -65,8 +78,9 @@ export async function askFor(
     const heard = await asked()
     if (heard.status < 300) return heard.body
     const told = `${named}: ${refusalOf(heard)}`
-    if (heard.retryAfter === undefined || Date.now() > end) throw new Ended('refused', told)
-    say(`${told}; asking again in ${heard.retryAfter} s`)
-    await setTimeout(heard.retryAfter * 1000)
+    const after = retryAfterOf(heard)
+    if (after === undefined || Date.now() > end) throw new Ended('refused', told)
+    say(`${told}; asking again in ${after} s`)
+    await setTimeout(after * 1000)
   }
 }

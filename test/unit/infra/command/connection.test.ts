@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { askFor, askOnce } from '../../../../infra/command/ask.ts'
+import { askFor, askOnce, retryAfterOf } from '../../../../infra/command/ask.ts'
 import { apiBase, type Connection, connectionOf } from '../../../../infra/command/connection.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
@@ -91,6 +91,16 @@ describe('a request', () => {
     expect(said).toEqual(['x: 503 busy; asking again in 1 s'])
     asked = 0
     await expect(askFor(asking, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
+  })
+
+  test.each([
+    ['503 with Retry-After', { status: 503, retryAfter: 7, body: { errors: ['busy'] } }, 7],
+    ['503 of the gateway', { status: 503, body: { message: 'Service Unavailable' } }, 5],
+    ['504 of the gateway', { status: 504, body: { message: 'Endpoint request timed out' } }, 5],
+    ['503 of the cluster without Retry-After', { status: 503, body: { errors: ['sealed'] } }, undefined],
+    ['403 of the gateway', { status: 403, body: { message: 'Forbidden' } }, undefined],
+  ])('answered with %s is repeated after %j: %s s', (_, heard, seconds) => {
+    expect(retryAfterOf({ text: '', ...heard })).toBe(seconds)
   })
 
   test.each([
