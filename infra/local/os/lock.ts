@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs'
+import { readdir, readlink } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { textOf, writeWhole } from './cluster-file.ts'
@@ -24,7 +26,7 @@ export async function takeLock(
   taken: (holder: number) => Error,
 ): Promise<Lock> {
   const database = locked(`${directory}/${name}.lock`)
-  if (!database) throw taken(await holderOf(`${directory}/${name}.holder`))
+  if (!database) throw taken(await holderOf(directory, name))
   writeWhole(`${directory}/${name}.holder`, String(process.pid))
   return { close: () => database.close() }
 }
@@ -53,14 +55,25 @@ function locked(file: string): DatabaseSync | undefined {
 
 const BUSY = 5
 
-/** Who has it a moment after it was taken may not be written down yet: then an earlier one is, who has ended. */
-async function holderOf(file: string): Promise<number> {
+/**
+ * Returns the id of the process that has a lock; 0: unknown. A moment after it was taken, the file may still name an earlier
+ * process, which has ended, and whose id may be another's by now: only a process that has the locked file open counts.
+ */
+async function holderOf(directory: string, name: string): Promise<number> {
+  const lock = realpathSync(`${directory}/${name}.lock`)
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
-    const pid = Number(textOf(file) ?? 0)
-    if (runs(pid)) return pid
+    const pid = Number(textOf(`${directory}/${name}.holder`) ?? 0)
+    if (runs(pid) && (await hasOpen(pid, lock))) return pid
     await setTimeout(PAUSE_MS)
   }
   return 0
+}
+
+/** Reports whether a process has a file open; of other users' processes, and where there is no /proc, it is assumed. */
+async function hasOpen(pid: number, file: string): Promise<boolean> {
+  const open = await readdir(`/proc/${pid}/fd`).catch(() => undefined)
+  const targets = open?.map(fd => readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''))
+  return targets === undefined || (await Promise.all(targets)).includes(file)
 }
 
 /** Whether there is a process of that id, which may be somebody else's. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../../infra/checkout.ts'
@@ -53,5 +53,16 @@ describe('the lock of a directory', () => {
     await expect(take(directory)).rejects.toThrow(`taken by ${process.pid}`)
     lock.close()
     ;(await take(directory)).close()
+  })
+
+  test('is not said to be of the process that has the id of an earlier holder', async () => {
+    const directory = directoryOfTest()
+    const lock = await take(directory)
+    // this process's parent has that id now, and never had the lock
+    writeFileSync(`${directory}/host.holder`, String(process.ppid))
+    const second = take(directory).catch((error: Error) => error.message)
+    writeFileSync(`${directory}/host.holder`, String(process.pid))
+    expect(await second).toBe(`taken by ${process.pid}`)
+    lock.close()
   })
 })
