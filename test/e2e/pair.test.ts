@@ -14,6 +14,9 @@ test('two clusters on one machine: what logs in on the first, the second holds, 
   await run.until('Serving.')
   const [east, west] = [clusterFile('east'), clusterFile('west')]
   expect(run.output()).toMatch(/ec2 login on east[\s\S]*iam login on east/)
+  const pids = new Set([run.child.pid, east.pid, west.pid])
+  expect(pids.size, 'each cluster is a process of its own').toBe(3)
+  expect([east.pair_pid, west.pair_pid]).toEqual([run.child.pid, run.child.pid])
   expect({ root: west.root_token, shares: west.recovery_keys }).toEqual({
     root: east.root_token,
     shares: east.recovery_keys,

@@ -57,6 +57,8 @@ export interface HostOptions {
   front?: LocalFront
   /** folder with certificates of authorities, as the setting `caBundles` */
   caBundles?: string
+  /** id of the command that owns the pair which this cluster is of */
+  pairPid?: number
   /** write down for nobody where it is: another cluster of its name may run beside it */
   unlisted?: boolean
   /** count calls to the tables, and let tests make them fail */
@@ -243,6 +245,7 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     tap_url: tap?.url,
     ...(await initialised(gateway.url, directory)),
     pid: process.pid,
+    pair_pid: options.pairPid,
     cluster: options.cluster,
     functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
   })

@@ -22,7 +22,7 @@ export interface ClusterPlace {
 
 type Rest = Pick<
   HostOptions,
-  'memory' | 'unlisted' | 'legacySignatures' | 'caBundles' | 'capacity' | 'timeouts' | 'onLine'
+  'memory' | 'unlisted' | 'pairPid' | 'legacySignatures' | 'caBundles' | 'capacity' | 'timeouts' | 'onLine'
 >
 
 export interface LastingOptions extends Rest {

@@ -30,7 +30,10 @@ export interface ClusterFile {
   tap_url?: string
   root_token: string
   recovery_keys: string[]
+  /** the cluster's own process */
   pid: number
+  /** the command that owns the pair, and ends both clusters when it ends; absent: this cluster is of no pair */
+  pair_pid?: number
   cluster: string
   functions: Record<string, string>
 }

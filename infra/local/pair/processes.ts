@@ -14,7 +14,10 @@ import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
 
 type Name = 'east' | 'west'
 
-export type ProcessOptions = Omit<LastingOptions, 'cluster' | 'place' | 'onLine' | 'providerPort'> & {
+export type ProcessOptions = Omit<
+  LastingOptions,
+  'cluster' | 'place' | 'onLine' | 'providerPort' | 'pairPid'
+> & {
   port?: number
 }
 
@@ -41,6 +44,7 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
     launch({
       ...rest,
       cluster: own,
+      pairPid: process.pid,
       place: {
         port: ports[own],
         region: REGIONS[own],
