@@ -33,8 +33,8 @@ interface ShellOptions {
   programs?: Readonly<Record<string, string>>
   /** programs that are not this machine's own; default: those that it lacks */
   standIns?: readonly string[]
-  /** milliseconds that a block may take: less than tests may, or else nobody hears what it has said */
-  patience?: number
+  /** milliseconds that a block may take: less than tests may, or else nobody hears what it has said; or what ends the wait */
+  patience?: number | (() => Promise<unknown>)
 }
 
 /** Characters of what a block that does not end has printed: the newest tell why. */
@@ -76,11 +76,14 @@ function programsIn(
   }
 }
 
-/** Whether something takes longer than some milliseconds. */
-async function isLate(work: Promise<void>, ms: number): Promise<boolean> {
+/** Whether something takes longer than some milliseconds, or than something else. */
+async function isLate(work: Promise<void>, patience: number | (() => Promise<unknown>)): Promise<boolean> {
   const end = new AbortController()
   const { signal } = end
-  const late = setTimeout(ms, true, { signal }).catch(() => false)
+  const late =
+    typeof patience === 'number'
+      ? setTimeout(patience, true, { signal }).catch(() => false)
+      : patience().then(() => true)
   const became = await Promise.race([work.then(() => false), late])
   end.abort()
   return became
@@ -130,7 +133,8 @@ export function openShell({ cwd, variables = {}, patience = 150_000, ...rest }: 
       const printed = `${said.stdout.slice(before.stdout)}${said.stderr.slice(before.stderr)}`.slice(
         -MOST_SHOWN,
       )
-      throw new Error(`this block has not ended within ${patience} ms:\n${block}\n${printed}`)
+      const span = typeof patience === 'number' ? `within ${patience} ms` : 'in time'
+      throw new Error(`this block has not ended ${span}:\n${block}\n${printed}`)
     }
     const status = at('stdout') < 0 ? 1 : Number.parseInt(said.stdout.slice(at('stdout') + mark.length), 10)
     const told = (name: keyof typeof said) =>
