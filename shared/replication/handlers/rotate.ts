@@ -7,11 +7,11 @@ import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { ageOf } from '../../values/age.ts'
 import { printTime } from '../../values/time.ts'
 import { termFacts } from '../reencryption/facts.ts'
 import { showOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, acknowledgements } from '../status/acknowledged.ts'
-import { ageOf } from '../../values/age.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),

@@ -79,7 +79,15 @@ async function toItsEnd(
 async function noteFirstSync({ own, treeId, cluster }: Follower): Promise<void> {
   const as = await cluster()
   const now = own.clock.now()
-  const made = { treeId, operation: treeId, startedAt: now, finishedAt: now, stage: 'done', done: 0, total: 0 } as const
+  const made = {
+    treeId,
+    operation: treeId,
+    startedAt: now,
+    finishedAt: now,
+    stage: 'done',
+    done: 0,
+    total: 0,
+  } as const
   if (as) await own.store.commit([put(key('tree-reindex'), made)], as)
 }
 

@@ -4,9 +4,9 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { ageOf } from '../../values/age.ts'
 import { bounds } from '../../values/bounds.ts'
 import type { Measures } from '../../watching/metrics.ts'
-import { ageOf } from '../../values/age.ts'
 
 /** What one cluster knows of those that it is connected with. */
 export interface PeerFacts {

@@ -121,7 +121,10 @@ describe('a check', () => {
     }
     expect(maps(await report('west'))).toEqual(expected)
     const status = async () => (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
-    expect(await status()).toMatchObject({ corrupted_merkle_tree: true, last_reindex_epoch: expect.stringMatching(/^[1-9]/) })
+    expect(await status()).toMatchObject({
+      corrupted_merkle_tree: true,
+      last_reindex_epoch: expect.stringMatching(/^[1-9]/),
+    })
     await reindex('west')
     expect(await status()).toMatchObject({
       corrupted_merkle_tree: false,
