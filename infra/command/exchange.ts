@@ -4,6 +4,7 @@ import { request as secureRequest } from 'node:https'
 import type { Connection } from './connection.ts'
 import { Ended } from './ended.ts'
 import { inOneLine } from './output.ts'
+import { schemeFault } from './scheme.ts'
 
 /** One request. */
 export interface Asking {
@@ -50,7 +51,9 @@ export async function exchange(
       name === 'AbortError' || name === 'TimeoutError'
         ? `no answer within ${connection.timeoutMs / 1000} s`
         : (code ?? message)
-    throw new Ended('unreachable', `${url.origin} cannot be reached (${inOneLine(why)})`)
+    const fault = schemeFault(url, error as NodeJS.ErrnoException)
+    const more = fault === undefined ? '' : `: ${fault}`
+    throw new Ended('unreachable', `${url.origin} cannot be reached (${inOneLine(why)})${more}`)
   }
 }
 

@@ -10,7 +10,7 @@ export const flagged: ListLine = (path, query, version) =>
 /**
  * Node's HTTP parser does not know the verb LIST, which many clients send. From now on the request line of such
  * requests reaches the server of a connection as another, at every boundary of a kept connection.
- * Everything else passes as it came.
+ * Everything else passes as it came, and when it comes: the parser refuses what is no HTTP, TLS among it, at once.
  * @param socket one that an HTTP server has just taken
  */
 export function acceptList(socket: Socket, line: ListLine): void {
@@ -27,11 +27,13 @@ export function acceptList(socket: Socket, line: ListLine): void {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
+const LINE_END = Buffer.from('\r\n')
 const LIST = Buffer.from('LIST ')
 const LONGEST_HEAD = 65_536
 
 type State =
-  | { at: 'head'; held: Buffer }
+  /** `passed`: bytes of what is held that the parser has seen */
+  | { at: 'head'; held: Buffer; passed: number }
   | { at: 'body'; left: number }
   | { at: 'chunks'; held: Buffer }
   | { at: 'chunk'; left: number }
@@ -40,7 +42,7 @@ type State =
 
 /** Takes bytes of a connection in order, and gives the bytes that the parser may see. */
 export function requestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
-  let state: State = { at: 'head', held: Buffer.alloc(0) }
+  let state: State = atHead
   return chunk => {
     const out: Buffer[] = []
     for (let rest = chunk; rest.length > 0; ) {
@@ -62,7 +64,7 @@ interface Step {
 const NOTHING = Buffer.alloc(0)
 
 function advance(state: State, chunk: Buffer, line: ListLine): Step {
-  if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]), line)
+  if (state.at === 'head') return readHead(Buffer.concat([state.held, chunk]), state.passed, line)
   if (state.at === 'chunks') return readChunks(Buffer.concat([state.held, chunk]))
   if (state.at === 'opaque') return { state, pass: chunk, rest: NOTHING }
   const body = chunk.subarray(0, state.left)
@@ -71,19 +73,35 @@ function advance(state: State, chunk: Buffer, line: ListLine): Step {
   return { state: left === 0 ? next : { ...state, left }, pass: body, rest: chunk.subarray(body.length) }
 }
 
-const atHead: State = { at: 'head', held: NOTHING }
+const atHead: State = { at: 'head', held: NOTHING, passed: 0 }
 const atChunks: State = { at: 'chunks', held: NOTHING }
 
-function readHead(held: Buffer, line: ListLine): Step {
+function readHead(held: Buffer, passed: number, line: ListLine): Step {
   const end = held.indexOf(HEAD_END)
-  if (end < 0 && held.length > LONGEST_HEAD) return { state: { at: 'opaque' }, pass: held, rest: NOTHING }
-  if (end < 0) return { state: { at: 'head', held }, pass: NOTHING, rest: NOTHING }
+  const unseen = held.subarray(passed)
+  if (end < 0 && held.length > LONGEST_HEAD) return { state: { at: 'opaque' }, pass: unseen, rest: NOTHING }
+  if (end < 0 && mayBeList(held))
+    return { state: { at: 'head', held, passed: 0 }, pass: NOTHING, rest: NOTHING }
+  if (end < 0) return { state: { at: 'head', held, passed: held.length }, pass: unseen, rest: NOTHING }
   const head = held.subarray(0, end + HEAD_END.length)
   return {
     state: afterHead(head.toString('latin1')),
-    pass: rewritten(head, line),
+    pass: passed > 0 ? head.subarray(passed) : rewritten(head, line),
     rest: held.subarray(head.length),
   }
+}
+
+/** Where the request line of a head begins: clients may send empty lines before it. */
+function startOf(head: Buffer): number {
+  let start = 0
+  while (head.subarray(start, start + 2).equals(LINE_END)) start += 2
+  return start
+}
+
+/** Whether the beginning of a head may yet become a listing. */
+function mayBeList(held: Buffer): boolean {
+  const line = held.subarray(startOf(held), startOf(held) + LIST.length)
+  return line.equals(LIST.subarray(0, line.length)) || line.equals(LINE_END.subarray(0, 1))
 }
 
 function afterHead(head: string): State {
@@ -94,7 +112,7 @@ function afterHead(head: string): State {
 }
 
 function rewritten(head: Buffer, lineOf: ListLine): Buffer {
-  const start = /^(?:\r\n)*/.exec(head.toString('latin1'))?.[0].length ?? 0
+  const start = startOf(head)
   if (!head.subarray(start, start + LIST.length).equals(LIST)) return head
   const lineEnd = head.indexOf('\r\n', start)
   const line = head.subarray(start + LIST.length, lineEnd).toString('latin1')

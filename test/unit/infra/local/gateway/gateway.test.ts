@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { connect as secureConnect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
 import { routeFinder } from '../../../../../infra/local/gateway/routes.ts'
@@ -60,6 +62,20 @@ test('requests wait as long as the cluster asks others whether it is the primary
     expect(served).toEqual([`${linkPath}Fence`])
     go()
     expect((await write).status).toBe(204)
+  } finally {
+    await gateway.close()
+  }
+})
+
+test('a client that speaks TLS hears at once that the port does not', async () => {
+  const gateway = await startGateway({
+    front: { id: 'api', kind: 'httpApi', routes: [] },
+    port: 0,
+    invoke: async () => ({ statusCode: 204 }),
+  })
+  try {
+    const [error] = await once(secureConnect(Number(new URL(gateway.url).port), '127.0.0.1'), 'error')
+    expect(String(error)).toContain('wrong version number')
   } finally {
     await gateway.close()
   }

@@ -76,6 +76,18 @@ describe('the verb LIST on the embedded host', () => {
     expect(seen(sent + LIST)).toBe(sent + GET)
   })
 
+  test.each([
+    ['a hello of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['another verb', 'G'],
+    ['a verb that begins as LIST', 'LISTE'],
+    ['empty lines, and another verb', '\r\n\r\nG'],
+  ])('%s is not held back', (_, sent) => expect(seen(sent)).toBe(sent))
+
+  test.each(['L', 'LIST', 'LIST ', '\r', '\r\n', '\r\nLI', 'LIST /v1/x HTTP/1.1\r\nHost: h\r\n'])(
+    'what may become a listing is held until its head is whole: %o',
+    sent => expect(seen(sent)).toBe(''),
+  )
+
   test('the contents of a chunk are not held back', () => {
     const rewrite = requestRewriter(flagged)
     rewrite(Buffer.from(`${head('POST / HTTP/1.1', 'Transfer-Encoding: chunked')}fffffff\r\n`))
