@@ -21,9 +21,12 @@ beforeAll(async () => {
     roles: ['server'],
   })
   const { instanceId } = await aws.control.putInstance({ ...PLACE, instanceProfileArn: arn })
-  metadata = `${aws.url}/imds/${PLACE.account}/${PLACE.region}/${instanceId}`
+  metadata = await metadataOf(instanceId)
   return () => aws.close()
 })
+
+const metadataOf = async (instanceId: string): Promise<string> =>
+  (await aws.control.metadataPort({ ...PLACE, instanceId })).url
 
 /** A key pair of a user of this name, so that it shows whose credentials were chosen. */
 async function pairOf(name: string): Promise<{ accessKey: string; secretKey: string }> {
@@ -118,7 +121,7 @@ describe('credentials for calls to AWS', () => {
   })
 
   test('a metadata service that refuses is reported with the status of its answer', async () => {
-    const nowhere = environment({ metadataEndpoint: `${aws.url}/imds/${PLACE.account}/eu-west-1/i-0` })
+    const nowhere = environment({ metadataEndpoint: await metadataOf('i-0fffffffffffffff0') })
     await expect(baseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
   })
 })

@@ -121,8 +121,11 @@ export async function appliedRate(
   const suffix = randomUUID()
   const named = model.tables.map(table => ({ ...table, name: `${table.name}-${suffix}` }))
   await createTables(clientOf(engine, HOME.region, credentials), named)
-  const tap = takesFor === undefined ? undefined : await startStorageTap(engine)
-  if (tap) await fetch(`${tap.url}/_tap/aws`, { method: 'POST', body: JSON.stringify({ takesFor }) })
+  const tap =
+    takesFor === undefined
+      ? undefined
+      : await startStorageTap(engine, { keys: [credentials], controlToken: suffix })
+  tap?.tap.awsLike(takesFor)
   const nameOf = (word: string) => named.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
   const entropy = { bytes: randomBytes, uuid: randomUUID }

@@ -1,5 +1,6 @@
 // `npm run bench`: logins by clients, as curves, what a login, its calls, its first answer and a tidy cost, as ratios to floors
 // measured in the same run. Never part of the tests. What is measured instead, or alone: `MODES`, below.
+
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { build } from 'esbuild'
 import { root } from '../../infra/checkout.ts'
 import { awsAt } from '../../infra/local/host/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { ceremonyBench } from './ceremony.ts'
 import { againstBench, journaledBench } from './compare.ts'
 import { curvesBench } from './curves.ts'
@@ -58,7 +60,7 @@ const machine = () => ({
 })
 
 /** The imitated AWS in a process of its own, so that its work is not counted as ours. */
-function providerProcess(): Promise<{ url: string; stop: () => void }> {
+function providerProcess(): Promise<ReachedProvider & { stop: () => void }> {
   const child = spawn(process.execPath, ['infra/local/provider/main.ts', '--port', '0'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -66,8 +68,8 @@ function providerProcess(): Promise<{ url: string; stop: () => void }> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.stdout.once('data', (line: Buffer) => {
-      const { url } = JSON.parse(line.toString()) as { url: string }
-      resolve({ url, stop: () => child.kill('SIGTERM') })
+      const reached = JSON.parse(line.toString()) as ReachedProvider
+      resolve({ ...reached, stop: () => child.kill('SIGTERM') })
     })
   })
 }
@@ -179,7 +181,7 @@ async function withHost(work: (host: Host, world: World) => Promise<void>): Prom
     cluster: 'bench',
     port: 0,
     memory: true,
-    provider: () => awsAt(provider.url),
+    provider: () => awsAt(provider),
   })
   try {
     await work(host, await makeWorld(host, INSTANCES))
@@ -199,7 +201,7 @@ const tools = {
   print,
   results,
   load: (order: object) => ordered<LoadResult>('load.ts', [], {}, order),
-  provider: provider.url,
+  provider,
   another: providerProcess,
   ordered,
   draw,

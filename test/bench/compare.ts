@@ -1,4 +1,5 @@
 import { root } from '../../infra/checkout.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { median } from './median.ts'
 import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
 
@@ -7,9 +8,9 @@ interface Tools {
   results: Record<string, unknown>
   load: Load
   /** URL of the imitated AWS */
-  provider: string
+  provider: ReachedProvider
   /** starts another one */
-  another(): Promise<{ url: string; stop: () => void }>
+  another(): Promise<ReachedProvider & { stop: () => void }>
 }
 
 const TYPES: readonly Type[] = ['ec2', 'iam']
@@ -59,7 +60,7 @@ async function bothServed(
 ): Promise<void> {
   const aws = await another()
   const host = await servedHost({ directory: root, provider, instances: INSTANCES })
-  const other = await servedHost({ directory, provider: aws.url, instances: INSTANCES })
+  const other = await servedHost({ directory, provider: aws, instances: INSTANCES })
   try {
     await work({ host, other })
   } finally {

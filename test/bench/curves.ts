@@ -1,4 +1,5 @@
 import { root } from '../../infra/checkout.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import type { Curve } from './picture.ts'
 import { type Load, type Measured, type ServedHost, servedHost, type Type } from './served.ts'
 
@@ -7,7 +8,7 @@ interface Tools {
   results: Record<string, unknown>
   load: Load
   /** URL of the imitated AWS */
-  provider: string
+  provider: ReachedProvider
   draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
 

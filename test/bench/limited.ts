@@ -1,6 +1,7 @@
 import { root } from '../../infra/checkout.ts'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { lookUpRate, lookUpsAt } from './look-ups.ts'
 import { type Load, type ServedHost, servedHost } from './served.ts'
 
@@ -8,7 +9,7 @@ interface Tools {
   print(text: string): void
   results: Record<string, unknown>
   load: Load
-  provider: string
+  provider: ReachedProvider
 }
 
 const ENVIRONMENTS = [1, 2, 8]
@@ -25,7 +26,7 @@ const LIMIT = { service: 'ec2', action: 'DescribeInstances', perSecond: 20, burs
  */
 export async function limitedBench(tools: Tools): Promise<void> {
   const { print, results, load, provider } = tools
-  const control = remoteControl(provider)
+  const control = remoteControl(provider.url, provider.control_token)
   print(`Where EC2 takes ${LIMIT.perSecond} describe calls a second of all`)
   const measured = async (environments: number, requests: number): Promise<void> => {
     const capacity = { environments, requests }
@@ -60,7 +61,7 @@ export async function limitedBench(tools: Tools): Promise<void> {
 
 /** Look-ups alone, which leave the processors time: what the limit allows. */
 async function lookUps({ print, results, provider }: Tools): Promise<void> {
-  const control = remoteControl(provider)
+  const control = remoteControl(provider.url, provider.control_token)
   const made = await Promise.all(Array.from({ length: INSTANCES }, () => control.putInstance({ ...HOME })))
   const ids = made.map(({ instanceId }) => instanceId)
   const ways = await lookUpsAt(provider)

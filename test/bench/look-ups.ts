@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { remoteControl } from '../../infra/local/provider/control.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { describeByIds } from '../../shared/adapters/aws/describe-instances.ts'
 import type { Environment } from '../../shared/adapters/aws/environment.ts'
 import { ec2Instances } from '../../shared/adapters/aws/instances.ts'
@@ -16,8 +17,11 @@ type LookUp = (id: string, deadline: number) => Promise<unknown>
 const DEADLINE_MS = 10_000
 
 /** How instances are looked up by an environment that shares calls, and by one that does not. */
-export async function lookUpsAt(url: string): Promise<Record<'shared' | 'each', () => LookUp>> {
-  const control = remoteControl(url)
+export async function lookUpsAt({
+  url,
+  control_token: token,
+}: ReachedProvider): Promise<Record<'shared' | 'each', () => LookUp>> {
+  const control = remoteControl(url, token)
   const name = 'look-ups'
   await control.putUser({ account: HOME.account, name })
   const { accessKeyId, secretAccessKey } = await control.createAccessKey({

@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { awsAt } from '../../infra/local/host/aws-process.ts'
+import { CONTROL_TOKEN } from '../../infra/local/host/lasting-host.ts'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { startIn } from '../support/programs/npm-start.ts'
 import type { Load } from './served.ts'
 import { makeFleet } from './world.ts'
@@ -11,7 +13,7 @@ interface Tools {
   results: Record<string, unknown>
   load: Load
   /** URL of the imitated AWS, in a process of its own as beside `npm start` */
-  provider: string
+  provider: ReachedProvider
 }
 
 const INSTANCES = 400
@@ -27,7 +29,8 @@ const heldMb = (pid: number): number =>
 /** `--memory <logins>`: what the process of `npm start` holds while so many log in, of both types in turns. */
 export async function memoryBench(logins: number, { print, results, load, provider }: Tools): Promise<void> {
   const state = mkdtempSync(`${tmpdir()}/cloud-auth-bench-`)
-  const run = startIn({ CLOUD_AUTH_STATE: state }, '--memory', '--port', '0', '--provider', provider)
+  const variables = { CLOUD_AUTH_STATE: state, [CONTROL_TOKEN]: provider.control_token }
+  const run = startIn(variables, '--memory', '--port', '0', '--provider', provider.url)
   try {
     await run.until('Serving.')
     const cluster = JSON.parse(readFileSync(`${state}/local/cluster.json`, 'utf8')) as ClusterFile

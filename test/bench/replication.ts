@@ -6,6 +6,7 @@ import { type Host, startHost } from '../../infra/local/host/host.ts'
 import { askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
 import { join } from '../../infra/local/pair/pair.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { synthesise } from '../../infra/local/template/synth.ts'
 import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
@@ -46,14 +47,14 @@ const SAMPLE_MS = 25
 const CHANGEOVER_MS = 30_000
 
 /** `npm run bench -- --replication`: what replication costs a primary, and how fast a secondary follows. */
-export async function replicationBench(provider: { url: string }, tools: BenchTools): Promise<void> {
+export async function replicationBench(provider: ReachedProvider, tools: BenchTools): Promise<void> {
   const { print, results } = tools
   const [processor] = cpus()
   print(`${availableParallelism()} cores (${processor?.model ?? 'unknown'}), Node ${process.version}`)
   const shared = {
     port: 0,
     memory: true,
-    provider: () => awsAt(provider.url),
+    provider: () => awsAt(provider),
   }
   const east = await startHost({ ...shared, cluster: 'east' })
   try {

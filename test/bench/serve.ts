@@ -1,4 +1,5 @@
 // A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent asks by its methods.
+
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -8,6 +9,7 @@ import type { Worker } from 'node:worker_threads'
 import { awsAt } from '../../infra/local/host/aws-process.ts'
 import type { Host, HostOptions } from '../../infra/local/host/host.ts'
 import { askReplication, drStatusOf } from '../../infra/local/pair/dr-client.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { childrenMs } from './children.ts'
 import { makeWorld } from './world.ts'
 
@@ -15,7 +17,7 @@ export interface ServeOrder {
   /** a checkout, with its slash */
   directory: string
   /** URL of the imitated AWS */
-  provider: string
+  provider: ReachedProvider
   instances: number
   capacity?: HostOptions['capacity']
 }

@@ -49,7 +49,8 @@ async function write(path: string, body: unknown): Promise<void> {
 beforeAll(async () => {
   run = start('--cluster', cluster, '--port', '0')
   await run.until('Serving.')
-  const aws = remoteControl(clusterFile(cluster).provider_url)
+  const { provider_url, control_token } = clusterFile(cluster)
+  const aws = remoteControl(provider_url, control_token)
   const { rsa2048 } = await aws.authority()
   await write('/auth/cloud/config/certificate/local', {
     cloud_public_cert: Buffer.from(rsa2048).toString('base64'),

@@ -8,6 +8,7 @@ import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
+import { invokeAt } from '../support/service/invoke.ts'
 
 // The pair of an operator, who switches, stops it, starts it again, kills one of both, and has it back.
 
@@ -39,10 +40,7 @@ const known = ({ base_url, link_address, provider_url, root_token, recovery_keys
 const both = () => ({ east: known(file('east')), west: known(file('west')) })
 
 /** The worker that looks every minute, now: whoever took over tells the one before it. */
-const minuteOf = (name: Name) =>
-  call(file(name).lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', {
-    source: 'aws.events',
-  })
+const minuteOf = (name: Name) => invokeAt(file(name), 'on-journal', { source: 'aws.events' })
 
 async function stopped(run: Run): Promise<void> {
   run.child.kill('SIGINT')

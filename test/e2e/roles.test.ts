@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
+import { CONTROL_TOKEN } from '../../infra/local/host/lasting-host.ts'
 import type { Execution } from '../../infra/local/states/store.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
 import { eventually, type KilledHost, killedAt, killedHost } from '../support/programs/killed-hosts.ts'
@@ -26,6 +27,7 @@ beforeAll(async () => {
   const ports = (at: number) => ['--port', String(at), '--link-port', String(at + 1)]
   east = await killedHost('e2e-roles-east', ...ports(FIRST_PORT), '--provider-port', String(FIRST_PORT + 2))
   ;({ root_token: root, recovery_keys: shares } = east.file())
+  vi.stubEnv(CONTROL_TOKEN, east.file().control_token)
   west = await killedHost(
     'e2e-roles-west',
     ...ports(FIRST_PORT + 4),

@@ -18,6 +18,7 @@ import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 import { storyOf } from '../support/programs/story.ts'
 import { call } from '../support/service/api.ts'
+import { invokeAt } from '../support/service/invoke.ts'
 
 // What the runbooks say is pasted here into a bash as it stands there, against two clusters under load, in the order of a
 // bad week. They lie where readers have them, in .local/, of a folder of their own.
@@ -81,8 +82,7 @@ async function setUp(pair: ClusterPair<Host>, { address, ca_file }: Met): Promis
 const hostsOf = ({ east, west }: Pick<ClusterPair<Host>, 'east' | 'west'>) => ({ east, west })
 
 /** The worker that looks every minute, now. */
-const minuteOf = (host: Host) =>
-  call(host.lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', { source: 'aws.events' })
+const minuteOf = (host: Host) => invokeAt(host, 'on-journal', { source: 'aws.events' })
 
 test('a cluster beside another one’s imitated AWS lives in its own region, with a key of its own', () => {
   const places = [rehearsal.east, rehearsal.west].map(host => {

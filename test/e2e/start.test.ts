@@ -20,7 +20,12 @@ import {
 import { call } from '../support/service/api.ts'
 
 /** What differs from start to start. */
-const changing = ({ pid, lambda_url, states_url }: ClusterFile) => ({ pid, lambda_url, states_url })
+const changing = ({ pid, lambda_url, states_url, control_token }: ClusterFile) => ({
+  pid,
+  lambda_url,
+  states_url,
+  control_token,
+})
 
 /** What of a directory, itself included, anybody but its owner may read, write or enter, with its mode. */
 const openToOthers = (directory: string): string[] =>

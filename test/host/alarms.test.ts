@@ -8,6 +8,7 @@ import { workers } from '../../shared/workers/workers.ts'
 import { call } from '../support/service/api.ts'
 import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
 import { eventually } from '../support/service/cluster.ts'
+import { invokeAt } from '../support/service/invoke.ts'
 
 // Alarms over what AWS counts by itself, by what a host counts of its own traffic as AWS does: invocations that are refused or
 // fail, answers of 5xx, executions that fail, events that nobody could take. Its front is a balancer, which has all of them.
@@ -48,10 +49,7 @@ async function refused(folder: string, work: () => Promise<unknown>): Promise<vo
   await work().finally(() => delete atOnce[folder])
 }
 
-const invoked = (folder: string, event: unknown, how = 'RequestResponse') =>
-  call(host.lambda_url, 'POST', `/2015-03-31/functions/${host.functions[folder]}/invocations`, event, {
-    headers: { 'X-Amz-Invocation-Type': how },
-  })
+const invoked = (folder: string, event: unknown, how?: 'Event') => invokeAt(host, folder, event, how)
 
 /** More requests than the alarm bears, in two of its periods. @returns the statuses */
 async function often(ask: () => Promise<number>): Promise<Set<number>> {
@@ -80,7 +78,7 @@ const scenes: Partial<Record<AlarmName, () => Promise<unknown>>> = {
   BalancerErrors: () => refused('login', async () => expect(await often(login)).toEqual(new Set([502]))),
   LinkErrors: () => refused('link', async () => expect(await often(linked)).toEqual(new Set([500]))),
   WorkflowFailed: async () => {
-    const credentials = { accessKeyId: 'laptop', secretAccessKey: 'laptop' }
+    const credentials = { accessKeyId: host.access_key_id, secretAccessKey: host.secret_access_key }
     const states = new SFN({ region: 'us-east-1', endpoint: host.states_url, credentials })
     const { stateMachines } = await states.listStateMachines({})
     const drill = stateMachines?.find(one => one.name?.endsWith('-drill'))

@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
+import { ListTablesCommand, PutItemCommand, QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startEngine } from '../../infra/local/engine/engine.ts'
+import { createTables, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
 import { launchEngine } from '../../infra/local/engine/launch.ts'
 import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
 
@@ -55,6 +55,77 @@ describe('the engine of a cluster', () => {
       .all()
     database.close()
     expect(plan.map(({ detail }) => detail)).toEqual([`SCAN ${name} USING INDEX ${name}::scan_order`])
+  })
+
+  const named = (name: string) => ({
+    name,
+    keySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    attributes: [
+      { AttributeName: 'pk', AttributeType: 'S' },
+      { AttributeName: 'due', AttributeType: 'S' },
+    ],
+    indexes: [
+      {
+        IndexName: 'byDue',
+        KeySchema: [{ AttributeName: 'due', KeyType: 'HASH' }],
+        Projection: { ProjectionType: 'ALL' },
+      },
+    ],
+    stream: 'KEYS_ONLY' as const,
+  })
+  const at = (folder: string) => {
+    mkdirSync(`${directory}/${folder}`, { recursive: true })
+    return {
+      directory: `${directory}/${folder}`,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    }
+  }
+  const put = (engine: LocalEngine, TableName: string, pk: string) =>
+    engine.client.send(new PutItemCommand({ TableName, Item: { pk: { S: pk }, due: { S: 'now' } } }))
+  const dueIn = async (engine: LocalEngine, TableName: string): Promise<(string | undefined)[]> => {
+    const { Items = [] } = await engine.client.send(
+      new QueryCommand({
+        TableName,
+        IndexName: 'byDue',
+        KeyConditionExpression: 'due = :now',
+        ExpressionAttributeValues: { ':now': { S: 'now' } },
+      }),
+    )
+    return Items.map(({ pk }) => pk?.S).sort()
+  }
+
+  test('tables with a secret in their names are listed to nobody, and nobody adds one', async () => {
+    for (const start of ['first', 'second']) {
+      const engine = await startEngine({ ...at('closed'), prefix: 'secret-', tables: [named('secret-one')] })
+      await put(engine, 'secret-one', start)
+      await expect(engine.client.send(new ListTablesCommand({})), start).rejects.toThrow()
+      await expect(createTables(engine.client, [named('mine')]), start).rejects.toThrow('private')
+      await engine.close()
+    }
+    const tables = [named('secret-one'), named('secret-two')]
+    const engine = await startEngine({ ...at('closed'), prefix: 'secret-', tables })
+    expect(await dueIn(engine, 'secret-one')).toEqual(['first', 'second'])
+    await put(engine, 'secret-two', 'a later version has another table')
+    await engine.close()
+  })
+
+  test('tables of an earlier version get the secret in their names, with their items, indexes and streams', async () => {
+    const before = await startEngine({ ...at('earlier'), tables: [named('one'), named('two')] })
+    await put(before, 'one', 'kept')
+    await before.close()
+    for (const start of ['first', 'second']) {
+      const tables = [named('secret-one'), named('secret-two')]
+      const engine = await startEngine({ ...at('earlier'), prefix: 'secret-', tables })
+      expect(await dueIn(engine, 'secret-one'), start).toEqual(['kept'])
+      await put(engine, 'secret-one', 'kept')
+      await expect(put(engine, 'one', 'gone'), start).rejects.toThrow('not found')
+      await engine.close()
+    }
+    const database = new DatabaseSync(`${directory}/earlier/dynamodb.sqlite`, { readOnly: true })
+    const noted = database.prepare('SELECT DISTINCT table_name AS name FROM _stream_records').all()
+    database.close()
+    expect(noted).toEqual([{ name: 'secret-one' }])
   })
 
   test('that does not start says why', async () => {

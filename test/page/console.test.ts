@@ -11,7 +11,7 @@ import type { Host } from '../../infra/local/host/host.ts'
 import { steadyPort } from '../../infra/local/os/loopback.ts'
 import { askHost } from '../../infra/local/pair/dr-client.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
-import { call } from '../support/service/api.ts'
+import { invokeAt } from '../support/service/invoke.ts'
 import { type Opened, openBrowser, opened, shots } from './browser.ts'
 
 let browser: Browser
@@ -160,10 +160,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
         await shots(page, 'disaster')
         await context.unroute(`${originOf(rehearsal.east)}/**`)
       },
-      healed: () =>
-        call(rehearsal.west.lambda_url, 'POST', '/2015-03-31/functions/on-journal/invocations', {
-          source: 'aws.events',
-        }),
+      healed: () => invokeAt(rehearsal.west, 'on-journal', { source: 'aws.events' }),
     })
     expect(found.lost.length).toBeGreaterThan(0)
     await withTokens(east.page, { operation: rehearsal.token })

@@ -3,6 +3,7 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { commandFields, remoteControl } from '../../infra/local/provider/control.ts'
+import type { RunningProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, provider, region } from './clients.ts'
 
 test('the page lists every command with its fields', () => {
@@ -14,12 +15,16 @@ test('the page lists every command with its fields', () => {
   expect(rows).toEqual(commandFields())
 })
 
-const command = (url: string, name: string, init: RequestInit) => fetch(`${url}/_control/${name}`, init)
+type Reached = Pick<RunningProvider, 'url' | 'controlToken'>
+
+/** Sends a command with the control token, unless other headers are given. */
+const command = ({ url, controlToken }: Reached, name: string, init: RequestInit) =>
+  fetch(`${url}/_control/${name}`, { headers: { authorization: `Bearer ${controlToken}` }, ...init })
 
 describe('control over HTTP', () => {
   test('has every method of control in the process, with the same effect and results', async () => {
-    const { url, control } = await provider()
-    const remote = remoteControl(url)
+    const { url, control, controlToken } = await provider()
+    const remote = remoteControl(url, controlToken)
     expect(Object.keys(remote)).toEqual(Object.keys(control))
     const user = await remote.putUser({ account, name: 'bob' })
     const key = await remote.createAccessKey({ account, user: 'bob' })
@@ -35,9 +40,8 @@ describe('control over HTTP', () => {
   })
 
   test('answers 400 with the fault of the argument', async () => {
-    const { url } = await provider()
     const body = JSON.stringify({ account: '1', name: 'bob' })
-    const answer = await command(url, 'putUser', { method: 'POST', body })
+    const answer = await command(await provider(), 'putUser', { method: 'POST', body })
     expect([answer.status, await answer.json()]).toEqual([
       400,
       { error: 'account: an account number has 12 digits' },
@@ -53,14 +57,33 @@ describe('control over HTTP', () => {
     ['putUser', 'POST', '', 400],
     ['calls', 'POST', '', 200],
   ])('%s by %s with %o gives %i', async (name, method, body, status) => {
-    const { url } = await provider()
-    expect((await command(url, name, { method, body })).status).toBe(status)
+    expect((await command(await provider(), name, { method, body })).status).toBe(status)
   })
 
-  test('is not for pages in a browser', async () => {
-    const { url } = await provider()
-    const headers = { Origin: 'http://evil.example' }
-    expect((await command(url, 'calls', { method: 'POST', body: '{}', headers })).status).toBe(403)
+  test.each([
+    ['no token', {}],
+    ['another token', { authorization: 'Bearer mine' }],
+    ['an empty one', { authorization: 'Bearer ' }],
+  ])('is refused with %s, and the refusal says where the token is', async (_, headers) => {
+    const answer = await command(await provider(), 'calls', { method: 'POST', body: '{}', headers })
+    expect(answer.status).toBe(401)
+    expect(await answer.json()).toMatchObject({ error: expect.stringContaining('control_token') })
+  })
+
+  test.each(['_control/calls', ''])('pages in a browser get nothing from /%s', async path => {
+    const { url, controlToken } = await provider()
+    const headers = { origin: 'http://evil.example', authorization: `Bearer ${controlToken}` }
+    const answer = await fetch(`${url}/${path}`, { method: 'POST', body: '{}', headers })
+    expect([answer.status, await answer.json()]).toEqual([403, { error: 'not for browsers' }])
+  })
+
+  test('the operator has one key, whoever asks for it', async () => {
+    const { url, control, controlToken } = await provider()
+    const key = await control.operatorKey({})
+    expect(await remoteControl(url, controlToken).operatorKey({})).toEqual(key)
+    await expect(clientsOf(url, key).sts.send(new GetCallerIdentityCommand())).resolves.toMatchObject({
+      Arn: `arn:aws:iam::${account}:user/operator`,
+    })
   })
 })
 

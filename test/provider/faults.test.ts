@@ -118,10 +118,11 @@ describe('faults', () => {
   })
 
   test('meet the metadata service too', async () => {
-    const { control, url } = await aws()
+    const { control } = await aws()
     const { instanceId } = await control.putInstance({ account, region })
+    const { url } = await control.metadataPort({ account, region, instanceId })
     await control.fault({ service: 'imds', kind: 'error' })
-    const token = `${url}/imds/${account}/${region}/${instanceId}/latest/api/token`
+    const token = `${url}/latest/api/token`
     const ask = () =>
       fetch(token, { method: 'PUT', headers: { 'x-aws-ec2-metadata-token-ttl-seconds': '9' } })
     expect([(await ask()).status, (await ask()).status]).toEqual([500, 200])

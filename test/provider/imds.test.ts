@@ -10,12 +10,14 @@ async function machine() {
   await control.putRole({ account, name: 'app', path: '/deep/' })
   const profile = await control.putInstanceProfile({ account, name: 'front', roles: ['app'] })
   const instance = await control.putInstance({ account, region, instanceProfileArn: profile.arn })
-  const base = `${url}/imds/${account}/${region}/${instance.instanceId}/latest`
+  const portOf = async ({ instanceId }: { instanceId: string }): Promise<string> =>
+    (await control.metadataPort({ account, region, instanceId })).url
+  const base = `${await portOf(instance)}/latest`
   const askToken = (headers: Record<string, string>) => fetch(`${base}/api/token`, { method: 'PUT', headers })
   const token = await (await askToken({ [ttlHeader]: '60' })).text()
   const get = (item: string, headers: Record<string, string> = { [tokenHeader]: token }) =>
     fetch(`${base}/${item}`, { headers })
-  return { url, control, instance, askToken, token, get }
+  return { url, control, instance, portOf, askToken, token, get }
 }
 
 describe('tokens', () => {
@@ -48,9 +50,9 @@ describe('tokens', () => {
   })
 
   test('the token of another instance is worth nothing', async () => {
-    const { url, control, token } = await machine()
+    const { control, portOf, token } = await machine()
     const other = await control.putInstance({ account, region })
-    const path = `${url}/imds/${account}/${region}/${other.instanceId}/latest/meta-data/instance-id`
+    const path = `${await portOf(other)}/latest/meta-data/instance-id`
     expect((await fetch(path, { headers: { [tokenHeader]: token } })).status).toBe(401)
   })
 })
@@ -105,15 +107,15 @@ describe('items', () => {
   })
 
   test('an item or an instance that is not there is 404', async () => {
-    const { get, url } = await machine()
+    const { get, portOf } = await machine()
     expect((await get('meta-data/constructor')).status).toBe(404)
     expect((await get('constructor')).status).toBe(404)
-    const path = `${url}/imds/${account}/${region}/i-0fffffffffffffff0/latest/api/token`
+    const path = `${await portOf({ instanceId: 'i-0fffffffffffffff0' })}/latest/api/token`
     expect((await fetch(path, { method: 'PUT', headers: { [ttlHeader]: '60' } })).status).toBe(404)
   })
 })
 
-describe('a port of its own', () => {
+describe('the port of an instance', () => {
   afterEach(() => {
     vi.unstubAllEnvs()
   })
@@ -133,7 +135,7 @@ describe('a port of its own', () => {
   })
 
   test('belongs to one instance, and stays', async () => {
-    const { control, instance, token } = await machine()
+    const { url, control, instance, token } = await machine()
     const other = await control.putInstance({ account, region })
     const portOf = ({ instanceId }: { instanceId: string }) =>
       control.metadataPort({ account, region, instanceId })
@@ -144,14 +146,16 @@ describe('a port of its own', () => {
     const item = '/latest/meta-data/instance-id'
     expect(await get(own.url, item)).toBe(200)
     expect(await get(foreign.url, item)).toBe(401)
-    expect(await get(own.url, `/imds/${account}/${region}/${instance.instanceId}${item}`)).toBe(404)
+    const whole = `/imds/${account}/${region}/${instance.instanceId}${item}`
+    expect(await get(own.url, whole)).toBe(404)
+    expect(await get(url, whole), 'the port of all services has no metadata').toBe(403)
     expect(await get(own.url, '/_control/calls')).toBe(404)
   })
 
   test('that is taken is told', async () => {
-    const { url, control, instance } = await machine()
+    const { url, control } = await machine()
     const port = Number(new URL(url).port)
-    const asked = control.metadataPort({ account, region, instanceId: instance.instanceId, port })
+    const asked = control.metadataPort({ account, region, instanceId: 'i-0fffffffffffffff0', port })
     await expect(asked).rejects.toThrow('EADDRINUSE')
   })
 })

@@ -19,7 +19,7 @@ describe('the process of an imitated AWS', () => {
   test('is one for all who want it at once, and ends with the last of them', async () => {
     const [one, other] = await Promise.all([awsProcess(wanted), awsProcess(wanted)])
     expect(one.url).toBe(other.url)
-    const byUrl = await awsAt(one.url)
+    const byUrl = await awsAt({ url: one.url, control_token: one.controlToken })
     await one.control.putRole({ account: ACCOUNT, name: 'kept' })
     await one.close()
     await other.close()
@@ -53,7 +53,7 @@ describe('the process of an imitated AWS', () => {
       writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
       const own = await awsProcess(wanted)
       expect(own.url).not.toBe(stranger.url)
-      const given = await awsAt(stranger.url)
+      const given = await awsAt({ url: stranger.url, control_token: stranger.controlToken })
       expect(given.url).toBe(stranger.url)
       await Promise.all([own.close(), given.close(), stranger.close()])
       expect(isRunning(pid())).toBe(false)

@@ -10,6 +10,7 @@ import { DecryptCommand, EncryptCommand } from '@aws-sdk/client-kms'
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
+import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, region } from './clients.ts'
 
@@ -104,10 +105,11 @@ describe('with a state file', () => {
 
   test('the authority is in the file before the first document is out', async () => {
     const file = await stateFile()
-    const { control, close, url } = await startProvider({ stateFile: file })
+    const { control, close } = await startProvider({ stateFile: file })
     onTestFinished(close)
     const { instanceId } = await control.putInstance({ account, region })
-    const base = `${url}/imds/${account}/${region}/${instanceId}/latest`
+    const { url } = await control.metadataPort({ account, region, instanceId })
+    const base = `${url}/latest`
     const headers = { 'x-aws-ec2-metadata-token-ttl-seconds': '60' }
     const token = await (await fetch(`${base}/api/token`, { method: 'PUT', headers })).text()
     const item = await fetch(`${base}/dynamic/instance-identity/rsa2048`, {
@@ -146,11 +148,11 @@ test('on a port that is taken the provider does not start', async () => {
 describe('as a process of its own', () => {
   const main = fileURLToPath(new URL('../../infra/local/provider/main.ts', import.meta.url))
 
-  async function startProcess(...args: string[]): Promise<{ child: ChildProcess; url: string }> {
+  async function startProcess(...args: string[]): Promise<ReachedProvider & { child: ChildProcess }> {
     const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const [line] = await once(createInterface(child.stdout), 'line')
-    return { child, url: JSON.parse(line).url }
+    return { child, ...(JSON.parse(line) as ReachedProvider) }
   }
 
   async function stop(child: ChildProcess): Promise<number | null> {
@@ -162,7 +164,7 @@ describe('as a process of its own', () => {
   test('prints its URL, is controlled over HTTP, exits cleanly and keeps its state', async () => {
     const file = await stateFile()
     const first = await startProcess('--state', file)
-    const control = remoteControl(first.url)
+    const control = remoteControl(first.url, first.control_token)
     await control.putUser({ account, name: 'bob' })
     const key = await control.createAccessKey({ account, user: 'bob' })
     await expect(clientsOf(first.url, key).sts.send(whoAmI())).resolves.toMatchObject({ Account: account })

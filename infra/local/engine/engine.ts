@@ -1,5 +1,5 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import {
   CreateTableCommand,
@@ -9,7 +9,17 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
+import { textOf, writeWhole } from '../os/cluster-file.ts'
 import type { TableModel } from '../template/assembly.ts'
+import {
+  allowNewTables,
+  forgetTables,
+  hideNames,
+  inFile,
+  mendTables,
+  renameTables,
+  tablesIn,
+} from './database.ts'
 import { launchEngine } from './launch.ts'
 import { stopStaleEngine } from './process.ts'
 
@@ -26,6 +36,8 @@ export interface EngineOptions {
   /** directory of the database */
   directory: string
   tables: readonly TableModel[]
+  /** a secret that names of tables begin with; absent: whoever reaches the engine's port may use it */
+  prefix?: string
   region: string
   /** of those who will use the tables: an engine may keep what it has by the access key that made it */
   credentials: EngineCredentials
@@ -75,68 +87,55 @@ export const endStaleEngine = (directory: string): Promise<void> =>
 
 const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
 
-async function startOwn({
-  directory,
-  tables,
-  region,
-  credentials,
-  apart = false,
-}: EngineOptions): Promise<LocalEngine> {
+async function startOwn(options: EngineOptions): Promise<LocalEngine> {
+  const { directory, tables, prefix, region, credentials, apart = false } = options
   const file = fileIn(directory)
+  const launch = () => launchEngine(directory, file, { apart })
+  if (prefix !== undefined) await closeToOthers(options, file, launch)
   const there = existsSync(file) ? await inFile(file, tablesIn) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
     // database and tables have to be there before they can be mended
-    const first = await launchEngine(directory, file, { apart })
+    const first = await launch()
     await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
   }
-  await prepareFile(file)
-  const child = await launchEngine(directory, file, { apart })
+  await inFile(file, mendTables)
+  if (prefix !== undefined) await inFile(file, database => allowNewTables(database, false))
+  const child = await launch()
   const client = clientOf(child.url, region, credentials)
   await createTables(client, tables)
   return { url: child.url, client, pid: child.pid, close: child.stop }
 }
 
-/**
- * Mends three things in the engine's database while nobody uses it. Without indexes the next sequence number of a
- * stream is found by reading the whole stream, and each page of a scan by reading the whole table. And streams are
- * never trimmed: the newest record stays, since numbers go on from it.
- */
-const prepareFile = (file: string): Promise<void> =>
-  inFile(file, database => {
-    const names = tablesIn(database)
-    if (!names) return // killed before its first start was complete
-    database.exec(
-      'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
-    )
-    for (const name of names)
-      database.exec(`CREATE INDEX IF NOT EXISTS "${name}::scan_order" ON "${name}"(hash_prefix, pk, sk)`)
-    database.exec(`DELETE FROM _stream_records WHERE CAST(sequence_number AS INTEGER) <
-      (SELECT MAX(CAST(n.sequence_number AS INTEGER)) FROM _stream_records n WHERE n.table_name = _stream_records.table_name)`)
+/** Hides the names of tables before the first of them is made. */
+async function closeToOthers(
+  { tables, prefix = '' }: EngineOptions,
+  file: string,
+  launch: () => Promise<{ stop: () => Promise<void> }>,
+): Promise<void> {
+  const isNew = !existsSync(file) || !(await inFile(file, tablesIn))
+  // it has to make its own tables before they can be mended
+  if (isNew) await (await launch()).stop()
+  const names = tables.map(({ name }) => name)
+  await inFile(file, database => {
+    allowNewTables(database, true)
+    if (isNew) forgetTables(database)
+    else renameTables(database, names, prefix)
+    hideNames(database)
   })
-
-/** Names of its tables; undefined where the engine was killed before it had made its own. */
-function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefined {
-  const own = ['_tables', '_stream_records']
-  const made = database.prepare('SELECT name FROM sqlite_master').all()
-  if (!own.every(name => made.some(one => one['name'] === name))) return undefined
-  const tables = database.prepare('SELECT table_name AS name FROM _tables').all()
-  return new Set(tables.map(({ name }) => String(name)))
 }
 
-/** Opens the engine's database for some work. */
-async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
-  const sqlite = await import('node:sqlite')
-  // a process that was killed a moment ago may hold it for another one
-  const database = new sqlite.DatabaseSync(file, { timeout: DATABASE_OPEN_TRIES * PAUSE_MS })
-  try {
-    return work(database)
-  } finally {
-    database.close()
-  }
+/** What the names of a cluster's tables begin with, in an engine of its own: a secret, which its directory keeps. */
+export function keptPrefix(directory: string): string {
+  const file = `${directory}/tables.json`
+  const kept = textOf(file)
+  if (kept !== undefined) return (JSON.parse(kept) as { prefix: string }).prefix
+  const prefix = `${randomBytes(16).toString('hex')}-`
+  writeWhole(file, JSON.stringify({ prefix }))
+  return prefix
 }
 
-const DATABASE_OPEN_TRIES = 500
+const ACTIVE_TRIES = 500
 const PAUSE_MS = 10
 
 /** Makes the tables that are not there yet. */
@@ -195,7 +194,7 @@ async function addIndex(
 }
 
 async function isActive(client: DynamoDBClient, name: string): Promise<void> {
-  for (let tries = 0; tries < DATABASE_OPEN_TRIES; tries++) {
+  for (let tries = 0; tries < ACTIVE_TRIES; tries++) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName: name }))
     if (Table?.TableStatus === 'ACTIVE') return
     await setTimeout(PAUSE_MS)

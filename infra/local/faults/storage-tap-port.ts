@@ -1,6 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { sameSecret } from '../../../shared/values/secret.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { type Connections, newConnections } from '../provider/faults/connections.ts'
+import { headerOf, textAnswer, type WireOutcome, type WireRequest } from '../provider/wire/http.ts'
+import { serverOf } from '../provider/wire/server.ts'
+import { refusalOfSignature, type SigningKey } from '../provider/wire/signed-server.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { type StorageTap, storageTap, type Taken } from './storage-tap.ts'
 
@@ -13,19 +17,35 @@ export interface StorageTapPort {
   close(): Promise<void>
 }
 
+/** Who may use a tap: calls to the tables are signed, commands carry the control token. */
+interface TapUsers {
+  keys: readonly SigningKey[]
+  controlToken: string
+}
+
+/** Bytes of a call. */
+const LARGEST_CALL = 16 * 1024 * 1024
+
 /**
  * A tap over HTTP. Its commands come over HTTP too, so that other processes can give them: `POST /_tap/calls`,
  * `/_tap/reset`, `/_tap/fault`, `/_tap/mend`, `/_tap/drop`, `/_tap/aws`, `/_tap/take`.
  */
-export async function startStorageTap(engineUrl: string): Promise<StorageTapPort> {
+export async function startStorageTap(
+  engineUrl: string,
+  { keys, controlToken }: TapUsers,
+): Promise<StorageTapPort> {
   const tap = storageTap(engineUrl)
   const connections = newConnections()
-  const server = createServer((incoming, response) => {
-    const served = incoming.url?.startsWith('/_tap/')
-      ? command(tap, connections, incoming, response)
-      : pass(tap, connections, incoming, response)
-    served.catch(() => response.destroy())
-  })
+  const server = serverOf(
+    async (request, connection) => {
+      if (!request.path.startsWith('/_tap/'))
+        return refusalOfSignature(keys, request) ?? pass(tap, connections, request, connection)
+      return sameSecret(headerOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
+        ? command(tap, connections, request)
+        : textAnswer(401, 'text/plain', 'commands need the control token')
+    },
+    { largestBody: LARGEST_CALL },
+  )
   return {
     url: await listen(server),
     tap,
@@ -40,45 +60,30 @@ export async function startStorageTap(engineUrl: string): Promise<StorageTapPort
 async function pass(
   tap: StorageTap,
   connections: Connections,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { headers, socket } = incoming
-  const body = await contentOf(incoming)
-  if (!connections.lives(socket)) return void socket.resetAndDestroy()
+  request: WireRequest,
+  connection: Socket,
+): Promise<WireOutcome> {
+  if (!connections.lives(connection)) return 'reset'
   const answer = await tap.pass({
-    operation: String(headers['x-amz-target'] ?? '').split('.')[1] ?? '',
-    invocation: String(headers['amz-sdk-invocation-id']),
-    input: JSON.parse(body.toString('utf8')) as object,
-    headers,
-    body,
+    operation: headerOf(request, 'x-amz-target')?.split('.')[1] ?? '',
+    invocation: headerOf(request, 'amz-sdk-invocation-id') ?? '',
+    input: JSON.parse(request.body.toString('utf8')) as object,
+    headers: Object.fromEntries(request.headers),
+    body: request.body,
   })
-  if (!answer) return void socket.resetAndDestroy()
-  response.writeHead(answer.statusCode, { ...answer.headers, 'content-length': answer.body.length })
-  response.end(answer.body)
+  if (!answer) return 'reset'
+  const { statusCode: status, headers, body } = answer
+  return { status, headers: { ...headers, 'content-length': String(body.length) }, body }
 }
 
-async function command(
-  tap: StorageTap,
-  { drop }: Connections,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const body = (await contentOf(incoming)).toString('utf8')
-  const told = (): unknown => JSON.parse(body)
-  if (incoming.url === '/_tap/fault') tap.fault(told() as StorageFault)
-  if (incoming.url === '/_tap/drop') drop()
-  if (incoming.url === '/_tap/aws') tap.awsLike((told() as { takesFor?: number }).takesFor)
-  if (incoming.url === '/_tap/take') tap.take(told() as Taken)
+function command(tap: StorageTap, { drop }: Connections, { path, body }: WireRequest): WireOutcome {
+  const told = (): unknown => JSON.parse(body.toString('utf8'))
+  if (path === '/_tap/fault') tap.fault(told() as StorageFault)
+  if (path === '/_tap/drop') drop()
+  if (path === '/_tap/aws') tap.awsLike((told() as { takesFor?: number }).takesFor)
+  if (path === '/_tap/take') tap.take(told() as Taken)
   const answer = JSON.stringify({ calls: tap.calls(), held: tap.held() })
-  if (incoming.url === '/_tap/reset') tap.reset()
-  if (incoming.url === '/_tap/mend') tap.mend()
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(answer)
-}
-
-async function contentOf(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
+  if (path === '/_tap/reset') tap.reset()
+  if (path === '/_tap/mend') tap.mend()
+  return textAnswer(200, 'application/json', answer)
 }

@@ -21,25 +21,28 @@ export interface LinkPort {
  */
 export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort> {
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
-  const server = createServer(
-    connectNodeAdapter({
-      readMaxBytes: LARGEST_QUESTION,
-      routes: router =>
-        // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
-        router.service(LinkService, {
-          activate: call => onward.activate(call),
-          echo: call => onward.echo(call),
-          cells: call => onward.cells(call),
-          items: call => onward.items(call),
-          scan: call => onward.scan(call),
-          tree: call => onward.tree(call),
-          keyring: call => onward.keyring(call),
-          handover: call => onward.handover(call),
-          fence: call => onward.fence(call),
-          notify: call => onward.notify(call),
-        } satisfies ServiceImpl<typeof LinkService>),
-    }),
-  )
+  const answer = connectNodeAdapter({
+    readMaxBytes: LARGEST_QUESTION,
+    routes: router =>
+      // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
+      router.service(LinkService, {
+        activate: call => onward.activate(call),
+        echo: call => onward.echo(call),
+        cells: call => onward.cells(call),
+        items: call => onward.items(call),
+        scan: call => onward.scan(call),
+        tree: call => onward.tree(call),
+        keyring: call => onward.keyring(call),
+        handover: call => onward.handover(call),
+        fence: call => onward.fence(call),
+        notify: call => onward.notify(call),
+      } satisfies ServiceImpl<typeof LinkService>),
+  })
+  const server = createServer((request, response) => {
+    if (request.headers['origin'] === undefined) return answer(request, response)
+    // clusters call this port, pages in a browser do not
+    response.writeHead(403).end()
+  })
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', session => {
     sessions.add(session)

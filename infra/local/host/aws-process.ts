@@ -7,7 +7,7 @@ import { privateDirectory } from '../os/cluster-file.ts'
 import { checkPorts, firstFree, steadyPort } from '../os/loopback.ts'
 import { remoteControl } from '../provider/control.ts'
 import { type Lease, leaseOf } from '../provider/leases.ts'
-import { providerNote, TAKEN } from '../provider/note.ts'
+import { providerNote, type ReachedProvider, TAKEN } from '../provider/note.ts'
 import type { Aws } from './host.ts'
 
 /** An imitated AWS as a process of its own. */
@@ -31,9 +31,10 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
   privateDirectory(directory)
   const end = Date.now() + WITHIN_MS
   while (Date.now() < end) {
-    const { url = '', pid } = providerNote(directory) ?? {}
-    const lease = url === '' ? undefined : await leaseOf(url, directory)
-    if (lease) return used(url, lease, port)
+    const note = providerNote(directory)
+    const { url = '', pid } = note ?? {}
+    const lease = note && (await leaseOf(url, note.control_token, directory))
+    if (lease) return used(note, lease, port)
     await checkPorts({ 'provider-port': port })
     const chosen =
       port || (await firstFree(url === '' ? 0 : Number(new URL(url).port))) || (await steadyPort())
@@ -51,15 +52,19 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
   )
 }
 
-/** An imitated AWS that runs already, by its URL; where it counts who needs it, this process does. */
-export async function awsAt(url: string): Promise<Aws> {
-  const lease = await leaseOf(url)
-  return { url, control: remoteControl(url), close: async () => lease?.close() }
+/** An imitated AWS that runs already; where it counts who needs it, this process does. */
+export async function awsAt({ url, control_token: token }: ReachedProvider): Promise<Aws> {
+  const lease = await leaseOf(url, token)
+  return { url, controlToken: token, control: remoteControl(url, token), close: async () => lease?.close() }
 }
 
-async function used(url: string, lease: Lease, port: number): Promise<Aws> {
+async function used(
+  { url, control_token: token }: ReachedProvider,
+  lease: Lease,
+  port: number,
+): Promise<Aws> {
   if (port === 0 || Number(new URL(url).port) === port)
-    return { url, control: remoteControl(url), close: lease.close }
+    return { url, controlToken: token, control: remoteControl(url, token), close: lease.close }
   await lease.close()
   throw new Error(`the imitated AWS runs already, at ${url}: leave out --provider-port`)
 }

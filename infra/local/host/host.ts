@@ -8,6 +8,7 @@ import {
   type EngineCredentials,
   endStaleEngine,
   externalEngine,
+  keptPrefix,
   type LocalEngine,
   startEngine,
 } from '../engine/engine.ts'
@@ -19,13 +20,13 @@ import { startLambdaService } from '../lambda/service.ts'
 import { variablesOf, withLate } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
 import { byTick } from '../os/by-tick.ts'
-import { type ClusterFile, makeDirectory, tell, textOf, writeWhole } from '../os/cluster-file.ts'
+import { type ClusterFile, makeDirectory, tell } from '../os/cluster-file.ts'
 import { fileFolderOf } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
 import { checkPorts } from '../os/loopback.ts'
 import { goesWithProcess } from '../os/temporary.ts'
 import type { Control } from '../provider/control.ts'
-import { EXECUTION_USER, HOME, WORKLOAD } from '../provider/home.ts'
+import { HOME, WORKLOAD } from '../provider/home.ts'
 import { startProvider } from '../provider/provider.ts'
 import type { Home } from '../provider/state/imitated-aws.ts'
 import { startWorkflows } from '../states/workflows.ts'
@@ -36,6 +37,7 @@ import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 import { startRefreshing } from './refreshing.ts'
+import { keysOf } from './keys.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
@@ -85,6 +87,7 @@ export interface HostOptions {
 export interface Aws {
   url: string
   control: Control
+  controlToken: string
   close(): Promise<void>
 }
 
@@ -109,6 +112,8 @@ type Closers = (() => Promise<void> | void)[]
 interface Site {
   options: HostOptions
   directory: string
+  /** what the names of tables begin with */
+  tablePrefix: string
   model: Model
   home: Home
   /** adds how a part ends */
@@ -126,12 +131,13 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const { legacySignatures = false, front = 'httpApi' } = options
     const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures, front })
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
-    const model = readAssembly(assembly, { ...home, bundles, tablePrefix: prefixOf(options) })
+    const tablePrefix = prefixOf(options, directory)
+    const model = readAssembly(assembly, { ...home, bundles, tablePrefix })
     const started: Site['started'] = part => {
       closers.push(() => part.close())
       return part
     }
-    const { file, ...rest } = await assemble({ options, directory, model, home, started })
+    const { file, ...rest } = await assemble({ options, directory, tablePrefix, model, home, started })
     const fileFolder = fileFolderOf(options, directory)
     const told = tell(fileFolder, file, options.memory)
     closers.push(told.end)
@@ -204,10 +210,11 @@ async function closeAll(closers: Closers): Promise<void> {
 async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
   const { options, directory, model, home, started } = site
   const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
-  const { control } = provider
+  const { control, controlToken } = provider
   const metadata = await metadataOf(control, options.metadataPort)
-  const credentials = await executionKey(site, control)
-  const { engine, tap } = await startTables(site, credentials)
+  const { credentials, operator } = await keysOf(control, options.cluster, directory, home.account)
+  const keys = [credentials, operator]
+  const { engine, tap } = await startTables(site, credentials, { keys, controlToken })
   const ports = await portsOf(model, options)
   const variables = {
     ...variablesOf(options.cluster, directory, {
@@ -219,9 +226,18 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     }),
     ...addressVariables(ports),
   }
-  const { lambdas, urls } = await startFunctions(site, variables)
+  const { lambdas, urls } = await startFunctions(site, variables, keys)
   started(startSweeper(engine.client, model.tables))
-  started(startStreams({ ...home, url: engine.url, credentials, lambdas, streams: model.streams }))
+  started(
+    startStreams({
+      ...home,
+      url: engine.url,
+      credentials,
+      tables: engine.client,
+      lambdas,
+      streams: model.streams,
+    }),
+  )
   started(startSchedules(model, lambdas))
   started(startRefreshing(() => lambdas.invoke(namedOf(model, 'on-journal'), HOST_REFRESHES)))
   const absence = started(
@@ -240,8 +256,11 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     base_url: `${gateway.url}/v1`,
     link_address: link.url,
     provider_url: provider.url,
+    control_token: controlToken,
     metadata_url: metadata.url,
     ...urls,
+    access_key_id: operator.accessKeyId,
+    secret_access_key: operator.secretAccessKey,
     tap_url: tap?.url,
     ...(await initialised(gateway.url, directory)),
     pid: process.pid,
@@ -263,15 +282,17 @@ async function metadataOf(control: Control, port = 0): Promise<{ url: string }> 
 }
 
 async function startTables(
-  { options, directory, model, home, started }: Site,
+  { options, directory, tablePrefix: prefix, model, home, started }: Site,
   credentials: EngineCredentials,
+  users: Parameters<typeof startStorageTap>[1],
 ) {
   const { memory, apart, tap } = options
   const { tables } = model
+  const { region } = home
   const engine: LocalEngine = started(
-    await startEngine(defined({ directory, tables, region: home.region, credentials, memory, apart })),
+    await startEngine(defined({ directory, tables, prefix, region, credentials, memory, apart })),
   )
-  return { engine, tap: tap ? started(await startStorageTap(engine.url)) : undefined }
+  return { engine, tap: tap ? started(await startStorageTap(engine.url, users)) : undefined }
 }
 
 /** What a deployment puts beside the code stands in the cluster's directory. @returns the file; empty: none */
@@ -286,6 +307,7 @@ function authoritiesFor({ options: { caBundles }, directory }: Site): string {
 async function startFunctions(
   { options, directory, model, started }: Site,
   variables: Record<string, string>,
+  keys: readonly EngineCredentials[],
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const lambdas = started(
@@ -300,9 +322,9 @@ async function startFunctions(
       }),
     ),
   )
-  late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas)).url
+  late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas, keys)).url
   late.AWS_ENDPOINT_URL_SFN = started(
-    await startWorkflows(model, directory, lambdas, options.counting?.count),
+    await startWorkflows(model, directory, lambdas, { keys, count: options.counting?.count }),
   ).url
   const urls = { lambda_url: late.AWS_ENDPOINT_URL_LAMBDA, states_url: late.AWS_ENDPOINT_URL_SFN }
   return { lambdas, urls }
@@ -324,9 +346,12 @@ function runtimeOf({ options, model }: Site, variables: Record<string, string>, 
   }
 }
 
-/** An engine of its own holds one cluster; in another there may be several, and earlier runs of one that keeps nothing. */
-function prefixOf({ cluster, memory }: HostOptions): string {
-  if (externalEngine() === '') return ''
+/**
+ * What the names of tables begin with. In an engine of its own that is a secret. In another there may be several
+ * clusters, and earlier runs of one that keeps nothing.
+ */
+function prefixOf({ cluster, memory }: HostOptions, directory: string): string {
+  if (externalEngine() === '') return keptPrefix(directory)
   return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
 }
 
@@ -342,24 +367,6 @@ const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, ho
       stateFile: memory ? undefined : `${directory}/provider.json`,
     }),
   )
-
-/** The key that stands for the functions' own roles; it is kept with the state of the imitated AWS. */
-async function executionKey(
-  { options, directory, home }: Site,
-  control: Control,
-): Promise<EngineCredentials> {
-  const { account } = home
-  const name = `${EXECUTION_USER}-${options.cluster}`
-  const file = `${directory}/execution-key.json`
-  const kept = textOf(file)
-  if (kept !== undefined) return JSON.parse(kept) as EngineCredentials
-  // an imitated AWS that outlives its clusters may know the user of an earlier one
-  await control.deleteUser({ account, name }).catch(() => undefined)
-  await control.putUser({ account, name })
-  const made = await control.createAccessKey({ account, user: name })
-  writeWhole(file, JSON.stringify(made))
-  return made
-}
 
 /** Schedules of every minute begin at once: they make up for what the last start has missed. */
 function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {

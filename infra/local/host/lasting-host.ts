@@ -35,6 +35,9 @@ export interface LastingOptions extends Rest {
 
 const API_PORT = 8200
 
+/** Variable with the control token of the imitated AWS that `provider` names. */
+export const CONTROL_TOKEN = 'CLOUD_AUTH_CONTROL_TOKEN'
+
 /**
  * Starts a host as operators have it, in a process that may be killed: others find it again at the addresses that they know,
  * and the imitated AWS, which others may share, lives apart from it.
@@ -61,7 +64,7 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
               region,
             }),
           )
-        : awsAt(provider),
+        : awsAt({ url: provider, control_token: givenControlToken() }),
   })
   const metadataPort = Number(new URL(host.metadata_url).port)
   if (asked.metadataPort && asked.metadataPort !== metadataPort) {
@@ -72,6 +75,15 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
   }
   if (!memory) writeWhole(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
   return host
+}
+
+/** The environment has the token of an imitated AWS that this process does not start: command lines are there for all to see. */
+function givenControlToken(): string {
+  const token = process.env[CONTROL_TOKEN]
+  if (token) return token
+  throw new Error(
+    `the imitated AWS that --provider names takes commands by its control token only: put what it printed as control_token at its start into ${CONTROL_TOKEN} in the environment`,
+  )
 }
 
 /** The place of a cluster at its last start; empty: there was none. */

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { endServer, listen } from '../os/loopback.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
+import { type SigningKey, signedServer } from '../provider/wire/signed-server.ts'
 import type { Lambdas } from './lambdas.ts'
 
 export interface LambdaService {
@@ -9,43 +10,48 @@ export interface LambdaService {
 
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
-/** The Invoke call of AWS Lambda: functions start background jobs with it, and tests turn schedules by it. */
+/** Bytes of an event. @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+const LARGEST_EVENT = 6 * 1024 * 1024
+
+/**
+ * The Invoke call of AWS Lambda: functions start background jobs with it, and tests turn schedules by it.
+ * @param keys of whoever may call it
+ */
 export async function startLambdaService(
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,
+  keys: readonly SigningKey[],
 ): Promise<LambdaService> {
-  const server = createServer((request, response) => {
-    serve(lambdas, request, response).catch(() => response.destroy())
-  })
+  const server = signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT)
   return { url: await listen(server), close: () => endServer(server) }
 }
 
 async function serve(
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  const answer = (status: number, body: object | null, headers: Record<string, string> = {}) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers })
-    response.end(status === 202 ? '' : JSON.stringify(body))
-  }
-  const refuse = (status: number, code: string, Message: string) =>
-    answer(status, { Message }, { 'x-amzn-errortype': code })
-  const name = functionName(INVOKE.exec(request.url ?? '')?.[1] ?? '')
+  request: WireRequest,
+): Promise<HttpAnswer> {
+  const name = functionName(INVOKE.exec(request.path)?.[1] ?? '')
   if (request.method !== 'POST' || !lambdas.has(name))
-    return refuse(404, 'ResourceNotFoundException', 'Function not found')
-  const event = eventIn(Buffer.concat(chunks).toString('utf8'))
-  if (!event) return refuse(400, 'InvalidRequestContentException', 'Could not parse request body into json')
-  if (request.headers['x-amz-invocation-type'] === 'Event') {
+    return refusal(404, 'ResourceNotFoundException', 'Function not found')
+  const event = eventIn(request.body.toString('utf8'))
+  if (!event) return refusal(400, 'InvalidRequestContentException', 'Could not parse request body into json')
+  if (headerOf(request, 'x-amz-invocation-type') === 'Event') {
     lambdas.start(name, event.value)
-    return answer(202, {})
+    return answer(202, '')
   }
-  await lambdas.invoke(name, event.value).then(
-    result => answer(200, (result ?? null) as object | null),
-    (error: Error) => answer(200, { errorMessage: error.message }, { 'x-amz-function-error': 'Unhandled' }),
+  return lambdas.invoke(name, event.value).then(
+    result => answer(200, JSON.stringify(result ?? null)),
+    (error: Error) =>
+      answer(200, JSON.stringify({ errorMessage: error.message }), { 'x-amz-function-error': 'Unhandled' }),
   )
 }
+
+function answer(status: number, body: string, more: Record<string, string> = {}): HttpAnswer {
+  const plain = textAnswer(status, 'application/json', body)
+  return { ...plain, headers: { ...plain.headers, ...more } }
+}
+
+const refusal = (status: number, code: string, Message: string): HttpAnswer =>
+  answer(status, JSON.stringify({ Message }), { 'x-amzn-errortype': code })
 
 /** What a body gives a function; undefined when it is no JSON. */
 function eventIn(body: string): { value: unknown } | undefined {

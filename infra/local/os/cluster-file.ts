@@ -20,12 +20,17 @@ export interface ClusterFile {
   /** where other clusters reach this one */
   link_address: string
   provider_url: string
+  /** commands to the imitated AWS carry it as a bearer token */
+  control_token: string
   /** the metadata service of an instance, as clients expect it: AWS_EC2_METADATA_SERVICE_ENDPOINT */
   metadata_url: string
   /** the Invoke call of AWS Lambda */
   lambda_url: string
   /** the API of AWS Step Functions */
   states_url: string
+  /** the key that Lambda and Step Functions take */
+  access_key_id: string
+  secret_access_key: string
   /** where calls to the tables can be counted and made to fail; only when asked for */
   tap_url?: string
   root_token: string

@@ -38,7 +38,8 @@ export async function startPair(options: PairOptions): Promise<ClusterPair<Host>
     port === 0 ? {} : { port: one, peer: `http://127.0.0.1:${2 * port + 1 - one}` }
   const east = await startHost({ ...options, ...at(port), cluster: 'east', region: REGIONS.east })
   try {
-    const shared: Aws = { url: east.provider_url, control: east.control, close: async () => undefined }
+    const { provider_url: url, control_token: controlToken, control } = east
+    const shared: Aws = { url, controlToken, control, close: async () => undefined }
     const west = await startHost({
       ...options,
       ...at(port + 1),

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { root } from '../../checkout.ts'
 import { awsProcess } from '../host/aws-process.ts'
 import type { Aws } from '../host/host.ts'
-import { type ClusterPlace, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
+import { type ClusterPlace, CONTROL_TOKEN, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
 import { keptAt } from '../os/cluster-file.ts'
 import { firstFree, steadyPort } from '../os/loopback.ts'
 import { goesWithProcess, temporaryDirectory } from '../os/temporary.ts'
@@ -41,7 +41,7 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
   const aws = await awsProcess({ directory, region: HOME.region })
   const ports = await portsOf(port, memory)
   const began = (own: Name, peer: Name) =>
-    launch({
+    launch(aws, {
       ...rest,
       cluster: own,
       pairPid: process.pid,
@@ -84,11 +84,16 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
 }
 
 /** Starts a process that a terminal's signals do not reach: they are for the pair, which ends it. */
-function launch(options: LastingOptions & { place: Partial<ClusterPlace> }): ChildProcess {
+function launch(
+  { controlToken }: Aws,
+  options: LastingOptions & { place: Partial<ClusterPlace> },
+): ChildProcess {
   const flags = process.execArgv.filter(one => one.startsWith('--'))
   return spawn(process.execPath, [...flags, `${root}infra/local/pair/member.mjs`, JSON.stringify(options)], {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // not among the options: every user sees command lines
+    env: { ...process.env, [CONTROL_TOKEN]: controlToken },
   })
 }
 

@@ -8,7 +8,7 @@ import { streamsOf } from './faults/log-groups.ts'
 import { allow, deny } from './identity/permissions.ts'
 import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
 import { openSession } from './identity/sessions.ts'
-import { addAccessKey, deleteUser, findUser, putUser, rootUser } from './identity/users.ts'
+import { addAccessKey, deleteUser, findUser, operatorKey, putUser, rootUser } from './identity/users.ts'
 import { metadataPort } from './metadata-port.ts'
 import type { ImitatedAws } from './state/imitated-aws.ts'
 import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } from './state/instances.ts'
@@ -50,6 +50,7 @@ const commands = {
   createAccessKey: command(inputs.keyOwner, (aws, { account, user }) =>
     keyPair(addAccessKey(aws, findUser(aws, account, user))),
   ),
+  operatorKey: command(inputs.nothing, aws => keyPair(operatorKey(aws))),
   rootKey: command(inputs.root, (aws, { account, partition }) =>
     keyPair(addAccessKey(aws, rootUser(aws, account, partition))),
   ),
@@ -113,11 +114,15 @@ export type Control = { [Name in CommandName]: ControlMethod<(typeof commands)[N
 export const localControl = (aws: ImitatedAws): Control =>
   bind((name, input) => runCommand(aws, commands[name], input))
 
-/** Control of a provider in another process, found by its URL. */
-export const remoteControl = (url: string): Control =>
+/**
+ * Control of a provider in another process, found by its URL.
+ * @param token its control token
+ */
+export const remoteControl = (url: string, token: string): Control =>
   bind(async (name, input) => {
     const answer = await fetch(`${url}/_control/${name}`, {
       method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify(input ?? {}),
     })
     const result: unknown = await answer.json()
@@ -135,16 +140,25 @@ function bind(call: (name: CommandName, input: unknown) => Promise<unknown>): Co
 /**
  * The HTTP side of control.
  *
+ * @param isOwner reports whether a value of `Authorization` has the control token
  * @returns undefined when the path is another; else 200 with the result as JSON, or 400 with `{"error"}`
  */
-export function answerControl(aws: ImitatedAws, request: WireRequest): Promise<HttpAnswer> | undefined {
+export function answerControl(
+  aws: ImitatedAws,
+  request: WireRequest,
+  isOwner: (authorization: string) => boolean,
+): Promise<HttpAnswer> | undefined {
   const name = /^\/_control\/(\w+)$/.exec(request.path)?.[1]
-  return name === undefined ? undefined : answerCommand(aws, request, name)
+  if (name === undefined) return undefined
+  return isOwner(headerOf(request, 'authorization') ?? '')
+    ? answerCommand(aws, request, name)
+    : Promise.resolve(json(401, { error: NO_TOKEN }))
 }
 
+const NO_TOKEN =
+  'commands need the header "Authorization: Bearer <token>": cluster.json names it, control_token'
+
 async function answerCommand(aws: ImitatedAws, request: WireRequest, name: string): Promise<HttpAnswer> {
-  // Pages in a browser can reach loopback; commands are not for them.
-  if (headerOf(request, 'origin') !== undefined) return json(403, { error: 'not for browsers' })
   if (request.method !== 'POST') return json(405, { error: 'commands are sent with POST' })
   if (!isCommand(name)) return json(404, { error: `no command ${name}` })
   try {

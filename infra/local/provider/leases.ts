@@ -13,9 +13,15 @@ const END_MS = 10_000
 /**
  * Counts who needs a provider. A process that is killed gives its lease back by that: the system closes its connections.
  * @param directory where the provider keeps its state: its name to those who look for it
+ * @param isOwner reports whether a value of `Authorization` has the control token
  * @param onNone once nobody needs it any more, or nobody has come within half a minute
  */
-export function countLeases(server: Server, directory: string, onNone: () => void): void {
+export function countLeases(
+  server: Server,
+  directory: string,
+  isOwner: (authorization: string) => boolean,
+  onNone: () => void,
+): void {
   const held = new Set<Duplex>()
   let over = false
   const end = () => {
@@ -24,7 +30,8 @@ export function countLeases(server: Server, directory: string, onNone: () => voi
     onNone()
   }
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex) => {
-    if (over || incoming.headers.upgrade !== PROTOCOL) return void socket.destroy()
+    const { upgrade, authorization = '' } = incoming.headers
+    if (over || upgrade !== PROTOCOL || !isOwner(authorization)) return void socket.destroy()
     held.add(socket)
     const given = () => {
       if (!held.delete(socket)) return
@@ -51,12 +58,14 @@ export interface Lease {
 /**
  * Leases a provider that runs in a process of its own.
  * @param url of the provider
+ * @param token its control token
  * @param directory absent: whichever it is
  * @returns undefined where none of that directory answers there, or one that counts no leases
  */
-export const leaseOf = (url: string, directory?: string): Promise<Lease | undefined> =>
+export const leaseOf = (url: string, token: string, directory?: string): Promise<Lease | undefined> =>
   new Promise(resolve => {
-    const asked = request(url, { headers: { connection: 'Upgrade', upgrade: PROTOCOL }, timeout: ANSWER_MS })
+    const headers = { connection: 'Upgrade', upgrade: PROTOCOL, authorization: `Bearer ${token}` }
+    const asked = request(url, { headers, timeout: ANSWER_MS })
     asked.on('upgrade', (answer, socket) => {
       socket.on('error', () => undefined)
       socket.setTimeout(0)

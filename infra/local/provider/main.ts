@@ -34,12 +34,11 @@ function stop(work: Promise<unknown>): void {
 
 async function main(more: ProviderOptions): Promise<void> {
   const provider = await startProvider({ port: Number(values.port ?? 0), ...more })
-  if (values.directory !== undefined) {
-    const { url } = provider
-    writeWhole(`${values.directory}/aws.json`, JSON.stringify({ url, pid: process.pid }))
-  }
+  const told = { url: provider.url, control_token: provider.controlToken }
+  if (values.directory !== undefined)
+    writeWhole(`${values.directory}/aws.json`, JSON.stringify({ ...told, pid: process.pid }))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(provider.close()))
-  process.stdout.write(`${JSON.stringify({ url: provider.url })}\n`)
+  process.stdout.write(`${JSON.stringify(told)}\n`)
 }
 
 /** What is kept in a directory, by the one process that has it. */

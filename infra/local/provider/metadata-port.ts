@@ -36,10 +36,10 @@ export async function metadataPort(
 
 async function opened(aws: ImitatedAws, path: string, port: number): Promise<Server> {
   const server = serverOf(
-    aws,
     request =>
       answerMetadata(aws, { ...request, path: path + request.path }) ??
       Promise.resolve(textAnswer(404, 'text/plain', 'Not Found')),
+    aws,
   )
   await listen(server, port)
   return server

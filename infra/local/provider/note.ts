@@ -1,8 +1,13 @@
 import { textOf } from '../os/cluster-file.ts'
 
-/** What the process of a directory's provider says of itself: `aws.json`. */
-export interface ProviderNote {
+/** How a provider in another process is reached. */
+export interface ReachedProvider {
   url: string
+  control_token: string
+}
+
+/** What the process of a directory's provider says of itself: `aws.json`. */
+export interface ProviderNote extends ReachedProvider {
   pid: number
 }
 

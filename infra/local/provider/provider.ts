@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import { sameSecret } from '../../../shared/values/secret.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { answerControl, type Control, localControl } from './control.ts'
 import type { Authority } from './documents/authority.ts'
 import { HOME } from './home.ts'
 import { countLeases } from './leases.ts'
-import { answerMetadata } from './services/imds.ts'
 import { answerSignedCall } from './services/signed-call.ts'
 import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 import { serverOf } from './wire/server.ts'
@@ -32,6 +33,8 @@ export interface RunningProvider {
   /** `http://127.0.0.1:<port>`: endpoint of every service. */
   url: string
   control: Control
+  /** Commands over HTTP, and leases, carry it. Another one at each start, as an earlier port may be somebody else's. */
+  controlToken: string
   /** Cuts open connections and resolves when the last change is in the state file. */
   close(): Promise<void>
 }
@@ -46,12 +49,15 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
   const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
   const aws = { ...openImitatedAws(home, stateFile, clock), ...(onBusEvent ? { onBusEvent } : {}) }
   if (authority) aws.state.authority ??= authority
-  const server = createProviderServer(aws)
-  if (leases) countLeases(server, leases.directory, () => leases.onNone(aws.saved()))
+  const controlToken = randomBytes(32).toString('base64url')
+  const isOwner = (authorization: string): boolean => sameSecret(authorization, `Bearer ${controlToken}`)
+  const server = createProviderServer(aws, isOwner)
+  if (leases) countLeases(server, leases.directory, isOwner, () => leases.onNone(aws.saved()))
   const url = await listen(server, options.port)
   return {
     url,
     control: localControl(aws),
+    controlToken,
     close: async () => {
       await Promise.all([server, ...(await Promise.all(aws.metadataPorts.values()))].map(endServer))
       await aws.saved()
@@ -60,12 +66,12 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
 }
 
 /** The HTTP server of all services of the imitated AWS; not listening yet. */
-const createProviderServer = (aws: ImitatedAws): Server =>
+const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string) => boolean): Server =>
   serverOf(
-    aws,
     (request, connection) =>
-      answerControl(aws, request) ??
+      answerControl(aws, request, isOwner) ??
       (aws.arranged.connections.lives(connection)
-        ? (answerMetadata(aws, request) ?? answerSignedCall(aws, request))
+        ? answerSignedCall(aws, request)
         : Promise.resolve('reset')),
+    aws,
   )

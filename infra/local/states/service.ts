@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
 import { endServer, listen } from '../os/loopback.ts'
+import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
+import { type SigningKey, signedServer } from '../provider/wire/signed-server.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
@@ -153,30 +154,31 @@ const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
   ...details,
 })
 
-/** The API of AWS Step Functions (JSON 1.0) on loopback. Signatures are not looked at. */
-export async function startStatesService(machines: Machines): Promise<StatesService> {
-  const server = createServer((request, response) => {
-    serve(machines, request, response).catch(() => response.destroy())
-  })
+/**
+ * The API of AWS Step Functions (JSON 1.0) on loopback.
+ * @param keys of whoever may call it
+ */
+export async function startStatesService(
+  machines: Machines,
+  keys: readonly SigningKey[],
+): Promise<StatesService> {
+  const server = signedServer(keys, async request => serve(machines, request))
   return { url: await listen(server), close: () => endServer(server) }
 }
 
-async function serve(machines: Machines, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-  const answer = (status: number, body: object) => {
-    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' })
-    response.end(JSON.stringify(body))
-  }
+function serve(machines: Machines, request: WireRequest): HttpAnswer {
   try {
-    const target = String(request.headers['x-amz-target'] ?? '')
-    answer(200, perform(machines, target, Buffer.concat(chunks).toString('utf8')))
+    const target = headerOf(request, 'x-amz-target') ?? ''
+    return answer(200, perform(machines, target, request.body.toString('utf8')))
   } catch (error) {
     if (!(error instanceof ServiceFault))
       return answer(500, { __type: 'InternalFailure', message: String(error) })
-    answer(400, { __type: `com.amazonaws.stepfunctions#${error.code}`, message: error.message })
+    return answer(400, { __type: `com.amazonaws.stepfunctions#${error.code}`, message: error.message })
   }
 }
+
+const answer = (status: number, body: object): HttpAnswer =>
+  textAnswer(status, 'application/x-amz-json-1.0', JSON.stringify(body))
 
 /** @throws ServiceFault */
 function perform(machines: Machines, target: string, body: string): object {

@@ -1,5 +1,6 @@
 import { InvocationFault } from '../lambda/environment.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
+import type { SigningKey } from '../provider/wire/signed-server.ts'
 import type { Model } from '../template/assembly.ts'
 import { type Count, ofRule } from '../template/counts.ts'
 import { systemTime } from './dependencies.ts'
@@ -7,6 +8,12 @@ import { startMachines } from './machines.ts'
 import { startStatesService } from './service.ts'
 import { openStateStore } from './store.ts'
 import { FunctionFault } from './task.ts'
+
+interface WorkflowOptions {
+  /** of whoever may call the API */
+  keys: readonly SigningKey[]
+  count?: Count | undefined
+}
 
 /**
  * The template's state machines, with their API. What runs is written down in the directory: a start goes on with
@@ -16,7 +23,7 @@ export async function startWorkflows(
   { machines: models, endsRule }: Pick<Model, 'machines' | 'endsRule'>,
   directory: string,
   lambdas: Lambdas,
-  count: Count = () => undefined,
+  { keys, count = () => undefined }: WorkflowOptions,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const machines = startMachines({
     store: openStateStore(`${directory}/states.sqlite`),
@@ -25,7 +32,7 @@ export async function startWorkflows(
     onFailure: () => count(ofRule(endsRule)),
     invoke: (name, event) => lambdas.invoke(name.split(':').at(-1) ?? '', event).catch(told),
   })
-  const service = await startStatesService(machines)
+  const service = await startStatesService(machines, keys)
   return {
     url: service.url,
     close: async () => {

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   DescribeStreamCommand,
   DynamoDBStreamsClient,
   GetRecordsCommand,
   GetShardIteratorCommand,
-  ListStreamsCommand,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
 import type { EngineCredentials } from '../engine/engine.ts'
@@ -19,6 +19,8 @@ interface PollerOptions {
   region: string
   credentials: EngineCredentials
   streams: readonly StreamModel[]
+  /** a client of the engine */
+  tables: DynamoDBClient
   lambdas: Pick<Lambdas, 'invoke' | 'complain' | 'activity'>
 }
 
@@ -48,7 +50,7 @@ export function startStreams(options: PollerOptions): { close(): Promise<void> }
 async function follow(
   client: DynamoDBStreamsClient,
   stream: StreamModel,
-  { lambdas }: PollerOptions,
+  { lambdas, tables }: PollerOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const pause = (ms: number) => setTimeout(ms, undefined, { signal, ref: false }).catch(() => undefined)
@@ -58,7 +60,7 @@ async function follow(
   let iterator: string | undefined
   while (!signal.aborted) {
     try {
-      iterator ??= await iteratorOf(client, stream.table, seen)
+      iterator ??= await iteratorOf(client, await streamOf(tables, stream.table), seen)
       const before = lambdas.activity.mark()
       const command = new GetRecordsCommand({ ShardIterator: iterator, Limit: stream.batchSize })
       const { Records = [], NextShardIterator } = await client.send(command, { abortSignal: signal })
@@ -83,13 +85,17 @@ async function follow(
   }
 }
 
+/** The ARN of a table's stream. The engine of a host lists none: that would tell strangers the names of tables. */
+async function streamOf(tables: DynamoDBClient, TableName: string): Promise<string | undefined> {
+  const { Table } = await tables.send(new DescribeTableCommand({ TableName }))
+  return Table?.LatestStreamArn
+}
+
 async function iteratorOf(
   client: DynamoDBStreamsClient,
-  TableName: string,
+  StreamArn: string | undefined,
   seen: string | undefined,
 ): Promise<string | undefined> {
-  const { Streams = [] } = await client.send(new ListStreamsCommand({ TableName }))
-  const StreamArn = Streams[0]?.StreamArn
   const { StreamDescription } = await client.send(new DescribeStreamCommand({ StreamArn }))
   const ShardId = StreamDescription?.Shards?.at(-1)?.ShardId
   const { ShardIterator } = await client.send(

@@ -40,6 +40,9 @@ export function stillTime(now = Date.UTC(2026, 0, 1)): Time & { pass(seconds: nu
   }
 }
 
+/** The key that the service takes. */
+export const key = { accessKeyId: 'a', secretAccessKey: 'b' }
+
 type Invoke = (functionName: string, event: never) => unknown
 
 /** A service with one machine, `m`, asked through the SDK; it can be ended and started again as it stood. */
@@ -57,11 +60,11 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
       mostEvents: 100,
       invoke: async (name, event) => invoke(name, event as never),
     })
-    const service = await startStatesService(machines)
+    const service = await startStatesService(machines, [key])
     const client = new SFNClient({
       endpoint: service.url,
       region: 'eu-west-1',
-      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      credentials: key,
       maxAttempts: 1,
     })
     const end = async () => {

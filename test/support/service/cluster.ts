@@ -7,6 +7,7 @@ import { remoteControl } from '../../../infra/local/provider/control.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 import { clock } from './clock.ts'
 import { checked } from './contract.ts'
+import { invokeAt } from './invoke.ts'
 import { type Service, startService } from './service.ts'
 import { tapKind } from './tap-kind.ts'
 
@@ -17,7 +18,7 @@ export const cluster = (service ?? inject('cluster')) as unknown as ProvidedCont
   Partial<Pick<Service, 'send' | 'web_url'>>
 
 /** The imitated AWS of the cluster. */
-export const aws = remoteControl(cluster.provider_url)
+export const aws = remoteControl(cluster.provider_url, cluster.control_token)
 
 /** Calls the cluster; as root unless a token is given (`token: ''` sends none). */
 export const api = async (
@@ -136,8 +137,7 @@ export async function settled(): Promise<void> {
 /** Runs a function of the cluster and waits for its result, as an administrator would on AWS. */
 export async function invoke(functionName: string, event: unknown = {}): Promise<Reply> {
   if (service) return service.invoke(functionName, event)
-  const name = cluster.functions[functionName] ?? functionName
-  return call(cluster.lambda_url, 'POST', `/2015-03-31/functions/${name}/invocations`, event)
+  return invokeAt(cluster, functionName, event)
 }
 
 /** Waits until something is true. */

@@ -46,6 +46,7 @@ export interface Service {
   /** what requests name as their host; nobody listens there */
   base_url: string
   provider_url: string
+  control_token: string
   /** where the tables are reached */
   engine_url: string
   /** where logins are served by a Web Function: it */
@@ -115,15 +116,14 @@ const BASE_URL = 'http://service.test/v1'
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
   const { engine, model, authority } = ground
-  const [provider, tap] = await Promise.all([
-    startProvider({ home: HOME, authority }),
-    options.tap ? startStorageTap(engine) : undefined,
-  ])
-  const engineUrl = tap?.url ?? engine
+  const provider = await startProvider({ home: HOME, authority })
   const directory = mkdtempSync(`${ground.directory}/service-`)
   const suffix = randomUUID()
   await provider.control.putUser({ account: HOME.account, name: EXECUTION_USER })
   const key = await provider.control.createAccessKey({ account: HOME.account, user: EXECUTION_USER })
+  const { controlToken } = provider
+  const tap = options.tap ? await startStorageTap(engine, { keys: [key], controlToken }) : undefined
+  const engineUrl = tap?.url ?? engine
   await createTables(
     clientOf(engine, HOME.region, key),
     // an engine that deletes what has expired by itself would do it before tidy, which tests look at
@@ -136,7 +136,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
   }
   const { lambdas, settled } = functionsOf(model, () => environment, { ...options, newSend })
-  const service = await startLambdaService(lambdas)
+  const service = await startLambdaService(lambdas, [key])
   clientsFind(key, { tables: engineUrl, functions: service.url, rest: provider.url })
   const environment = readEnvironment({
     ...process.env,
@@ -162,6 +162,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   return {
     base_url: BASE_URL,
     provider_url: provider.url,
+    control_token: controlToken,
     engine_url: engineUrl,
     ...(tap ? { tap_url: tap.url, tap } : {}),
     ...(web ? { web_url: web.url } : {}),

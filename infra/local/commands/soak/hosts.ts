@@ -16,9 +16,9 @@ const REGIONS = { east: 'us-east-1', west: 'us-west-2' } as const
 
 /** Starts both, beside an imitated AWS that outlives them. */
 export async function startSoakHosts(): Promise<SoakHosts> {
-  const { url, control, close: endProvider } = await startProvider()
+  const { url, control, controlToken, close: endProvider } = await startProvider()
   // it is this soak's, whichever host does without it
-  const provider = async () => ({ url, control, close: async () => undefined })
+  const provider = async () => ({ url, control, controlToken, close: async () => undefined })
   const running = new Map<string, Host>()
   const start = async (options: HostOptions): Promise<Host> => {
     const host = await startHost(options)

@@ -41,7 +41,7 @@ const LINK: readonly LinkFault[] = [
   { kind: 'truncate', bytes: 40 },
 ]
 
-type Tapped = Pick<Host, 'tap_url'>
+type Tapped = Pick<Host, 'tap_url' | 'control_token'>
 
 interface Site {
   hosts: readonly Tapped[]
@@ -53,6 +53,7 @@ interface Site {
 export const order = (host: Tapped, command: string, body: object = {}) =>
   fetch(`${host.tap_url}/_tap/${command}`, {
     method: 'POST',
+    headers: { authorization: `Bearer ${host.control_token}` },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(WEATHER_TIMEOUT_MS),
   })

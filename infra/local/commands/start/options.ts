@@ -52,7 +52,7 @@ const options = {
   provider: {
     value: 'URL',
     read: originOf,
-    help: 'an imitated AWS that somebody else has started; then none is started',
+    help: 'an imitated AWS that somebody else has started; its control token: CLOUD_AUTH_CONTROL_TOKEN',
     notOfAPair: true,
   },
   region: {

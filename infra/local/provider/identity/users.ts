@@ -34,6 +34,18 @@ export function rootUser(aws: ImitatedAws, account: string, partition: string): 
   return root
 }
 
+/** The IAM user that stands for whoever runs the hosts of this machine. */
+const OPERATOR = 'operator'
+
+/** Returns the key of the operator, the same for all hosts beside one imitated AWS. Makes it when first asked for. */
+export function operatorKey(aws: ImitatedAws): AccessKey {
+  const { account } = aws.home
+  const known = aws.state.users.get(`${account}/${OPERATOR}`)
+  const user = known ?? putUser(aws, { account, name: OPERATOR, path: '/', partition: 'aws' })
+  const [first] = user.accessKeyIds
+  return first === undefined ? addAccessKey(aws, user) : findAccessKey(aws, user, first)
+}
+
 /**
  * The user of that name.
  *

@@ -1,31 +1,49 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ImitatedAws } from '../state/imitated-aws.ts'
-import { type Header, textAnswer, type WireOutcome, type WireRequest } from './http.ts'
+import { type Header, headerOf, textAnswer, type WireOutcome, type WireRequest } from './http.ts'
 
-const maxBody = 1024 * 1024
+const MEGABYTE = 1024 * 1024
 
 /** Longer than clients keep a connection, so that it is never closed under a request. */
 const keepAliveMs = 120_000
 
 type Answerer = (request: WireRequest, connection: Socket) => Promise<WireOutcome>
 
-/** An HTTP server in front of the imitated AWS; not listening yet. */
-export function serverOf(aws: ImitatedAws, answer: Answerer): Server {
+/** What a server needs besides its answers. */
+interface ServerOptions {
+  /** its clock, epoch milliseconds; default: the system's */
+  now?: () => number
+  /** bytes of a body; default: a megabyte */
+  largestBody?: number
+}
+
+/**
+ * An HTTP server of a service that programs call; not listening yet. It refuses every request of a page in a browser,
+ * because such pages can reach loopback.
+ */
+export function serverOf(
+  answer: Answerer,
+  { now = Date.now, largestBody = MEGABYTE }: ServerOptions = {},
+): Server {
+  const answerPrograms: Answerer = (request, connection) =>
+    headerOf(request, 'origin') === undefined
+      ? answer(request, connection)
+      : Promise.resolve(textAnswer(403, 'application/json', '{"error":"not for browsers"}'))
   const server = createServer((incoming, response) => {
-    serve(aws, answer, incoming, response).catch(() => incoming.socket.destroy())
+    serve({ answer: answerPrograms, now, largestBody }, incoming, response).catch(() =>
+      incoming.socket.destroy(),
+    )
   })
   server.keepAliveTimeout = keepAliveMs
   return server
 }
 
 async function serve(
-  aws: ImitatedAws,
-  answer: Answerer,
+  { answer, now, largestBody }: Required<ServerOptions> & { answer: Answerer },
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = await readBody(incoming)
+  const body = await readBody(incoming, largestBody)
   const outcome =
     body === undefined
       ? textAnswer(413, 'text/plain', 'Request Entity Too Large')
@@ -34,20 +52,20 @@ async function serve(
     incoming.socket.resetAndDestroy()
     return
   }
-  // Clients correct their clocks by this header, so it must tell the provider's time.
-  response.writeHead(outcome.status, { date: new Date(aws.now()).toUTCString(), ...outcome.headers })
+  // Clients correct their clocks by this header, so it must tell the server's time.
+  response.writeHead(outcome.status, { date: new Date(now()).toUTCString(), ...outcome.headers })
   response.end(outcome.body)
 }
 
 /** The whole body, or undefined when it is larger than a request may be (the rest is read and dropped). */
-async function readBody(incoming: IncomingMessage): Promise<Buffer | undefined> {
+async function readBody(incoming: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of incoming) {
     length += chunk.length
-    if (length <= maxBody) chunks.push(chunk)
+    if (length <= largest) chunks.push(chunk)
   }
-  return length <= maxBody ? Buffer.concat(chunks) : undefined
+  return length <= largest ? Buffer.concat(chunks) : undefined
 }
 
 function requestOf(incoming: IncomingMessage, body: Buffer): WireRequest {

@@ -12,7 +12,7 @@ let host: Awaited<ReturnType<typeof ownHost>>
 let aws: Control
 beforeAll(async () => {
   host = await ownHost()
-  aws = remoteControl(host.provider_url)
+  aws = remoteControl(host.provider_url, host.control_token)
 })
 afterEach(() => aws.clearFaults())
 

@@ -10,7 +10,7 @@ let host: Awaited<ReturnType<typeof ownHost>>
 let aws: ReturnType<typeof remoteControl>
 beforeEach(async () => {
   host = await ownHost()
-  aws = remoteControl(host.provider_url)
+  aws = remoteControl(host.provider_url, host.control_token)
 })
 
 /** Operations at the tables of a login that succeeds. */

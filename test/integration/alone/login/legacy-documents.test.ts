@@ -17,7 +17,7 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
 
   beforeAll(async () => {
     host = await ownHost({ variables: { LEGACY_SIGNATURES: 'true' } })
-    aws = remoteControl(host.provider_url)
+    aws = remoteControl(host.provider_url, host.control_token)
     await api('/sys/auth/cloud', { type: 'cloud' })
     await api('/auth/cloud/role/web', { auth_type: 'ec2', bound_ami_id: older.imageId })
     const { arn } = await aws.putRole({ account: older.account, name: 'cloud-auth-reader' })

@@ -37,6 +37,7 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
       url: engine,
       region,
       credentials,
+      tables: client,
       lambdas: {
         invoke: async (_, event) => take(event as StreamEvent),
         complain: (_, text) => complaints.push(text),

@@ -1,5 +1,5 @@
 // curl where there is none, as far as the documents go. What it does not know it refuses.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 const { values, positionals } = parseArgs({
@@ -19,15 +19,18 @@ const [url] = positionals
 if (url === undefined || positionals.length > 1 || data?.startsWith('@'))
   throw new Error('the stand-in for curl cannot do this')
 
+const lines = header.flatMap(one =>
+  one.startsWith('@') ? readFileSync(one.slice(1), 'utf8').trim().split('\n') : [one],
+)
 const headers = new Headers(
-  header.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+  lines.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
 )
 if (data !== undefined && !headers.has('content-type'))
   headers.set('content-type', 'application/x-www-form-urlencoded')
 try {
   const answer = await fetch(url, { method: request, headers, body: data ?? null })
-  const lines = [...answer.headers].map(one => one.join(': '))
-  if (dump) writeFileSync(dump, [`HTTP/1.1 ${answer.status}`, ...lines, '', ''].join('\r\n'))
+  const answered = [...answer.headers].map(one => one.join(': '))
+  if (dump) writeFileSync(dump, [`HTTP/1.1 ${answer.status}`, ...answered, '', ''].join('\r\n'))
   process.stdout.write(await answer.text())
   if (values['fail-with-body'] && answer.status >= 400) {
     process.stderr.write(`curl: (22) The requested URL returned error: ${answer.status}\n`)

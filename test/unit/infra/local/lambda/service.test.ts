@@ -1,28 +1,49 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { expect, onTestFinished, test } from 'vitest'
 import { startLambdaService } from '../../../../../infra/local/lambda/service.ts'
-import { call } from '../../../../support/service/api.ts'
 
-async function service() {
+const key = { accessKeyId: 'AKIAOURS', secretAccessKey: 'ours' }
+
+/** Invokes functions of a service that takes one key. */
+async function service(credentials = key) {
   const invoke = async (_: string, event: unknown) => event
-  const { url, close } = await startLambdaService({
+  const lambdas = {
     invoke,
     start: () => undefined,
-    has: name => name === 'f',
+    has: (name: string) => name === 'f',
     close: async () => undefined,
-  })
+  }
+  const { url: endpoint, close } = await startLambdaService(lambdas, [key])
   onTestFinished(close)
-  const path = (name: string) => `/2015-03-31/functions/${name}/invocations`
-  return (name: string, body?: string) => call(url, 'POST', path(name), body)
+  const client = new LambdaClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 })
+  return async (FunctionName: string, Payload?: string): Promise<string> => {
+    const command = new InvokeCommand({
+      FunctionName,
+      ...(Payload === undefined ? {} : { Payload: Buffer.from(Payload) }),
+    })
+    return client.send(command).then(
+      answer => Buffer.from(answer.Payload ?? []).toString(),
+      (error: Error) => error.name,
+    )
+  }
 }
 
-test('what is no request of Lambda’s is refused, and ends nothing', async () => {
+test('Invoke runs a function by its name or its ARN, and refuses other names and bodies that are no JSON', async () => {
   const invoke = await service()
-  expect(await invoke('%E0%A4%A')).toMatchObject({ status: 404 })
-  expect(await invoke('g')).toMatchObject({ status: 404 })
-  expect(await invoke('f', '{"half":')).toMatchObject({
-    status: 400,
-    headers: { 'x-amzn-errortype': 'InvalidRequestContentException' },
-  })
-  expect(await invoke('f', '{"whole":1}')).toMatchObject({ status: 200, body: { whole: 1 } })
-  expect(await invoke('arn:aws:lambda:a:b:function:f')).toMatchObject({ status: 200, text: '{}' })
+  expect(await invoke('g')).toBe('ResourceNotFoundException')
+  expect(await invoke('f', '{"half":')).toBe('InvalidRequestContentException')
+  expect(await invoke('f', '{"whole":1}')).toBe('{"whole":1}')
+  expect(await invoke('arn:aws:lambda:eu-west-1:111122223333:function:f')).toBe('{}')
+})
+
+test.each([
+  [
+    'a key of somebody else',
+    { accessKeyId: 'AKIATHEIRS', secretAccessKey: 'theirs' },
+    'UnrecognizedClientException',
+  ],
+  ['a wrong secret', { ...key, secretAccessKey: 'theirs' }, 'InvalidSignatureException'],
+])('Invoke refuses %s', async (_, credentials, refused) => {
+  const invoke = await service(credentials)
+  expect(await invoke('f', '{}')).toBe(refused)
 })
