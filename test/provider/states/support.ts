@@ -41,7 +41,7 @@ export function stillTime(now = Date.UTC(2026, 0, 1)): Time & { pass(seconds: nu
 }
 
 /** The key that the service takes. */
-export const key = { accessKeyId: 'a', secretAccessKey: 'b' }
+const key = { accessKeyId: 'a', secretAccessKey: 'b' }
 
 type Invoke = (functionName: string, event: never) => unknown
 
