@@ -19,7 +19,6 @@ import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
 import { variablesOf, withLate } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
-import { byTick } from '../os/by-tick.ts'
 import { type ClusterFile, makeDirectory, tell } from '../os/cluster-file.ts'
 import { fileFolderOf } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
@@ -35,6 +34,7 @@ import { type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
 import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
+import { functionLines } from './function-lines.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
 import { startRefreshing } from './refreshing.ts'
 import { keysOf } from './keys.ts'
@@ -309,6 +309,7 @@ async function startFunctions(
   variables: Record<string, string>,
   keys: readonly EngineCredentials[],
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
+  const keepLine = functionLines(directory)
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const lambdas = started(
     startLambdas(
@@ -318,7 +319,10 @@ async function startFunctions(
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
         counting: options.counting,
-        onLine: lineWriter(options, directory),
+        onLine: (folder: string, line: string) => {
+          keepLine(line)
+          options.onLine?.(folder, line)
+        },
       }),
     ),
   )
@@ -380,19 +384,5 @@ function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void
     close: () => {
       for (const timer of timers) clearInterval(timer)
     },
-  }
-}
-
-function lineWriter({ onLine }: HostOptions, directory: string): (folder: string, line: string) => void {
-  const write = byTick<string>(lines => {
-    try {
-      appendFileSync(`${directory}/functions.log`, `${lines.join('\n')}\n`)
-    } catch {
-      // a cluster that keeps nothing may be gone before the last line, and a full disk must not end the host
-    }
-  })
-  return (folder, line) => {
-    write(line)
-    onLine?.(folder, line)
   }
 }

@@ -1,4 +1,5 @@
 import { constants, openSync, writeSync } from 'node:fs'
+import { ApiError } from '../../api/errors.ts'
 import type { Audit } from '../../ports.ts'
 import type { Environment } from './environment.ts'
 
@@ -13,8 +14,23 @@ type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
  */
 export function auditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
   if (auditFile === '') return { write: async entry => toConsole(entry, framedJson) }
-  const file = openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
-  return byTurn(bytes => write(file, bytes))
+  let file: number | undefined
+  return byTurn(bytes => {
+    // opened with the first entry, and tried again where that failed: the place may be mended meanwhile
+    file ??= openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
+    return write(file, bytes)
+  })
+}
+
+const RETRY_AFTER_S = 5
+
+/** How the text begins of a request that is refused because its entry cannot be written to the file. */
+export const UNWRITABLE = 'the audit log cannot be written: free its disk, or make its file writable'
+
+/** Refuses the request whose entry could not be written. Who sent it may send it again once there is room. */
+function unwritable(cause: unknown): ApiError {
+  const { code = 'written in part' } = cause as NodeJS.ErrnoException
+  return new ApiError('busy', `${UNWRITABLE} (${code})`, { retryAfter: RETRY_AFTER_S, cause })
 }
 
 /** Appends to an open file. @returns how many bytes were written */
@@ -37,10 +53,10 @@ function byTurn(write: (bytes: Buffer) => number): Audit {
       for (const { line, resolve, reject } of all) {
         left -= line.length
         if (left >= 0) resolve()
-        else reject(new Error('an audit entry was written in part'))
+        else reject(unwritable(new Error('an audit entry was written in part')))
       }
     } catch (error) {
-      for (const { reject } of all) reject(error)
+      for (const { reject } of all) reject(unwritable(error))
     }
   }
   return {

@@ -1,0 +1,40 @@
+import { appendFileSync } from 'node:fs'
+import { UNWRITABLE } from '../../../shared/adapters/aws/audit.ts'
+import { byTick } from '../os/by-tick.ts'
+
+/** Between two lines of the terminal that say the same, milliseconds. */
+const PAUSE_MS = 60_000
+
+/**
+ * Keeps the lines that functions print in `functions.log`, and prints what the owner of the host has to mend: a disk that is
+ * full, a file that cannot be written.
+ * @param print takes a line for the terminal
+ */
+export function functionLines(
+  directory: string,
+  print: (text: string) => void = text => void process.stderr.write(`${text}\n`),
+): (line: string) => void {
+  const [log, audit] = [`${directory}/functions.log`, `${directory}/audit.log`]
+  const printed = new Map<string, number>()
+  const complain = (about: string, text: string): void => {
+    if (Date.now() < (printed.get(about) ?? 0) + PAUSE_MS) return
+    printed.set(about, Date.now())
+    print(text)
+  }
+  const write = byTick<string>(lines => {
+    try {
+      appendFileSync(log, `${lines.join('\n')}\n`)
+    } catch (error) {
+      // of a cluster that keeps nothing the directory may be gone before the last line
+      const { code } = error as NodeJS.ErrnoException
+      if (code !== 'ENOENT') complain(log, `${log} cannot be written (${code}): lines of functions are lost`)
+    }
+  })
+  return line => {
+    write(line)
+    const at = line.indexOf(UNWRITABLE)
+    if (at < 0) return
+    const [why = ''] = line.slice(at).split('"')
+    complain(audit, `${audit}: ${why}. Until then requests are answered with 503.`)
+  }
+}

@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { functionLines } from '../../../../../infra/local/host/function-lines.ts'
+import { UNWRITABLE } from '../../../../../shared/adapters/aws/audit.ts'
+
+let directory: string
+let printed: string[]
+let take: (line: string) => void
+beforeEach(() => {
+  directory = mkdtempSync(`${tmpdir()}/cloud-auth-lines-`)
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  printed = []
+  take = functionLines(directory, text => printed.push(text))
+})
+
+test('lines of functions are kept, and none is printed', async () => {
+  take('one')
+  take('two')
+  await setImmediate()
+  expect(readFileSync(`${directory}/functions.log`, 'utf8')).toBe('one\ntwo\n')
+  expect(printed).toEqual([])
+})
+
+test('an audit log that cannot be written is printed once, with its file and what to do', () => {
+  const line = JSON.stringify({ level: 'ERROR', message: 'request', cause: [`${UNWRITABLE} (ENOSPC)`] })
+  take(line)
+  take(line)
+  expect(printed).toEqual([
+    `${directory}/audit.log: ${UNWRITABLE} (ENOSPC). Until then requests are answered with 503.`,
+  ])
+})
+
+test('a full disk under functions.log is printed once', async () => {
+  symlinkSync('/dev/full', `${directory}/functions.log`)
+  for (const line of ['one', 'two']) {
+    take(line)
+    await setImmediate()
+  }
+  expect(printed).toEqual([
+    `${directory}/functions.log cannot be written (ENOSPC): lines of functions are lost`,
+  ])
+})
+
+test('a directory that went with its cluster is no fault', async () => {
+  rmSync(directory, { recursive: true })
+  take('one')
+  await setImmediate()
+  mkdirSync(directory)
+  expect(printed).toEqual([])
+})
