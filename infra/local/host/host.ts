@@ -36,8 +36,8 @@ import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { functionLines } from './function-lines.ts'
 import { initialised, keepKeys, type SetKeys } from './initialise.ts'
-import { startRefreshing } from './refreshing.ts'
 import { keysOf } from './keys.ts'
+import { startRefreshing } from './refreshing.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
