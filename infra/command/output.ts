@@ -13,14 +13,14 @@ const escaped = (character: string): string =>
   ).join('')
 
 /** Returns a text as a terminal may be given it: what it would obey is escaped. Lines and tabs stay. */
-export const printable = (text: string): string =>
+export const escapeForTerminal = (text: string): string =>
   text.replace(OBEYED, character => (KEPT.includes(character) ? character : escaped(character)))
 
 /** Returns a text of a server as part of a line: what it would obey is escaped, and breaks become blanks. */
-export const inOneLine = (text: string): string => printable(text.replace(/\s+/g, ' ').trim())
+export const inOneLine = (text: string): string => escapeForTerminal(text.replace(/\s+/g, ' ').trim())
 
 /** Every program writes to a terminal by this. @returns writes a text, with nothing behind it */
 export const writerTo =
   (stream: NodeJS.WritableStream) =>
   (text: string): void =>
-    void stream.write(printable(text))
+    void stream.write(escapeForTerminal(text))

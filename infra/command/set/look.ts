@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { askOnce, refusalOf } from '../ask.ts'
 import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
-import { statusFault, wordsIn } from './status-shape.ts'
+import { type ClusterTold, statusFault, wordsIn } from './status-shape.ts'
 
 /** A cluster as a command line names it. */
 export interface NamedCluster {
@@ -26,9 +26,6 @@ export function clusterNamed(text: string): NamedCluster {
     throw new Ended('usage', `${text} is neither an address of a cluster nor the file that tells one`)
   }
 }
-
-/** Status of replication as a cluster tells it. @see docs/spec/status.md#fields */
-export type ClusterTold = Readonly<Record<string, unknown>>
 
 /** What a cluster said of itself. Times are epoch milliseconds. */
 export interface Word {

@@ -1,6 +1,6 @@
 import type { ExitName } from '../ended.ts'
-import type { ClusterSeen, ClusterTold } from './look.ts'
-import { wordsIn } from './status-shape.ts'
+import type { ClusterSeen } from './look.ts'
+import { type ClusterTold, wordsIn } from './status-shape.ts'
 import { knowsPrimary } from './verdict.ts'
 
 /** What a planned switch does next. `where`: the place that the set has come to, in a sentence. */

@@ -1,6 +1,6 @@
 import { inOneLine } from '../output.ts'
-import type { ClusterSeen, ClusterTold, Word } from './look.ts'
-import { numberIn, wordsIn } from './status-shape.ts'
+import type { ClusterSeen, Word } from './look.ts'
+import { type ClusterTold, numberIn, wordsIn } from './status-shape.ts'
 import { peersIn, type SetVerdict } from './verdict.ts'
 
 /** A peer, as a cluster knows it. Ages in milliseconds; null: not told. */

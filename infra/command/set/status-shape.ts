@@ -1,5 +1,7 @@
 import { inOneLine } from '../output.ts'
-import type { ClusterTold } from './look.ts'
+
+/** Status of replication as a cluster tells it. @see docs/spec/status.md#fields */
+export type ClusterTold = Readonly<Record<string, unknown>>
 
 type Check = (value: unknown) => boolean
 

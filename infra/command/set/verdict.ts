@@ -1,6 +1,6 @@
 import type { ExitName } from '../ended.ts'
-import type { ClusterSeen, ClusterTold, Word } from './look.ts'
-import { wordsIn } from './status-shape.ts'
+import type { ClusterSeen, Word } from './look.ts'
+import { type ClusterTold, wordsIn } from './status-shape.ts'
 
 /** What is said of a set, and how that ends a command. */
 export interface SetVerdict {

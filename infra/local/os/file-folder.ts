@@ -1,5 +1,5 @@
 import { keptAt } from './cluster-file.ts'
-import { isHeld } from './lock.ts'
+import { isLockHeld } from './lock.ts'
 
 /**
  * Returns the folder in which a cluster's `cluster.json` is written. Tools look in `.local/<cluster>`. A cluster in memory
@@ -12,5 +12,5 @@ export function fileFolderOf(
   directory: string,
 ): string | undefined {
   if (unlisted) return undefined
-  return memory && isHeld(keptAt(cluster), 'host') ? directory : keptAt(cluster)
+  return memory && isLockHeld(keptAt(cluster), 'host') ? directory : keptAt(cluster)
 }

@@ -32,7 +32,7 @@ export async function takeLock(
 }
 
 /** Reports whether a process that runs works on a directory, this one included. */
-export function isHeld(directory: string, name: string): boolean {
+export function isLockHeld(directory: string, name: string): boolean {
   // a lock is tried only where somebody may have it: a try would be in the way of a process that takes it now
   if (!runs(Number(textOf(`${directory}/${name}.holder`) ?? 0))) return false
   const database = locked(`${directory}/${name}.lock`)

@@ -16,7 +16,7 @@ export interface KnownClusters extends RevocationItems {
 }
 
 /** What `revoke-secondary` has found. */
-export type Target =
+export type RevocationTarget =
   | { is: 'live'; revoking: Revoking; namesakes: readonly string[] }
   /** `at`: when it was revoked first, epoch milliseconds */
   | { is: 'revoked'; cluster: string | undefined; at: number }
@@ -43,7 +43,7 @@ export async function readKnownClusters(
  * @param force revokes a cluster by an id that this cluster knows from nowhere
  * @throws ApiError when no cluster matches, when two do, and when this cluster itself does
  */
-export function findTarget(given: string, known: KnownClusters, force: boolean): Target {
+export function findTarget(given: string, known: KnownClusters, force: boolean): RevocationTarget {
   const { record, secondaries } = known
   const admission = secondaries.find(({ data }) => data.id === given)
   const named = clustersNamed(given, known, force).filter(id => id !== admission?.data.cluster)
@@ -69,7 +69,7 @@ function ofAdmission(
   given: string,
   admission: Item<'secondary'>,
   { living, self }: { living: readonly string[]; self: string },
-): Target {
+): RevocationTarget {
   const { cluster, revokedAt: at } = admission.data
   const others = cluster === undefined ? living.filter(id => id !== self) : living
   const isUnused = cluster === undefined && at === undefined

@@ -7,7 +7,7 @@ import { retrying } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
 import { secondariesChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { findTarget, readKnownClusters, type Target } from './revocation-target.ts'
+import { findTarget, type RevocationTarget, readKnownClusters } from './revocation-target.ts'
 import { rotation } from './rotate.ts'
 
 export const revokeFields = {
@@ -38,11 +38,11 @@ export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<
   return rotation(call, true, warnings)
 }
 
-const clusterOf = (target: Target): string | undefined =>
+const clusterOf = (target: RevocationTarget): string | undefined =>
   target.is === 'live' ? target.revoking.cluster : target.cluster
 
 /** Warnings of what an operator may not expect: that it was revoked before, and whom else the name could mean. */
-function describe(target: Target, given: string): string[] {
+function describe(target: RevocationTarget, given: string): string[] {
   if (target.is === 'revoked')
     return [`${given} was revoked already, at ${printTime(target.at)}; that revocation holds`]
   return target.namesakes.map(
@@ -58,7 +58,7 @@ const KEEPS =
 const SHARES =
   'the revoked cluster may know the recovery key, which an earlier version stored, and can make recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
 
-async function revokeOnce(call: Call<typeof revokeFields>): Promise<Target> {
+async function revokeOnce(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
   const { given, ports, now, request } = call
   const { id = '', force = false } = given
   const cluster = call.cluster

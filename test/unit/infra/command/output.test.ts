@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { inOneLine, printable, writerTo } from '../../../../infra/command/output.ts'
+import { escapeForTerminal, inOneLine, writerTo } from '../../../../infra/command/output.ts'
 
 describe('what a terminal is given', () => {
   test.each([
@@ -11,11 +11,11 @@ describe('what a terminal is given', () => {
     ['\u{e0041}', '\\udb40\\udc41'],
     ['\ud800', '\\ud800'],
     ['två\tlines\n✓ 東', 'två\tlines\n✓ 東'],
-  ])('%j is written as %j', (text, written) => expect(printable(text)).toBe(written))
+  ])('%j is written as %j', (text, written) => expect(escapeForTerminal(text)).toBe(written))
 
   test('JSON stays the same JSON', () => {
     const value = { text: '\x1b\x9b\u202e\u{e0041}\x7f\n' }
-    expect(JSON.parse(printable(JSON.stringify(value)))).toEqual(value)
+    expect(JSON.parse(escapeForTerminal(JSON.stringify(value)))).toEqual(value)
   })
 
   test('a text in a line has no lines of its own', () =>

@@ -1,13 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { namesToJoin } from '../../../../infra/command/set/join.ts'
-import {
-  type ClusterSeen,
-  type ClusterTold,
-  clusterNamed,
-  lookAtCluster,
-} from '../../../../infra/command/set/look.ts'
+import { type ClusterSeen, clusterNamed, lookAtCluster } from '../../../../infra/command/set/look.ts'
 import { nextOfSwitch } from '../../../../infra/command/set/next.ts'
 import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
+import type { ClusterTold } from '../../../../infra/command/set/status-shape.ts'
 import { judgeSet } from '../../../../infra/command/set/verdict.ts'
 import { webServer } from '../../../support/service/server.ts'
 
