@@ -5,7 +5,7 @@
  */
 export const errorCodes = {
   invalid_request: { status: 400 },
-  unclear_list_flag: { status: 400, always: '' },
+  unclear_list_flag: { status: 400 },
   path_disabled: {
     status: 400,
     always:
@@ -32,7 +32,7 @@ export const errorCodes = {
   head_too_large: { status: 431 },
   too_many_requests: { status: 429 },
   internal: { status: 500, always: 'internal error' },
-  activation_failed: { status: 500 },
+  activation_failed: { status: 400 },
   provider_failed: { status: 502 },
   busy: { status: 503 },
   not_initialised: { status: 503, always: 'this cluster is not initialised' },

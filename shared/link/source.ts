@@ -163,6 +163,10 @@ export class LinkRefused extends Error {
 export const isLasting = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
+/** Reports whether the same call may succeed later: nobody answered, or the other cluster was busy. */
+export const mayPass = (error: LinkRefused | LinkSilent): boolean =>
+  error instanceof LinkRefused ? error.code === 'unavailable' : !(error instanceof LinkUnbelieved)
+
 /** No acceptable answer: nothing was reached, it took too long, or the signature is missing or by another key. */
 export class LinkSilent extends Error {
   constructor(text: string, options?: ErrorOptions) {

@@ -1,3 +1,4 @@
+import { type LinkRefused, type LinkSilent, mayPass } from '../../link/source.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
 
@@ -29,11 +30,13 @@ const failed = (
   code: OperationFault['code'],
   wrong: string,
   next: string,
-  options?: ErrorOptions & { detail?: string },
+  options?: ErrorOptions & { detail?: string; retryAfter?: number },
 ): OperationFailed => new OperationFailed(code, `${wrong}; ${next}`, options)
 
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
 const LATER = 'repeat this later'
+/** Seconds after which a cluster that was silent or busy is worth asking again. */
+const SILENT_RETRY_S = 10
 const OR_FORCE = 'repeat this later, or use force'
 const STATUS = 'GET sys/replication/dr/status'
 const AS_IT_IS = `${STATUS} shows the present role of this cluster: ask for what that role allows`
@@ -113,12 +116,13 @@ export const tokenForAnother = () =>
 
 export const tokenGone = () => failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
-export const primarySaid = (cause: Error) =>
+/** A refusal is about the token or about this cluster; a primary that is silent or busy may answer later. */
+export const primarySaid = (cause: LinkRefused | LinkSilent) =>
   failed(
-    'activation_failed',
+    mayPass(cause) ? 'busy' : 'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
     'nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
-    { cause },
+    { cause, retryAfter: SILENT_RETRY_S },
   )
 
 /** What the primary said tells what to do next. */
@@ -133,12 +137,16 @@ export const setLeft = () => failed('internal', 'this cluster follows another se
 
 // of an update of the primary, and of what leaves the set or closes a primary
 
-export const nobodyAnswered = (failures: readonly string[]) =>
-  failed(
-    'activation_failed',
-    `nobody answered as the primary of this set: ${failures.join('; ')}`,
+/** @param failures by address: why it is not the primary */
+export function nobodyAnswered(failures: ReadonlyMap<string, LinkRefused | LinkSilent>) {
+  const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
+  return failed(
+    [...failures.values()].some(mayPass) ? 'busy' : 'activation_failed',
+    `nobody answered as the primary of this set: ${reasons.join('; ')}`,
     'nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
+    { retryAfter: SILENT_RETRY_S },
   )
+}
 
 export const givenLost = () =>
   failed('invalid_request', 'the answer of the primary to the token is no longer stored', MAKE_TOKEN)

@@ -41,13 +41,13 @@ export const findPrimary: OperationStep = async (run, id) => {
 async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
   const { record } = await readStand(run, id)
   const { clock } = run.ports
-  const failures: string[] = []
+  const failures = new Map<string, LinkRefused | LinkSilent>()
   const end = clock.now() + FIND_TIMEOUT_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
     const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
-    if (typeof answer === 'string') {
-      failures.push(`${address}: ${answer}`)
+    if (answer instanceof Error) {
+      failures.set(address, answer)
       continue
     }
     // calls take seconds: the operation is read again
@@ -71,9 +71,10 @@ async function askedAt(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
-): Promise<HeartbeatAnswer | string> {
+): Promise<HeartbeatAnswer | LinkRefused | LinkSilent> {
   const known = primaryOf(record)
-  if (!known || record.set === undefined) return 'this cluster has no credentials'
+  if (!known || record.set === undefined)
+    return new LinkRefused('unauthenticated', 'this cluster has no credentials')
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
   const { id, primaryKey: otherKey, ca } = known
   const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })
@@ -82,16 +83,16 @@ async function askedAt(
   const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
-  let refusal = ''
+  let refusal: LinkRefused | undefined
   const pause = () => ports.clock.sleep(PAUSE_MS)
   const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
     const answer = await answerOf(link, request)
-    if (!(answer instanceof LinkRefused)) return answer instanceof LinkSilent ? answer.message : answer
+    if (!(answer instanceof LinkRefused)) return answer
     // a heartbeat of the puller may have come in between
-    refusal = answer.message
+    refusal = answer
     return ports.clock.now() + PAUSE_MS >= until ? refusal : 'again'
   })
-  return found === 'again' ? refusal : found
+  return found === 'again' ? (refusal ?? new LinkSilent('no answer')) : found
 }
 
 const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>

@@ -4,7 +4,7 @@ import { ApiError, type Code, errorCodes, invalid, refusal } from '../../../shar
 /** Status of each code, and the phrases that clients look for. */
 const rows: [code: Code, status: number, text: string | undefined][] = [
   ['invalid_request', 400, undefined],
-  ['unclear_list_flag', 400, ''],
+  ['unclear_list_flag', 400, undefined],
   [
     'path_disabled',
     400,
@@ -28,7 +28,7 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ['head_too_large', 431, undefined],
   ['too_many_requests', 429, undefined],
   ['internal', 500, 'internal error'],
-  ['activation_failed', 500, undefined],
+  ['activation_failed', 400, undefined],
   ['provider_failed', 502, undefined],
   ['busy', 503, undefined],
   ['not_initialised', 503, 'this cluster is not initialised'],

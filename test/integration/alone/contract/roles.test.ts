@@ -80,9 +80,7 @@ describe(`requests by the document to a set, seed ${seed}`, () => {
         const changed = (await rolesNow()) !== before
         if (changed) await again()
         expect(reply.status, reply.text).not.toBe(504)
-        // an address may be asked that nobody answers at: that is told, and is no fault of ours
-        const code = reply.headers['x-error-code']
-        if (reply.status === 500) expect(code, reply.text).toBe('activation_failed')
+        expect(reply.status, reply.text).not.toBe(500)
         expect(faultsOf(method, request.path, reply)).toEqual([])
       }),
       { seed, numRuns: RUNS },

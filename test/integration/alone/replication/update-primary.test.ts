@@ -143,7 +143,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
     const before = await standing()
     const [south, west] = ['south', 'west'].map(name => set.at(name).address)
     const { status: code, body } = await update({ update_primary_addrs: [south, west] })
-    expect(code).toBe(500)
+    expect(code).toBe(400)
     expect(body.errors).toEqual([
       expect.stringMatching(
         `^nobody answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: after a fail-over`,
@@ -165,7 +165,7 @@ describe('an update that is refused leaves the link as it was', () => {
         await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: `w${names - 1}` })
         return token
       },
-      500,
+      400,
       /^error unwrapping the secondary token: .*revoked/,
     ],
   ])('%s', async (_, token, code, text) => {

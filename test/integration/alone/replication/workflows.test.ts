@@ -136,8 +136,6 @@ describe.each(Object.keys(states))('on %s', state => {
     expect(operations.filter(({ data }) => data.status === 'running')).toEqual([])
     // what is answered to be repeated later is in the log of requests too
     expect(west.told.filter(({ level, message }) => level === 'error' && message !== 'request')).toEqual([])
-    // a token cannot be taken to a primary that is not reached, which is said by a 500
-    if (reply.status === 500) return expect(reply.text).toMatch(/error unwrapping the secondary token: ./)
     expect([200, 204, 400, 503]).toContain(reply.status)
     if (reply.status >= 400) expect(reply.text, 'it says what to do next').toMatch(/; ./)
   })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import * as fault from '../../../../shared/replication/operation/faults.ts'
 import { givenUp } from '../../../../shared/replication/operation/refusals.ts'
+import { defined } from '../../../../shared/values/defined.ts'
 
 // What an operation that is given up says, word for word; scripts and runbooks quote it.
 
@@ -112,9 +114,14 @@ const rows: Readonly<Record<string, Row>> = {
   ],
   noSecondaryNow: [fault.noSecondaryNow(), 'busy', `this cluster is no longer a secondary; ${AS_IT_IS}`],
   nobodyAnswered: [
-    fault.nobodyAnswered(['https://east: no answer', 'https://west: no answer']),
-    'activation_failed',
-    'nobody answered as the primary of this set: https://east: no answer; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
+    fault.nobodyAnswered(
+      new Map([
+        ['https://east', new LinkRefused('failed_precondition', 'not a primary')],
+        ['https://west', new LinkSilent('no answer')],
+      ]),
+    ),
+    'busy',
+    'nobody answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
   nothingToClose: [
     fault.nothingToClose(),
@@ -133,7 +140,7 @@ const rows: Readonly<Record<string, Row>> = {
     'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it another token',
   ],
   primarySaid: [
-    fault.primarySaid(new Error('the token was revoked')),
+    fault.primarySaid(new LinkRefused('permission_denied', 'the token was revoked')),
     'activation_failed',
     'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
   ],
@@ -160,6 +167,26 @@ const rows: Readonly<Record<string, Row>> = {
 test('every fault stands here', () => {
   const { OperationFailed: _, ...faults } = fault
   expect(Object.keys(rows).sort()).toEqual(Object.keys(faults).sort())
+})
+
+test.each<[string, fault.OperationFailed, status: string, retryAfter: number | undefined]>([
+  [
+    'a refusal',
+    fault.primarySaid(new LinkRefused('permission_denied', 'used')),
+    'activation_failed',
+    undefined,
+  ],
+  ['a busy primary', fault.primarySaid(new LinkRefused('unavailable', 'busy')), 'busy', 10],
+  ['a silent primary', fault.primarySaid(new LinkSilent('no answer')), 'busy', 10],
+  [
+    'refusals at all addresses',
+    fault.nobodyAnswered(new Map([['https://east', new LinkRefused('failed_precondition', 'no primary')]])),
+    'activation_failed',
+    undefined,
+  ],
+])('%s during an activation tells whether repeating it helps', (_, failed, code, retryAfter) => {
+  const { message: text, code: given, retryAfter: seconds } = failed
+  expect(givenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({ code, retryAfter })
 })
 
 test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
