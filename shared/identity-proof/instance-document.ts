@@ -3,7 +3,7 @@ import { type Refusal, refusal } from '../api/errors.ts'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
-import { partitionOf } from '../values/region.ts'
+import { partitionOf, unsupportedFault } from '../values/region.ts'
 import { type Instant, parseInstant } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
 import { readSignedData, type SignedData } from './signed-data.ts'
@@ -155,7 +155,7 @@ export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
   const startedAt = parseInstant(pendingTime)
   if (!INSTANCE.test(instanceId)) return fault('names no instance')
   if (!ACCOUNT.test(accountId)) return fault('names no account')
-  if (!partitionOf(region)) return fault('names no region')
+  if (!partitionOf(region)) return fault(unsupportedFault(region, 'names a region that') ?? 'names no region')
   if (!startedAt) return fault('has no valid pendingTime')
   return { instanceId, imageId: field('imageId'), accountId, region, pendingTime, startedAt }
 }

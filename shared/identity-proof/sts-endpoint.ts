@@ -6,6 +6,7 @@ import {
   partitionOf,
   regionOfStsHost,
   stsHost,
+  unsupportedFault,
 } from '../values/region.ts'
 import type { SignedRequest } from './signed-request.ts'
 
@@ -33,6 +34,8 @@ const unconfiguredRegion = refusal(
  * signed is only a header.
  */
 export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): { url: string } | Refusal {
+  const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
+  if (unsupported) return refusal('sts-region', unsupported)
   const region = regionOfStsHost(request.host)
   if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
   if (rules.endpoint !== '') return configuredEndpoint(request, region, rules)

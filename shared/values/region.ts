@@ -40,6 +40,29 @@ export const isPartition = (name: string): name is Partition => Object.hasOwn(pa
 export const partitionOf = (region: string): Partition | undefined =>
   region.length > 32 ? undefined : partitionNames.find(name => partitions[name].regions.test(region))
 
+/** Regions of partitions that this service does not support, because they cannot be reached from outside to test it. */
+const unsupported = {
+  'aws-iso': /^us-iso(-[a-z]+)+-\d+$/,
+  'aws-iso-b': /^us-isob(-[a-z]+)+-\d+$/,
+  'aws-iso-e': /^eu-isoe(-[a-z]+)+-\d+$/,
+  'aws-iso-f': /^us-isof(-[a-z]+)+-\d+$/,
+}
+
+/**
+ * The refusal of a region or an ARN in an unsupported partition, by the partition's name; undefined: it is in none.
+ * @param subject what the text is, for example `bound_region: us-iso-east-1`
+ */
+export function unsupportedFault(text: string, subject: string): string | undefined {
+  const [name] =
+    Object.entries(unsupported).find(
+      ([partition, regions]) => text.startsWith(`arn:${partition}:`) || regions.test(text),
+    ) ?? []
+  return (
+    name &&
+    `${subject} belongs to the partition ${name}, which is not supported; supported are ${partitionNames.join(', ')}`
+  )
+}
+
 /** Regions that there are, as the SDK of this version lists them; a test compares both. */
 const existing = new Set(
   `af-south-1

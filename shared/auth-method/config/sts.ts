@@ -5,6 +5,7 @@ import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { StsRole } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { matchesRolePattern, parseEntity } from '../../values/arn.ts'
+import { unsupportedFault } from '../../values/region.ts'
 
 export const stsFields = {
   sts_role: text('ARN of the role to assume for this account'),
@@ -33,7 +34,8 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
   const warnings: string[] = []
   if (!/^\d{12}$/.test(account))
     warnings.push('the account ID is not a 12-digit number: no login can come from it')
-  if (entity?.type !== 'role') warnings.push('sts_role is not the ARN of an IAM role')
+  if (entity?.type !== 'role')
+    warnings.push(unsupportedFault(role, 'sts_role') ?? 'sts_role is not the ARN of an IAM role')
   else if (!assumable.some(pattern => matchesRolePattern(pattern, role))) {
     warnings.push('this deployment is not allowed to assume sts_role: widen its setting assumableRoleArns')
   }

@@ -3,7 +3,7 @@ import type { Supplied } from '../../api/fields.ts'
 import { checksInstances, type Role } from '../../model/role.ts'
 import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
-import { partitionOf } from '../../values/region.ts'
+import { partitionOf, unsupportedFault } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import {
   type BindingName,
@@ -51,6 +51,7 @@ export function planRole(facts: RoleFacts): RolePlan {
   const role = mergeRole(facts)
   const fault =
     typeFault(facts, role) ??
+    partitionFault(role) ??
     inferenceFault(role) ??
     bindingFault(role) ??
     principalFault(role) ??
@@ -98,6 +99,20 @@ function typeFault({ stored, given }: RoleFacts, role: Role): string | undefined
     return 'resolve_aws_unique_ids cannot be switched off; recreate the role'
   }
   return undefined
+}
+
+function partitionFault(role: Role): string | undefined {
+  const { bound_region, bound_iam_role_arn, bound_iam_instance_profile_arn } = role.bound
+  const inPartitions = {
+    inferred_aws_region: [role.inferredAwsRegion],
+    bound_iam_principal_arn: role.boundIamPrincipalArns,
+    bound_region,
+    bound_iam_role_arn,
+    bound_iam_instance_profile_arn,
+  }
+  return Object.entries(inPartitions)
+    .flatMap(([field, values]) => values.map(value => unsupportedFault(value, `${field}: ${value}`)))
+    .find(fault => fault !== undefined)
 }
 
 function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Role): string | undefined {

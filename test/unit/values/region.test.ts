@@ -8,6 +8,7 @@ import {
   partitionOf,
   regionOfStsHost,
   stsHost,
+  unsupportedFault,
 } from '../../../shared/values/region.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
@@ -101,4 +102,25 @@ test('the regions that exist are those of the SDK, in the partitions that are su
   expect(known.length).toBeGreaterThan(35)
   expect(known.filter(name => !isExistingRegion(name))).toEqual([])
   expect(['eu-nowhere-9', 'eu-west-77', 'us-iso-east-1', ''].filter(isExistingRegion)).toEqual([])
+})
+
+describe('partitions that are not supported', () => {
+  test.each([
+    ['us-iso-east-1', 'aws-iso'],
+    ['us-isob-east-1', 'aws-iso-b'],
+    ['eu-isoe-west-1', 'aws-iso-e'],
+    ['us-isof-south-1', 'aws-iso-f'],
+    ['arn:aws-iso:iam::111122223333:role/app', 'aws-iso'],
+    ['arn:aws-iso-b:iam::*', 'aws-iso-b'],
+  ])('%s is refused by the name %s', (text, name) => {
+    expect(unsupportedFault(text, `x: ${text}`)).toBe(
+      `x: ${text} belongs to the partition ${name}, which is not supported; supported are aws, aws-cn, aws-us-gov, aws-eusc`,
+    )
+    expect(partitionOf(text)).toBeUndefined()
+  })
+
+  test.each(['us-east-1', 'cn-north-1', 'us-iso', 'us-east-1a', 'arn:aws:iam::111122223333:role/app', ''])(
+    '%j is in none of them',
+    text => expect(unsupportedFault(text, 'x')).toBeUndefined(),
+  )
 })

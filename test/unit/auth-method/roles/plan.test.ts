@@ -192,3 +192,18 @@ describe('warnings', () => {
     for (const [at, text] of texts.entries()) expect(warnings[at]).toContain(text)
   })
 })
+
+test.each<[field: string, raw: Raw]>([
+  ['bound_region', { auth_type: 'ec2', bound_region: 'us-east-1,us-iso-east-1' }],
+  ['inferred_aws_region', { ...inferring, inferred_aws_region: 'us-iso-east-1' }],
+  ['bound_iam_principal_arn', { bound_iam_principal_arn: 'arn:aws-iso:iam::111122223333:role/*' }],
+  ['bound_iam_role_arn', { auth_type: 'ec2', bound_iam_role_arn: 'arn:aws-iso:iam::111122223333:role/a' }],
+  [
+    'bound_iam_instance_profile_arn',
+    { auth_type: 'ec2', bound_iam_instance_profile_arn: 'arn:aws-iso:iam:*' },
+  ],
+])('%s in a partition that is not supported is refused by its name', (field, raw) => {
+  expect(() => plan(raw)).toThrow(
+    new RegExp(`^${field}: \\S+ belongs to the partition aws-iso, which is not supported; `),
+  )
+})
