@@ -24,7 +24,7 @@ interface EventOptions {
   seenIn?: (headers: Readonly<Record<string, string>>) => Seen
 }
 
-const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/
+const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/i
 
 /** An event of payload version 2.0. */
 export type HttpEvent = ReturnType<typeof eventOf>

@@ -26,7 +26,7 @@ const verbs: ReadonlyMap<string, Operation> = new Map([
 export function operationOf(request: HttpRequest): Operation | undefined {
   if (
     request.method === 'PATCH' &&
-    !/^application\/merge-patch\+json\b/.test(request.headers['content-type'] ?? '')
+    !/^application\/merge-patch\+json\b/i.test(request.headers['content-type'] ?? '')
   ) {
     throw new ApiError('unsupported_media_type', 'PATCH needs the content type application/merge-patch+json')
   }
@@ -34,7 +34,11 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   const flag = request.query.find(([name]) => name === 'list')?.[1]
   if (operation !== 'read' || flag === undefined) return operation
   const list = readFlag(flag)
-  if (list === undefined) throw new ApiError('unclear_list_flag')
+  if (list === undefined)
+    throw new ApiError(
+      'unclear_list_flag',
+      `list must be true or false, not ${JSON.stringify(flag.slice(0, 20))}: "?list=true" lists, and without it the path is read`,
+    )
   return list ? 'list' : 'read'
 }
 
@@ -100,9 +104,12 @@ export function parametersOf(
   if (operation !== 'write') return fromPairs(request.query.filter(([name]) => name !== 'list'))
   if (request.bodyLength > (endpoint.largestBody ?? LARGEST_BODY))
     throw new ApiError('too_large', 'the body is too large')
-  if (request.body.trim() === '') return {}
-  if (isForm(request)) return fromPairs([...new URLSearchParams(request.body)])
-  const read = readJson(request.body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
+  // some editors and libraries write a byte order mark before a text
+  const body = request.body.replace(/^\ufeff/, '')
+  if (body.trim() === '') return {}
+  checkEncoding(request)
+  if (isForm(request.headers, body)) return fromPairs([...new URLSearchParams(body)])
+  const read = readJson(body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
   if ('fault' in read) throw invalid(faults[read.fault])
   // what command lines send when there is nothing to say
   if (read.value === null) return {}
@@ -118,8 +125,18 @@ const faults = {
 } as const
 
 // curl -d '{…}' sends JSON under the content type of a form
-const isForm = ({ headers, body }: HttpRequest): boolean =>
-  /^application\/x-www-form-urlencoded\b/.test(headers['content-type'] ?? '') && !/^\s*[{[]/.test(body)
+const isForm = (headers: HttpRequest['headers'], body: string): boolean =>
+  /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '') && !/^\s*[{[]/.test(body)
+
+/** @throws ApiError `unsupported_media_type` for a compressed body */
+function checkEncoding({ headers }: HttpRequest): void {
+  const encoding = headers['content-encoding']?.trim() ?? ''
+  if (encoding === '' || /^identity$/i.test(encoding)) return
+  throw new ApiError(
+    'unsupported_media_type',
+    `Content-Encoding ${JSON.stringify(encoding.slice(0, 20))} is not supported: send the body as it is, without the header`,
+  )
+}
 
 /** A key that comes more than once has all its values, in an array. */
 function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {

@@ -55,16 +55,22 @@ export function readSignedRequest(input: RequestInput): SignedRequest {
   const { method } = input
   if (method !== 'GET' && method !== 'POST') throw invalid('iam_http_request_method must be GET or POST')
   const { host, target, query } = readUrl(input.url)
-  const headers = readHeaders(input.headers)
+  const { headers, illegal } = readHeaders(input.headers)
   if (method === 'POST') {
     if (query.length > 0) throw invalid('iam_request_url must have no query when the method is POST')
-    return { method, host, target, query, body: readBody(input.body), headers, ...readAuthorization(headers) }
+    const body = readBody(input.body)
+    refuseIllegal(illegal, [])
+    const signature = readAuthorization(headers)
+    refuseIllegal(illegal, signature.signedHeaders)
+    return { method, host, target, query, body, headers, ...signature }
   }
   if (input.body !== '') throw invalid('iam_request_body must be empty when the method is GET')
   // Signed in both places, a request could be read by its header here and by its query there.
   if (headers.has('Authorization'))
     throw invalid('a presigned request must not carry an Authorization header')
-  return { method, host, target, query, body: '', headers, ...readPresigned(query) }
+  const signature = readPresigned(query)
+  refuseIllegal(illegal, signature.signedHeaders)
+  return { method, host, target, query, body: '', headers, ...signature }
 }
 
 const LONGEST_URL = 8192
@@ -126,22 +132,39 @@ const VALUE = /^[\t\x20-\x7e]*$/
 const MOST_VALUES = 100
 const LONGEST_HEADERS = 16_384
 
+interface ReadHeaders {
+  headers: ReadonlyMap<string, readonly string[]>
+  /** lower-case names of headers with a value that no header may have; that value is left out */
+  illegal: ReadonlySet<string>
+}
+
+const illegalHeader = () => invalid('iam_request_headers contains an illegal header name or value')
+
 /** @see docs/spec/login-iam.md#headers */
-function readHeaders(given: unknown): ReadonlyMap<string, readonly string[]> {
+function readHeaders(given: unknown): ReadHeaders {
   const headers = new Map<string, string[]>()
+  const illegal = new Set<string>()
   let size = 0
   let values = 0
   for (const [name, value] of headerPairs(given)) {
     const canonical = headerName(name)
     size += name.length + value.length
     values += 1
-    if (!TOKEN.test(name) || !VALUE.test(value))
-      throw invalid('iam_request_headers contains an illegal header name or value')
+    if (!TOKEN.test(name)) throw illegalHeader()
     if (size > LONGEST_HEADERS || values > MOST_VALUES) throw invalid('iam_request_headers is too large')
-    headers.set(canonical, [...(headers.get(canonical) ?? []), value.trim()])
+    if (VALUE.test(value)) headers.set(canonical, [...(headers.get(canonical) ?? []), value.trim()])
+    else illegal.add(name.toLowerCase())
   }
-  if (headers.size === 0) throw invalid('iam_request_headers is required')
-  return headers
+  if (values === 0) throw invalid('iam_request_headers is required')
+  return { headers, illegal }
+}
+
+/** What is sent to STS even if it is not signed. */
+const SENT = /^(authorization|content-type|x-amz-.*)$/
+
+/** Refuses an illegal value of a header that is signed or sent: no other header takes part in the login. */
+function refuseIllegal(illegal: ReadonlySet<string>, signedHeaders: readonly string[]): void {
+  for (const name of illegal) if (SENT.test(name) || signedHeaders.includes(name)) throw illegalHeader()
 }
 
 function headerPairs(given: unknown): (readonly [string, string])[] {

@@ -145,7 +145,7 @@ function listedQuery(pairs: readonly (readonly [string, string])[]): Record<stri
 const LISTED = `x-${randomUUID()}`
 
 /** Types that a load balancer passes on as texts. */
-const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/
+const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
 
 /**
  * Events of a load balancer that sends lists: path and query as they came, and a megabyte each way. LIST passes as it is.

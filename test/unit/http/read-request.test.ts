@@ -80,7 +80,7 @@ describe('verbs', () => {
     ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(word => [word, 'list']),
     ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(word => [word, 'read']),
     ...['', 'yes', 'tRUE', ' true'].map(word => [word, 'unclear_list_flag']),
-  ])('GET with list=%s is %s', (word, operation) => {
+  ])('GET with list=%j is %s', (word, operation) => {
     expect(codeOf(() => operationOf(request({ method: 'GET', query: [['list', word ?? '']] })))).toBe(
       operation,
     )
@@ -266,5 +266,52 @@ describe('parameters', () => {
     for (const body of ['{"S3CRET', '{"a":"S3CRET"', '"S3CRET"', '{"a":S3CRET}']) {
       expect(() => parametersOf(request({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
     }
+  })
+})
+
+describe('what clients send besides plain JSON', () => {
+  const parameters = (parts: Partial<HttpRequest>) => parametersOf(request(parts), 'write', row())
+
+  test.each(['yes', ''])('a list flag of %j is refused with a text that says what is allowed', flag => {
+    expect(() => operationOf(request({ method: 'GET', query: [['list', flag]] }))).toThrow(
+      `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
+    )
+  })
+
+  test.each([
+    'application/x-www-form-urlencoded',
+    'Application/X-WWW-Form-URLEncoded; Charset=UTF-8',
+    'APPLICATION/X-WWW-FORM-URLENCODED',
+  ])('the content type %s is that of a form', type => {
+    expect(parameters({ headers: { 'content-type': type }, body: 'a=1' })).toMatchObject({ a: '1' })
+  })
+
+  test('the content type of a patch has no case', () => {
+    const headers = { 'content-type': 'Application/Merge-Patch+JSON' }
+    expect(operationOf(request({ method: 'PATCH', headers }))).toBeUndefined()
+  })
+
+  test('a byte order mark before a body is skipped', () => {
+    expect(parameters({ body: '\ufeff{"a":1}' })).toEqual({ a: 1 })
+    expect(parameters({ body: '\ufeff' })).toEqual({})
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    expect(parameters({ headers, body: '\ufeffa=1' })).toMatchObject({ a: '1' })
+  })
+
+  test.each(['gzip', 'GZIP', 'br', 'deflate, gzip'])(
+    'a body encoded by %s is refused by its name',
+    encoding => {
+      const work = () => parameters({ headers: { 'content-encoding': encoding }, body: 'x' })
+      expect(codeOf(work)).toBe('unsupported_media_type')
+      expect(work).toThrow(`Content-Encoding "${encoding}" is not supported`)
+    },
+  )
+
+  test.each(['', 'identity', 'Identity'])('a body with the encoding %j is read', encoding => {
+    expect(parameters({ headers: { 'content-encoding': encoding }, body: '{"a":1}' })).toEqual({ a: 1 })
+  })
+
+  test('an encoding of no body hinders nobody', () => {
+    expect(parameters({ headers: { 'content-encoding': 'gzip' } })).toEqual({})
   })
 })
