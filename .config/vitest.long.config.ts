@@ -26,6 +26,7 @@ export default defineConfig({
       'test/integration/alone/replication/reindex.test.ts',
       'test/integration/alone/replication/requests.test.ts',
       'test/integration/alone/replication/steps.test.ts',
+      'test/integration/alone/replication/rivals.test.ts',
     ],
     pool: 'threads',
     // one after the other: each of them takes the whole machine

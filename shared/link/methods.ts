@@ -21,6 +21,8 @@ export interface MethodRow {
   readonly once?: true
   /** answers to several calls belong together, so it answers only by the caller's lineage */
   readonly ofOneLineage?: true
+  /** it is valid whatever the clocks of both clusters show; other calls are refused if the clocks are too far apart */
+  readonly withoutTime?: true
   /** its refusals are counted in the audit log, because anybody may send such a call */
   readonly counted?: true
   /** a restored copy of a cluster answers it too */
@@ -51,8 +53,8 @@ export const methods = {
    * answer.
    */
   Handover: { forms: handoverForms, by: 'secondary', timeoutMs: 20_000, once: true },
-  /** Makes a cluster end its epoch, if that is earlier than the caller's. */
-  Fence: { forms: fenceForms, by: 'newcomer', counted: true, byCopies: true },
+  /** Makes a cluster end its epoch, if that is earlier than the caller's. May be repeated, with the same answer. */
+  Fence: { forms: fenceForms, by: 'newcomer', withoutTime: true, counted: true, byCopies: true },
   /** Says that there is something to fetch. */
   Notify: { forms: notifyForms, by: 'primary', timeoutMs: 2000 },
 } as const satisfies Readonly<Record<Method, MethodRow>>

@@ -163,6 +163,6 @@ export interface Member {
   issuer?: { id: string; key: string; epoch: string }
   /** of another one: the raw Ed25519 key by which it was known last, base64 */
   key?: string
-  /** of another one: greatest time of a call that ended this cluster's epoch, by that one's clock */
-  time?: number
+  /** of another one: the latest epoch for which it has fenced this cluster; absent: none */
+  claimed?: string
 }

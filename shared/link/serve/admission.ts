@@ -65,7 +65,8 @@ const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
   secondary === undefined || isOfThisEpoch(secondary, record) ? undefined : callerOfBefore(envelope.from)
 
-const nearInTime: Check = ({ envelope }, { now }) => {
+const nearInTime: Check = ({ method, envelope }, { now }) => {
+  if (rowOf(method).withoutTime) return undefined
   const skew = skewOf(envelope, now)
   return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clocksApart(skew, bounds.CLOCK_SKEW_MS, now)
 }

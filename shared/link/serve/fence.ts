@@ -7,6 +7,7 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
+import { retrying } from '../../values/retrying.ts'
 import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
@@ -14,7 +15,6 @@ import type { Question, Reply } from '../methods.ts'
 import { keysOf, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
-  callSeen,
   concurrentCalls,
   epochOfAnother,
   epochTooFar,
@@ -118,25 +118,29 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
   })
 }
 
-/** Notes the claimant and the time of its call: a call that is not later is a replay. */
+/** How often it tries to note the claimant while other calls of that cluster do the same. */
+const NOTES = 5
+
+/**
+ * Notes the key of the claimant, its epoch and its address. A repeated call finds them noted, and writes nothing. Neither
+ * does a replayed call of an earlier epoch of the claimant.
+ */
 async function remember(
-  asked: TakeOver,
+  { cluster, key: signing, epoch: claimed, addresses }: TakeOver,
   call: AdmittedCall,
   { store, deployment }: LinkPorts,
 ): Promise<void> {
-  const first = memberAddresses(asked.addresses.slice(0, 1), deployment)
-  const place = key('member', asked.cluster)
-  const [before] = await store.read([place])
-  const time = Number(call.envelope.time)
-  if (time <= (before?.data.time ?? 0)) throw callSeen()
-  const met: Member = {
-    statements: [],
-    ...before?.data,
-    addresses: withAddresses(before?.data.addresses ?? [], first),
-    key: asked.key,
-    time,
-  }
-  if ((await store.commit([replace(place, before, met)], call)) === 'conflict') throw concurrentCalls()
+  const place = key('member', cluster)
+  const noted = await retrying({ tries: NOTES }, async () => {
+    const [before] = await store.read([place])
+    const known: Member = before?.data ?? { statements: [], addresses: [] }
+    const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
+    const { claimed: last = '' } = known
+    if (claimed < last || (claimed === last && all.length === known.addresses.length)) return 'done'
+    const met: Member = { ...known, addresses: all, key: signing, claimed }
+    return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? 'again' : 'done'
+  })
+  if (noted === 'again') throw concurrentCalls()
 }
 
 /** How often it tries that while others fence this cluster too. */

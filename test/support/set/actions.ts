@@ -165,7 +165,10 @@ export const gameActions: Readonly<Record<string, Action>> = {
   slow: {
     weight: 1,
     act: ({ set, names, pick }) =>
-      set.net.answersSo(pick(names), pick(['never', { late: 9000 }, { front: 'HTTP 503', late: 100 }])),
+      set.net.answersSo(
+        pick(names),
+        pick(['never', { late: 2400 }, { late: 5000 }, { late: 9000 }, { front: 'HTTP 503', late: 100 }]),
+      ),
   },
   quick: { weight: 2, act: ({ set, names, pick }) => set.net.answersSo(pick(names)) },
 }

@@ -20,9 +20,9 @@ export const adversities: Readonly<Record<string, Action>> = {
   clock: {
     weight: 2,
     act: ({ set, names, pick, int, chance }) => {
-      // five minutes, and a second less or more
+      // five minutes, and a second less or more; or ten minutes, which only a fence does not mind
       const off = FIVE_MINUTES + (int(3) - 1) * SECOND
-      set.at(pick(names)).setClock(chance(0.3) ? 0 : chance(0.5) ? off : -off)
+      set.at(pick(names)).setClock(chance(0.3) ? 0 : pick([off, -off, 2 * FIVE_MINUTES]))
     },
   },
   silentMinute: {

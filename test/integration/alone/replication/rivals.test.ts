@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sized } from '../../../support/runner/size.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
@@ -70,29 +71,44 @@ test.each([18_000, 9 * MINUTE + 18_000])(
   },
 )
 
-test('three rivals come to one primary within thirty seconds', async () => {
-  const set = await pairOf('west', 'north')
-  for (const [a, b] of [
-    ['east', 'west'],
-    ['east', 'north'],
-    ['west', 'north'],
-  ] as const)
-    set.cut(a, b)
-  await forced(set, 'west')
-  await forced(set, 'north')
-  const end = scheduled(set, NAMES)
-  // where all of a minute's runs have just begun
-  await set.clock.sleep(3 * MINUTE + 35_000)
-  expect(await Promise.all(NAMES.map(name => write(set, name)))).toEqual([204, 204, 204])
-  for (const [a, b] of [
-    ['east', 'west'],
-    ['east', 'north'],
-    ['west', 'north'],
-  ] as const)
-    set.heal(a, b)
-  expect(await untilOneWrites(set, NAMES)).toBeLessThan(30_000)
-  await end()
-})
+/** Milliseconds by which the answers of all clusters are late. */
+const DELAYS = [0, 2400, 5000, 9000]
+/** Milliseconds by which the clock of one cluster is ahead. */
+const CLOCKS = [0, 10 * MINUTE]
+/** What is played, and the second of a minute at which the links are whole again. */
+const scenes = DELAYS.flatMap(late =>
+  CLOCKS.flatMap(skew =>
+    Array.from({ length: sized(1, 20) }, (_, round) => ({
+      late,
+      skew,
+      ahead: NAMES[(round + 1) % 3] as string,
+      second: (35 + 7 * round) % 60,
+    })),
+  ),
+)
+
+test.each(scenes)(
+  'three rivals come to one primary within thirty seconds: answers $late ms late, the clock of $ahead $skew ms ahead, from second $second on',
+  async ({ late, skew, ahead, second }) => {
+    const set = await pairOf('west', 'north')
+    const links = [
+      ['east', 'west'],
+      ['east', 'north'],
+      ['west', 'north'],
+    ] as const
+    for (const [a, b] of links) set.cut(a, b)
+    set.at(ahead).setClock(skew)
+    await forced(set, 'west')
+    await forced(set, 'north')
+    const end = scheduled(set, NAMES)
+    await set.clock.sleep(3 * MINUTE + second * 1000)
+    expect(await Promise.all(NAMES.map(name => write(set, name)))).toEqual([204, 204, 204])
+    for (const name of NAMES) set.net.answersSo(name, { late })
+    for (const [a, b] of links) set.heal(a, b)
+    expect(await untilOneWrites(set, NAMES)).toBeLessThan(30_000)
+    await end()
+  },
+)
 
 test.each([
   ['a moment', 20_000],

@@ -1,12 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
-import {
-  askBeforeServing,
-  type FencingPorts,
-  fenceOthers,
-  isDue,
-} from '../../../../shared/link/outgoing/fence-others.ts'
+import type { FencingPorts } from '../../../../shared/link/outgoing/fence-call.ts'
+import { askBeforeServing, fenceOthers } from '../../../../shared/link/outgoing/fence-others.ts'
+import { isDue } from '../../../../shared/link/outgoing/fence-outcomes.ts'
 import { publicKeyText } from '../../../../shared/link/pair.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
@@ -174,15 +171,57 @@ describe('a primary', () => {
 })
 
 describe('behind a promotion', () => {
-  test('others are asked every two seconds for ten minutes, two seconds each; then once a run, and for longer', async () => {
+  test('others are asked every two seconds for ten minutes, with growing patience; then once a run', async () => {
     down = true
     await promotedAt(west.clock.ms)
     expect((await fencing(60_000)).length).toBe(30)
+    expect(patiences.slice(0, 4)).toEqual([2000, 4000, 8000, 10_000])
+    expect(new Set(patiences.slice(4))).toEqual(new Set([10_000]))
     pass(8 * 60_000)
+    const before = patiences.length
     // the ten minutes end amid this run
     expect((await fencing(120_000)).length).toBe(30)
-    expect([new Set(patiences.slice(0, -1)), patiences.at(-1)]).toEqual([new Set([2000]), 10_000])
+    expect(new Set(patiences.slice(before)), 'a later run begins where the one before ended').toEqual(
+      new Set([10_000]),
+    )
     expect(await fencing(60_000)).toEqual([EAST])
+  })
+
+  test('an answer makes no cluster wait longer for the next one', async () => {
+    await promotedAt(west.clock.ms)
+    await meets({ addresses: [EAST], key: west.keys.signing.toString('base64') })
+    await fencing(20_000)
+    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'silent' } } })
+    expect(new Set(patiences)).toEqual(new Set([2000]))
+  })
+
+  test('one call at a time goes to an address, and a cluster that hangs delays no other one', async () => {
+    const NORTH = 'https://north.example'
+    await meets({ addresses: [EAST, NORTH] })
+    await promotedAt(west.clock.ms)
+    let [underWay, most, calls] = [0, 0, 0]
+    let wakeNorth: () => void = () => undefined
+    const hanging = new Promise<void>(wake => {
+      wakeNorth = wake
+    })
+    await asking((ports, to) =>
+      fenceOthers(
+        ports,
+        where => async (method, call, patience) => {
+          if (where.addresses[0] === EAST) {
+            if (++calls === 3) wakeNorth()
+            throw new Error('nobody is there')
+          }
+          most = Math.max(most, ++underWay)
+          await hanging
+          underWay--
+          return to(where)(method, call, patience)
+        },
+        west.clock.ms + 60_000,
+      ),
+    )
+    expect(calls).toBeGreaterThan(3)
+    expect(most).toBe(1)
   })
 
   test('a cluster that acknowledges is not asked again, and the run ends', async () => {

@@ -1,0 +1,95 @@
+import type { Head } from '../../journal/head.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { Ports } from '../../ports.ts'
+import { memberAddresses } from '../../values/member-address.ts'
+import type { CarryTo } from '../../wire/carry.ts'
+import { decryptOwnKey } from '../admin/keys.ts'
+import type { Known } from '../admin/known.ts'
+import { signCall } from '../envelope.ts'
+import { methods } from '../methods.ts'
+import { keysOf, type LinkPair } from '../pair.ts'
+import { type FenceAnswer, judgeFence } from './fence-answer.ts'
+
+export type FencingPorts = Pick<
+  Ports,
+  'store' | 'journal' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'
+>
+
+const NONCE = 16
+
+/** This cluster as claimant. */
+export interface Claimant extends Known {
+  set: string
+  id: string
+  head: Head
+  pair: LinkPair
+}
+
+/** @returns undefined if this cluster does not write its own journal */
+export async function readClaimant(
+  { id, set, link, epoch }: ClusterRecord,
+  known: Known,
+  { journal, cipher }: Pick<FencingPorts, 'journal' | 'cipher'>,
+): Promise<Claimant | undefined> {
+  const head = await journal.head()
+  if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
+  return {
+    ...known,
+    set,
+    id,
+    head,
+    pair: await decryptOwnKey(link.ownKey, cipher),
+  }
+}
+
+/** The result of one call. */
+export interface FenceCall extends FenceAnswer {
+  address: string
+  /** number of statements that were shown */
+  chain: number
+  /** some cluster answered, by whatever key: one that was promoted since has a new key */
+  heard: boolean
+}
+
+/**
+ * Calls `Fence` at an address. Does not throw: an error is an answer too.
+ * @param patience milliseconds that the call may take
+ */
+export async function callFence(
+  { set, id, head, pair, self, home, addresses: others, keys }: Claimant,
+  address: string,
+  { to, patience }: { to: CarryTo; patience: number },
+  { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
+): Promise<FenceCall> {
+  const { epoch, lineage } = head
+  const chain = self?.data.statements ?? []
+  const addresses = [home, ...others].filter(one => one !== '')
+  const own = keysOf(pair).signing.toString('base64')
+  const body = methods.Fence.forms.question.write({
+    cluster: id,
+    key: own,
+    epoch,
+    lineage,
+    chain,
+    addresses,
+  })
+  const nonce = entropy.bytes(NONCE)
+  const means = { signing: pair.signing, nonce, time: clock.now() }
+  const called = { address, chain: chain.length }
+  try {
+    const call = signCall('Fence', { set, from: id, lineage }, body, means)
+    const answer = await to({ addresses: [address] })('Fence', call, patience)
+    const judged = judgeFence(answer, nonce, {
+      set,
+      known: keys,
+      chain,
+      id,
+      key: own,
+    })
+    const usable = memberAddresses(judged.addresses, deployment)
+    return { ...judged, ...called, addresses: usable, heard: true }
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    return { result: 'silent', text, ...called, addresses: [], heard: false }
+  }
+}

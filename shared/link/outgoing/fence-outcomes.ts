@@ -1,0 +1,136 @@
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { FenceOutcome, Fences, Member } from '../../model/link.ts'
+import { isNewlyPromoted } from '../../model/operation.ts'
+import { replace } from '../../storage/changes.ts'
+import { type Item, key } from '../../storage/kinds.ts'
+import { retrying } from '../../values/retrying.ts'
+import { type Known, readKnown } from '../admin/known.ts'
+import { addVouchers } from '../membership.ts'
+import type { FenceCall, FencingPorts } from './fence-call.ts'
+
+/** Characters of an answer that are kept. */
+const LONGEST_TEXT = 300
+
+/** What a primary knows of the clusters that it has to fence. */
+export interface FenceStand {
+  /** epoch milliseconds when it was read */
+  readAt: number
+  record: ClusterRecord
+  fences: Item<'fences'> | undefined
+  /** outcomes of the present epoch, by address */
+  outcomes: Fences['asked']
+  known: Known
+  /** this cluster was promoted at most ten minutes ago */
+  isQuick: boolean
+}
+
+type StorePorts = Pick<FencingPorts, 'store' | 'clock' | 'log' | 'deployment'>
+
+/** Reads what there is to fence. @param whom `all`: followers included. @returns undefined if this cluster is not a primary */
+export async function readFenceStand(
+  ports: StorePorts,
+  whom: 'due' | 'all',
+): Promise<FenceStand | undefined> {
+  const readAt = ports.clock.now()
+  const places = [key('cluster'), key('fences'), key('promoted')] as const
+  const [record, fences, promoted] = await ports.store.read(places)
+  if (record?.data.mode !== 'primary') return undefined
+  const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
+  const known = await readKnown(record.data, ports, whom)
+  const isQuick = isNewlyPromoted(promoted?.data, readAt)
+  return { readAt, record: record.data, fences, outcomes, known, isQuick }
+}
+
+/** Whether an address has to be called again. @param chain number of statements that this cluster has now */
+export const isDue = (before: FenceOutcome | undefined, chain: number): boolean =>
+  before === undefined ||
+  before.result === 'silent' ||
+  before.result === 'refused' ||
+  (before.result === 'denied' && chain > before.chain)
+
+/** The addresses to call. */
+export const dueAddresses = ({ known, outcomes }: FenceStand): string[] =>
+  known.addresses.filter(one => isDue(outcomes[one], known.self?.data.statements.length ?? 0))
+
+/** Acknowledged ends are kept; other outcomes of clusters that follow this one now are old news. */
+const isNews = (address: string, { result }: FenceOutcome, { addresses }: Known): boolean =>
+  result === 'acknowledged' || addresses.includes(address)
+
+/** Reports whether outcomes are stored that have to be dropped. */
+export const hasOldNews = ({ outcomes, known }: FenceStand): boolean =>
+  !Object.entries(outcomes).every(([address, one]) => isNews(address, one, known))
+
+/** What was stored of some calls. */
+export interface NotedCalls {
+  outcomes: Fences['asked']
+  /** number of statements that this cluster has now */
+  chain: number
+  /** there are more statements or addresses than before */
+  learnt: boolean
+  isQuick: boolean
+}
+
+/** How often it tries to store outcomes while other runs do the same. */
+const NOTES = 10
+
+/**
+ * Stores the outcomes of calls, and the statements and addresses that came with the answers. Drops outcomes of clusters
+ * that follow this one now.
+ * @param epoch for which the calls were made
+ * @returns undefined if the epoch has ended
+ */
+export async function noteCalls(
+  calls: readonly FenceCall[],
+  epoch: string,
+  ports: StorePorts,
+): Promise<NotedCalls | undefined> {
+  const noted = await retrying({ tries: NOTES }, async () => {
+    const stand = await readFenceStand(ports, 'due')
+    if (!stand || stand.record.epoch !== epoch) return undefined
+    return noteOnce(calls, epoch, stand, ports)
+  })
+  if (noted === 'again') throw new Error('other runs store outcomes of fences at the same time')
+  return noted
+}
+
+async function noteOnce(
+  calls: readonly FenceCall[],
+  epoch: string,
+  { readAt, record, fences, outcomes: before, known, isQuick }: FenceStand,
+  { store, log }: StorePorts,
+): Promise<NotedCalls | 'again'> {
+  const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
+  const outcomes = { ...Object.fromEntries(kept), ...outcomesOf(calls, before, readAt) }
+  const changed = Object.entries(outcomes).filter(([address, one]) => before[address] !== one)
+  const self = addVouchers(known.self?.data, {
+    vouchers: calls.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
+    addresses: calls.flatMap(({ addresses }) => addresses),
+  })
+  const learnt = hasGrown(known.self?.data, self)
+  const next: Fences = { epoch, asked: outcomes }
+  const changes = [
+    ...(changed.length > 0 || kept.length < Object.keys(before).length
+      ? [replace(key('fences'), fences, next)]
+      : []),
+    ...(learnt ? [replace(key('member', record.id), known.self, self)] : []),
+  ]
+  if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return 'again'
+  for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
+  return { outcomes, chain: self.statements.length, learnt, isQuick }
+}
+
+/** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */
+const outcomesOf = (calls: readonly FenceCall[], before: Fences['asked'], at: number): Fences['asked'] =>
+  Object.fromEntries(
+    calls.map(({ address, result, text: whole, chain }) => {
+      const text = whole.slice(0, LONGEST_TEXT)
+      const last = before[address]
+      const same = last?.result === result && last.chain === chain && last.text === text
+      return [address, same ? last : { result, text, chain, at }]
+    }),
+  )
+
+const hasGrown = (before: Member | undefined, after: Member): boolean =>
+  after.statements.length !== (before?.statements.length ?? 0) ||
+  after.statements.at(-1)?.signature !== before?.statements.at(-1)?.signature ||
+  after.addresses.length !== (before?.addresses.length ?? 0)
