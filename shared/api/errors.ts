@@ -17,6 +17,8 @@ export const errorCodes = {
     status: 403,
     always: '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n',
   },
+  /** of an operation token: nobody can tell a batch token of an unknown term from any other text */
+  unknown_term: { status: 403 },
   bad_token: { status: 403, always: 'bad token' },
   misdirected: {
     status: 403,

@@ -17,6 +17,15 @@ export const operationTokenMissing = (): ApiError =>
 export const operationTokenUnreadable = (): ApiError =>
   refused('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
 
+/** No term of the keyring opens a batch token. */
+export const termUnknown = (): ApiError =>
+  refused(
+    'unknown_term',
+    'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched',
+    'make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
+    { reason: { why: 'operation-token-term-unknown' } },
+  )
+
 export const batchTokenStays = (): ApiError =>
   refused(
     'invalid_request',

@@ -1,6 +1,7 @@
 import { denied } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
-import { operationTokenMissing, operationTokenUnreadable } from '../ceremony/refusals.ts'
+import { operationTokenMissing, operationTokenUnreadable, termUnknown } from '../ceremony/refusals.ts'
+import { successorSigners } from '../link/admin/successor-signers.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
@@ -17,10 +18,7 @@ import { type Alive, authenticate, present, sealingTerm } from './authenticate.t
 export async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
   generated: Item<'operation-token'> | undefined,
-  {
-    record,
-    ...facts
-  }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: Pick<ClusterRecord, 'set' | 'epoch'> },
+  { record, ...facts }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: ClusterRecord },
   { cipher, store }: Pick<Ports, 'cipher' | 'store'>,
 ): Promise<'generated' | Alive> {
   const text = raw['dr_operation_token'] ?? ''
@@ -32,8 +30,22 @@ export async function operatorOf(
   if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
   const presented = await present(new Secret(text), cipher)
   const opened = await presented?.open()
-  const term = opened && (await sealingTerm(opened, undefined, { store }))
-  const alive = authenticate(opened, undefined, { ...facts, term })
+  if (!opened?.batch) throw termUnknown()
+  const term = await sealingTerm(opened, undefined, { store })
+  const alive = authenticate(opened, undefined, {
+    ...facts,
+    term: term && (await withSuccessors(term, record, { store })),
+  })
   if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
   return alive
+}
+
+/** The item of a term, with the signers that clusters have sent which took over from this one. */
+async function withSuccessors(
+  term: Item<'term'>,
+  record: ClusterRecord,
+  ports: Pick<Ports, 'store'>,
+): Promise<Item<'term'>> {
+  const more = await successorSigners(term.sk, record, ports)
+  return { ...term, data: { ...term.data, signers: [...(term.data.signers ?? []), ...more] } }
 }

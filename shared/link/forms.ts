@@ -32,6 +32,8 @@ const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
 const LONGEST_LINEAGE = 12
+/** A claimant sends one: that of the term by which it encrypts. */
+const MOST_SIGNERS = 4
 /** Far more than one answer contains. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
@@ -70,6 +72,7 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   pk: { bytes: 2048 },
   sk: { bytes: 1024 },
   chain: { most: LONGEST_CHAIN },
+  signers: { most: MOST_SIGNERS },
   keys: { most: MOST_KEYS },
   cells: { most: 100_000 },
   items: PAGE,

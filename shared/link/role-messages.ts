@@ -1,5 +1,5 @@
 import type { Epoch, Lineage, Position } from '../journal/position.ts'
-import type { Statement } from '../model/link.ts'
+import type { Statement, TermSigner } from '../model/link.ts'
 import {
   ActivateRequestSchema,
   ActivateResponseSchema,
@@ -130,6 +130,8 @@ export interface FenceQuestion {
   /** statements that lead to that key */
   chain: readonly Statement[]
   addresses: readonly string[]
+  /** by which it signs batch tokens */
+  signers: readonly TermSigner[]
 }
 
 /** The answer of a cluster that has ended its epoch because of a fence. */
@@ -146,19 +148,24 @@ export interface FenceReply extends Position {
 export const fenceForms = {
   question: formOf(
     FenceRequestSchema,
-    ({ key, lineage, chain, addresses, ...one }: FenceQuestion) => ({
+    ({ key, lineage, chain, addresses, signers, ...one }: FenceQuestion) => ({
       ...one,
       signingKey: Buffer.from(key, 'base64'),
       line: eras(lineage),
       chain: chain.map(statementForm),
       addresses: [...addresses],
+      signers: signers.map(signer => ({ term: signer.term, key: Buffer.from(signer.key, 'base64') })),
     }),
-    ({ cluster, signingKey, epoch: name, line, chain, addresses }): FenceQuestion => ({
+    ({ cluster, signingKey, epoch: name, line, chain, addresses, signers }): FenceQuestion => ({
       cluster,
       epoch: epochIn(name),
       lineage: lineageOf(line),
       chain: chainOf(chain),
       addresses,
+      signers: signers.map(signer => ({
+        term: signer.term,
+        key: Buffer.from(signer.key).toString('base64'),
+      })),
       key: Buffer.from(signingKey).toString('base64'),
     }),
   ),

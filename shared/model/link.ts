@@ -128,6 +128,14 @@ export interface Statement {
   signature: string
 }
 
+/** By which key a cluster signs batch tokens that a term of the keyring seals. */
+export interface TermSigner {
+  /** identity of the term */
+  term: string
+  /** raw Ed25519 public key, base64 */
+  key: string
+}
+
 /** Which clusters have ended their epochs for this one's. */
 export interface Fences {
   /** that this cluster writes; what was asked for another one is void */
@@ -146,6 +154,8 @@ export interface FenceOutcome {
   text: string
   /** number of statements that were shown */
   chain: number
+  /** number of signers of batch tokens that were shown; absent: an earlier version shows none */
+  signers?: number
   /** epoch milliseconds since when it has been so */
   at: number
 }
@@ -165,4 +175,6 @@ export interface Member {
   key?: string
   /** of another one: the latest epoch for which it has fenced this cluster; absent: none */
   claimed?: string
+  /** of another one: by which it signs batch tokens since then; they count for operations of this cluster alone */
+  signers?: readonly TermSigner[]
 }

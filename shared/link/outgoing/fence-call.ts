@@ -1,6 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import type { TermSigner } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
+import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
@@ -23,30 +25,41 @@ export interface Claimant extends Known {
   id: string
   head: Head
   pair: LinkPair
+  /** by which this cluster signs batch tokens: other clusters learn them by the journal otherwise */
+  signers: readonly TermSigner[]
 }
 
 /** @returns undefined if this cluster does not write its own journal */
 export async function readClaimant(
   { id, set, link, epoch }: ClusterRecord,
   known: Known,
-  { journal, cipher }: Pick<FencingPorts, 'journal' | 'cipher'>,
+  { store, journal, cipher }: Pick<FencingPorts, 'store' | 'journal' | 'cipher'>,
 ): Promise<Claimant | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
-  return {
-    ...known,
-    set,
-    id,
-    head,
-    pair: await decryptOwnKey(link.ownKey, cipher),
-  }
+  const [pair, signers] = await Promise.all([decryptOwnKey(link.ownKey, cipher), ownSigners(id, { store })])
+  return { ...known, set, id, head, pair, signers }
+}
+
+/** The signer of a cluster for the term that encrypts; empty for a cluster that has just taken over, and has none yet. */
+export async function ownSigners(
+  id: string,
+  { store }: Pick<FencingPorts, 'store'>,
+): Promise<readonly TermSigner[]> {
+  const [keyring] = await store.read([key('keyring')])
+  const [term] = keyring ? await store.read([key('term', keyring.data.active ?? '')]) : []
+  return (term?.data.signers ?? [])
+    .filter(({ cluster }) => cluster === id)
+    .map(signer => ({ term: term?.sk ?? '', key: signer.key }))
+    .slice(-1)
 }
 
 /** The result of one call. */
 export interface FenceCall extends FenceAnswer {
   address: string
-  /** number of statements that were shown */
+  /** numbers of statements and of signers that were shown */
   chain: number
+  signers: number
   /** some cluster answered, by whatever key: one that was promoted since has a new key */
   heard: boolean
 }
@@ -56,7 +69,7 @@ export interface FenceCall extends FenceAnswer {
  * @param patience milliseconds that the call may take
  */
 export async function callFence(
-  { set, id, head, pair, self, home, addresses: others, keys }: Claimant,
+  { set, id, head, pair, self, home, addresses: others, keys, signers }: Claimant,
   address: string,
   { to, patience }: { to: CarryTo; patience: number },
   { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
@@ -65,17 +78,11 @@ export async function callFence(
   const chain = self?.data.statements ?? []
   const addresses = [home, ...others].filter(one => one !== '')
   const own = keysOf(pair).signing.toString('base64')
-  const body = methods.Fence.forms.question.write({
-    cluster: id,
-    key: own,
-    epoch,
-    lineage,
-    chain,
-    addresses,
-  })
+  const shown = { cluster: id, key: own, epoch, lineage, chain, addresses, signers }
+  const body = methods.Fence.forms.question.write(shown)
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
-  const called = { address, chain: chain.length }
+  const called = { address, chain: chain.length, signers: signers.length }
   try {
     const call = signCall('Fence', { set, from: id, lineage }, body, means)
     const answer = await to({ addresses: [address] })('Fence', call, patience)

@@ -18,6 +18,11 @@ const PATIENCE_MS: readonly number[] = [QUICK_MS, 4000, 8000]
  * which commits refuse a cluster record.
  */
 const LONGEST_MS = 10_000
+/**
+ * Milliseconds for which an address is not called after the end of a call. Where all answers are late, those of other
+ * clusters come in that time, and the next call shows the statements in them.
+ */
+const PAUSE_MS = 1000
 /** How often a cluster that has asked checks whether it was fenced. */
 const LOOK_MS = 50
 
@@ -29,6 +34,8 @@ interface Run {
   deadline: number
   /** by address: so there is one call at a time at each */
   loops: Map<string, Promise<void>>
+  /** ends the pauses of all loops, because there is more to show */
+  news: News
   /** the last outcome to be stored: loops store theirs one after the other, because all write the same item */
   noting: Promise<unknown>
 }
@@ -41,7 +48,7 @@ interface Run {
  * @param deadline epoch milliseconds: no call begins after that; the last one may take ten seconds
  */
 export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
-  const run: Run = { ports, to, deadline, loops: new Map(), noting: Promise.resolve() }
+  const run: Run = { ports, to, deadline, loops: new Map(), news: newsOfRun(), noting: Promise.resolve() }
   await beginLoops(run)
   while (run.loops.size > 0) await Promise.race(run.loops.values())
 }
@@ -81,14 +88,35 @@ async function fenceAt(address: string, run: Run): Promise<void> {
     if (!call.heard) unanswered++
     const noted = await noteInTurn(call, claimant.head.epoch, run)
     if (!noted) return
-    if (noted.learnt && clock.now() < deadline) await beginLoops(run)
-    const outcome = noted.outcomes[address]
-    if (!isDue(outcome, noted.chain)) return
-    if (outcome?.result !== 'denied') {
+    if (noted.learnt && clock.now() < deadline) {
+      await beginLoops(run)
+      run.news.tell()
+    }
+    if (!isDue(noted.outcomes[address], noted.shown)) return
+    // what it did not accept may count with the statements that have come meanwhile
+    if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
-      await clock.sleep(Math.max(0, Math.min(began + QUICK_MS, deadline) - clock.now()))
+      const next = Math.min(Math.max(began + QUICK_MS, clock.now() + PAUSE_MS), deadline)
+      await Promise.race([clock.sleep(Math.max(0, next - clock.now())), run.news.next()])
     }
     if (clock.now() >= deadline) return
+  }
+}
+
+interface News {
+  /** resolves with the next news */
+  next(): Promise<void>
+  tell(): void
+}
+
+function newsOfRun(): News {
+  let { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    next: () => promise,
+    tell: () => {
+      resolve()
+      ;({ promise, resolve } = Promise.withResolvers<void>())
+    },
   }
 }
 

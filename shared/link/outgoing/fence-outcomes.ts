@@ -6,10 +6,18 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type Known, readKnown } from '../admin/known.ts'
 import { addVouchers } from '../membership.ts'
-import type { FenceCall, FencingPorts } from './fence-call.ts'
+import { type FenceCall, type FencingPorts, ownSigners } from './fence-call.ts'
 
 /** Characters of an answer that are kept. */
 const LONGEST_TEXT = 300
+
+/** How many proofs a cluster can show. */
+export interface ShownProofs {
+  /** number of statements */
+  chain: number
+  /** number of signers of batch tokens; 0 where no cluster waits for one */
+  signers: number
+}
 
 /** What a primary knows of the clusters that it has to fence. */
 export interface FenceStand {
@@ -20,6 +28,7 @@ export interface FenceStand {
   /** outcomes of the present epoch, by address */
   outcomes: Fences['asked']
   known: Known
+  shown: ShownProofs
   /** this cluster was promoted at most ten minutes ago */
   isQuick: boolean
 }
@@ -38,19 +47,26 @@ export async function readFenceStand(
   const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
   const known = await readKnown(record.data, ports, whom)
   const isQuick = isNewlyPromoted(promoted?.data, readAt)
-  return { readAt, record: record.data, fences, outcomes, known, isQuick }
+  const signers = Object.values(outcomes).some(waitsForSigner) ? await ownSigners(record.data.id, ports) : []
+  const shown = { chain: known.self?.data.statements.length ?? 0, signers: signers.length }
+  return { readAt, record: record.data, fences, outcomes, known, shown, isQuick }
 }
 
-/** Whether an address has to be called again. @param chain number of statements that this cluster has now */
-export const isDue = (before: FenceOutcome | undefined, chain: number): boolean =>
+/** Reports whether a cluster acknowledged before this one had a signer of batch tokens. */
+const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
+  result === 'acknowledged' && signers === 0
+
+/** Whether an address has to be called again. @param shown what this cluster can show now */
+export const isDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>
   before === undefined ||
   before.result === 'silent' ||
   before.result === 'refused' ||
-  (before.result === 'denied' && chain > before.chain)
+  (before.result === 'denied' && chain > before.chain) ||
+  (waitsForSigner(before) && signers > 0)
 
 /** The addresses to call. */
-export const dueAddresses = ({ known, outcomes }: FenceStand): string[] =>
-  known.addresses.filter(one => isDue(outcomes[one], known.self?.data.statements.length ?? 0))
+export const dueAddresses = ({ known, outcomes, shown }: FenceStand): string[] =>
+  known.addresses.filter(one => isDue(outcomes[one], shown))
 
 /** Acknowledged ends are kept; other outcomes of clusters that follow this one now are old news. */
 const isNews = (address: string, { result }: FenceOutcome, { addresses }: Known): boolean =>
@@ -63,8 +79,8 @@ export const hasOldNews = ({ outcomes, known }: FenceStand): boolean =>
 /** What was stored of some calls. */
 export interface NotedCalls {
   outcomes: Fences['asked']
-  /** number of statements that this cluster has now */
-  chain: number
+  /** what this cluster can show now */
+  shown: ShownProofs
   /** there are more statements or addresses than before */
   learnt: boolean
   isQuick: boolean
@@ -96,7 +112,7 @@ export async function noteCalls(
 async function noteOnce(
   calls: readonly FenceCall[],
   epoch: string,
-  { readAt, record, fences, outcomes: before, known, isQuick }: FenceStand,
+  { readAt, record, fences, outcomes: before, known, shown, isQuick }: FenceStand,
   { store, log }: StorePorts,
 ): Promise<NotedCalls | 'again'> {
   const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
@@ -116,19 +132,24 @@ async function noteOnce(
   ]
   if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return 'again'
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
-  return { outcomes, chain: self.statements.length, learnt, isQuick }
+  return { outcomes, shown: { ...shown, chain: self.statements.length }, learnt, isQuick }
 }
 
 /** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */
 const outcomesOf = (calls: readonly FenceCall[], before: Fences['asked'], at: number): Fences['asked'] =>
   Object.fromEntries(
-    calls.map(({ address, result, text: whole, chain }) => {
-      const text = whole.slice(0, LONGEST_TEXT)
+    calls.map(({ address, result, text: whole, chain, signers }) => {
+      const next: FenceOutcome = { result, text: whole.slice(0, LONGEST_TEXT), chain, signers, at }
       const last = before[address]
-      const same = last?.result === result && last.chain === chain && last.text === text
-      return [address, same ? last : { result, text, chain, at }]
+      return [address, last && isSame(last, next) ? last : next]
     }),
   )
+
+const isSame = (one: FenceOutcome, other: FenceOutcome): boolean =>
+  one.result === other.result &&
+  one.text === other.text &&
+  one.chain === other.chain &&
+  one.signers === other.signers
 
 const hasGrown = (before: Member | undefined, after: Member): boolean =>
   after.statements.length !== (before?.statements.length ?? 0) ||

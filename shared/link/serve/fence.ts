@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { epochNumber, isEpochOf, isTooFar } from '../../journal/position.ts'
 import { stepDown } from '../../journal/step-down.ts'
 import { moves } from '../../journal/transitions.ts'
@@ -122,11 +123,11 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
 const NOTES = 5
 
 /**
- * Notes the key of the claimant, its epoch and its address. A repeated call finds them noted, and writes nothing. Neither
+ * Notes the key of the claimant, its epoch, its signers of batch tokens and its address. A repeated call finds them noted, and writes nothing. Neither
  * does a replayed call of an earlier epoch of the claimant.
  */
 async function remember(
-  { cluster, key: signing, epoch: claimed, addresses }: TakeOver,
+  { cluster, key: signing, epoch: claimed, addresses, signers }: TakeOver,
   call: AdmittedCall,
   { store, deployment }: LinkPorts,
 ): Promise<void> {
@@ -135,9 +136,8 @@ async function remember(
     const [before] = await store.read([place])
     const known: Member = before?.data ?? { statements: [], addresses: [] }
     const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
-    const { claimed: last = '' } = known
-    if (claimed < last || (claimed === last && all.length === known.addresses.length)) return 'done'
-    const met: Member = { ...known, addresses: all, key: signing, claimed }
+    const met: Member = { ...known, addresses: all, key: signing, claimed, signers }
+    if (claimed < (known.claimed ?? '') || isDeepStrictEqual(met, known)) return 'done'
     return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? 'again' : 'done'
   })
   if (noted === 'again') throw concurrentCalls()

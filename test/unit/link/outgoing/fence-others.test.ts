@@ -311,6 +311,23 @@ test.each([
 ] as const)(
   'whoever answered %s when 3 statements were shown is asked again with %i: %s',
   (result, chain, due) => {
-    expect(isDue(result && { result, text: '', at: 0, chain: 3 }, chain)).toBe(due)
+    const before = result && { result, text: '', at: 0, chain: 3, signers: 1 }
+    expect(isDue(before, { chain, signers: 1 })).toBe(due)
+  },
+)
+
+test.each([
+  [0, 1, true],
+  [0, 0, false],
+  [1, 1, false],
+  // stored by an earlier version
+  [undefined, 1, false],
+] as const)(
+  'a cluster that acknowledged when %s signers were shown is called again with %i: %s',
+  (before, signers, due) => {
+    const outcome = { result: 'acknowledged' as const, text: '', at: 0, chain: 3 }
+    expect(
+      isDue({ ...outcome, ...(before === undefined ? {} : { signers: before }) }, { chain: 3, signers }),
+    ).toBe(due)
   },
 )

@@ -40,7 +40,8 @@ async function claim() {
   const epoch = epochName(2, cluster)
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const key = stranger.keys.signing.toString('base64')
-  const body = methods.Fence.forms.question.write({ cluster, key, epoch, lineage, chain: [], addresses: [] })
+  const asked = { cluster, key, epoch, lineage, chain: [], addresses: [], signers: [] }
+  const body = methods.Fence.forms.question.write(asked)
   const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
   await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }

@@ -5,7 +5,7 @@ import { type LinkOutcome, outcomeOf, readOutcome, signCall } from '../../../../
 import { methods } from '../../../../shared/link/methods.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
 import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
-import type { Statement } from '../../../../shared/model/link.ts'
+import type { Statement, TermSigner } from '../../../../shared/model/link.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
@@ -23,6 +23,7 @@ interface Change {
   epoch?: string
   lineage?: readonly (readonly [string, number])[]
   chain?: readonly Statement[]
+  signers?: readonly TermSigner[]
   time?: number
   set?: string
   key?: string
@@ -40,8 +41,9 @@ async function claimant(name = 'west', number = 2) {
   const chain = [statement, statementOf(one.pair.signing, { ...signed, epoch })]
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
     w.clock.ms += 1000
-    const asked = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, ...change }
-    const body = methods.Fence.forms.question.write({ ...asked, addresses: [`https://${name}.example`] })
+    const claim = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, signers: [] }
+    const asked = { ...claim, addresses: [`https://${name}.example`], ...change }
+    const body = methods.Fence.forms.question.write(asked)
     const { time = w.clock.ms, set = w.set, from = one.cluster } = change
     const means = { signing: next.signing, nonce: randomBytes(16), time }
     const call = signCall('Fence', { set, from, lineage: asked.lineage }, body, means)
@@ -139,6 +141,16 @@ describe('a fence by a member', () => {
     })
   })
 
+  test('brings signers of batch tokens, which a later call of the same epoch may add', async () => {
+    const one = await claimant()
+    const signersOf = async () => (await w.store.read([key('member', one.cluster)]))[0]?.data.signers
+    await one.acknowledged()
+    expect(await signersOf()).toEqual([])
+    const signers = [{ term: 'a term', key: pair().keys.signing.toString('base64') }]
+    await one.acknowledged({ signers })
+    expect(await signersOf()).toEqual(signers)
+  })
+
   test('is refused where another primary of the set has revoked the claimant, in whatever epoch', async () => {
     const one = await claimant('west', 7)
     const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
@@ -186,12 +198,16 @@ describe('a fence changes nothing', () => {
       refusal: { code: 'permission_denied', text: claimantRevoked(one.cluster).message },
     })
     const other = await claimant('north')
-    expect(await other.fence({ chain: [] })).toMatchObject({ refusal: { code: 'permission_denied' } })
+    const signers = [{ term: 'a term', key: pair().keys.signing.toString('base64') }]
+    expect(await other.fence({ chain: [], signers })).toMatchObject({
+      refusal: { code: 'permission_denied' },
+    })
     await isUntouched()
     expect(
       (await w.store.read([key('member', one.cluster)]))[0]?.data,
       'not even what is known of it',
     ).not.toHaveProperty('claimed')
+    expect((await w.store.read([key('member', other.cluster)]))[0]?.data).not.toHaveProperty('signers')
   })
 
   test('once this cluster has been admitted by another one since: whom it admitted itself counts no more', async () => {

@@ -66,6 +66,7 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
       lineage,
       chain: [],
       addresses: [one.request.address],
+      signers: [{ term: 'term', key }],
     })
   },
   Notify: () => methods.Notify.forms.question.write({}),

@@ -78,6 +78,7 @@ const fenceBy = async (cluster: string, epoch: string, change: object = {}, sign
     lineage: [[epoch, 1] as const],
     chain: [],
     addresses: [],
+    signers: [],
     ...change,
   }
   await raw('Fence', methods.Fence.forms.question.write(asked), {

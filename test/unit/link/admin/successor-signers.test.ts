@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { successorSigners } from '../../../../shared/link/admin/successor-signers.ts'
+import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
+import { put } from '../../../../shared/storage/changes.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
+import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { memoryStore } from '../../../support/tables/memory-store.ts'
+
+const link = emptyLink('' as Encrypted)
+const CLOSED: Pick<ClusterRecord, 'mode' | 'link'> = { mode: 'secondary', link }
+
+/** West has fenced this cluster, and has sent its signers. */
+async function fencedByWest() {
+  const { store } = memoryStore()
+  const signers = [
+    { term: 'a', key: 'of a' },
+    { term: 'b', key: 'of b' },
+  ]
+  const west = { statements: [], addresses: [], key: 'k', claimed: 'e', signers }
+  await store.commit([put(key('member', 'west'), west)])
+  await store.commit([put(key('member', 'north'), { statements: [], addresses: [] })])
+  return store
+}
+
+test('signers of a term count on a cluster that was closed and follows no cluster', async () => {
+  const store = await fencedByWest()
+  expect(await successorSigners('a', CLOSED, { store })).toEqual([{ cluster: 'west', key: 'of a' }])
+  expect(await successorSigners('c', CLOSED, { store })).toEqual([])
+})
+
+test.each<[string, Pick<ClusterRecord, 'mode' | 'link'>]>([
+  ['follows a primary', { mode: 'secondary', link: { ...link, primaryKey: 'p' } }],
+  ['is a primary', { mode: 'primary', link }],
+  ['is in no set', { mode: 'disabled' }],
+])('they count nowhere on a cluster that %s', async (_, record) => {
+  expect(await successorSigners('a', record, { store: await fencedByWest() })).toEqual([])
+})
+
+test.each(['holder', 'revoked'] as const)('they count nowhere once their cluster was revoked (%s)', async kind => {
+  const store = await fencedByWest()
+  const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
+  await store.commit([
+    kind === 'holder'
+      ? put(key('holder', 'west'), { name: 'west', at: 1, revoked })
+      : put(key('revoked', 'west'), revoked),
+  ])
+  expect(await successorSigners('a', CLOSED, { store })).toEqual([])
+})
