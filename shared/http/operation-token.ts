@@ -1,11 +1,11 @@
 import { denied } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
 import { operationTokenMissing, operationTokenUnreadable, termUnknown } from '../ceremony/refusals.ts'
-import { successorSigners } from '../link/admin/successor-signers.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
+import { successorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
 import { type Alive, authenticate, present, sealingTerm } from './authenticate.ts'
 

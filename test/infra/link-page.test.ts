@@ -33,10 +33,16 @@ test('each method of the link has a row, which says who asks, how long that may 
   for (const [name, , , what = ''] of rows) expect(what.length, name).toBeGreaterThan(10)
 })
 
-test('the calls that are not answered twice are those whose rows say so, and fences', () => {
+test('the calls that are not answered twice are those whose rows say so', () => {
   const [, named = ''] =
     /is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
-  const expected = methodNames.filter(method => rowOf(method).once || method === 'Fence')
+  const expected = methodNames.filter(method => rowOf(method).once)
+  expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
+})
+
+test('the calls that need no clock are those whose rows say so', () => {
+  const [, named = ''] = /are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
+  const expected = methodNames.filter(method => rowOf(method).withoutTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 

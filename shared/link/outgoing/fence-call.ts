@@ -20,7 +20,7 @@ export type FencingPorts = Pick<
 const NONCE = 16
 
 /** This cluster as claimant. */
-export interface Claimant extends Known {
+export interface FenceClaimant extends Known {
   set: string
   id: string
   head: Head
@@ -34,7 +34,7 @@ export async function readClaimant(
   { id, set, link, epoch }: ClusterRecord,
   known: Known,
   { store, journal, cipher }: Pick<FencingPorts, 'store' | 'journal' | 'cipher'>,
-): Promise<Claimant | undefined> {
+): Promise<FenceClaimant | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
   const [pair, signers] = await Promise.all([decryptOwnKey(link.ownKey, cipher), ownSigners(id, { store })])
@@ -69,7 +69,7 @@ export interface FenceCall extends FenceAnswer {
  * @param patience milliseconds that the call may take
  */
 export async function callFence(
-  { set, id, head, pair, self, home, addresses: others, keys, signers }: Claimant,
+  { set, id, head, pair, self, home, addresses: others, keys, signers }: FenceClaimant,
   address: string,
   { to, patience }: { to: CarryTo; patience: number },
   { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
@@ -86,13 +86,7 @@ export async function callFence(
   try {
     const call = signCall('Fence', { set, from: id, lineage }, body, means)
     const answer = await to({ addresses: [address] })('Fence', call, patience)
-    const judged = judgeFence(answer, nonce, {
-      set,
-      known: keys,
-      chain,
-      id,
-      key: own,
-    })
+    const judged = judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
     const usable = memberAddresses(judged.addresses, deployment)
     return { ...judged, ...called, addresses: usable, heard: true }
   } catch (error) {

@@ -12,6 +12,7 @@ const rows: [code: Code, status: number, text: string | undefined][] = [
   ],
   ['permission_denied', 403, 'permission denied'],
   ['invalid_token', 403, '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n'],
+  ['unknown_term', 403, undefined],
   ['bad_token', 403, 'bad token'],
   [
     'misdirected',

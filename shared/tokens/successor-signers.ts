@@ -1,7 +1,7 @@
-import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
-import type { TokenSigner } from '../../model/term.ts'
-import type { Ports } from '../../ports.ts'
-import { partitions } from '../../storage/kinds.ts'
+import { type ClusterRecord, primaryOf } from '../model/cluster.ts'
+import type { TokenSigner } from '../model/term.ts'
+import type { Ports } from '../ports.ts'
+import { partitions } from '../storage/kinds.ts'
 
 /**
  * The signers of a term that came with fences that counted. They count for operations of a cluster that was closed and

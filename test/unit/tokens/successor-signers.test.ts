@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { successorSigners } from '../../../../shared/link/admin/successor-signers.ts'
-import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
-import { put } from '../../../../shared/storage/changes.ts'
-import { key } from '../../../../shared/storage/kinds.ts'
-import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { memoryStore } from '../../../support/tables/memory-store.ts'
+import { type ClusterRecord, emptyLink } from '../../../shared/model/cluster.ts'
+import { put } from '../../../shared/storage/changes.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { successorSigners } from '../../../shared/tokens/successor-signers.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
+import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const link = emptyLink('' as Encrypted)
 const CLOSED: Pick<ClusterRecord, 'mode' | 'link'> = { mode: 'secondary', link }
@@ -36,13 +36,16 @@ test.each<[string, Pick<ClusterRecord, 'mode' | 'link'>]>([
   expect(await successorSigners('a', record, { store: await fencedByWest() })).toEqual([])
 })
 
-test.each(['holder', 'revoked'] as const)('they count nowhere once their cluster was revoked (%s)', async kind => {
-  const store = await fencedByWest()
-  const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
-  await store.commit([
-    kind === 'holder'
-      ? put(key('holder', 'west'), { name: 'west', at: 1, revoked })
-      : put(key('revoked', 'west'), revoked),
-  ])
-  expect(await successorSigners('a', CLOSED, { store })).toEqual([])
-})
+test.each(['holder', 'revoked'] as const)(
+  'they count nowhere once their cluster was revoked (%s)',
+  async kind => {
+    const store = await fencedByWest()
+    const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
+    await store.commit([
+      kind === 'holder'
+        ? put(key('holder', 'west'), { name: 'west', at: 1, revoked })
+        : put(key('revoked', 'west'), revoked),
+    ])
+    expect(await successorSigners('a', CLOSED, { store })).toEqual([])
+  },
+)
