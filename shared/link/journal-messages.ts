@@ -27,7 +27,7 @@ export const heartbeatForms = {
       took: BigInt(took),
       position: { epoch: position.epoch, seq: BigInt(position.seq) },
     }),
-    ({ position, state, format, took, address, apiAddress, ownTerm }): HeartbeatQuestion => ({
+    ({ position, state, format, took, address, apiAddress, ownTerm, maxEpoch }): HeartbeatQuestion => ({
       position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
       state,
       format,
@@ -35,6 +35,7 @@ export const heartbeatForms = {
       address,
       apiAddress,
       ownTerm,
+      maxEpoch,
     }),
   ),
   answer: formOf(

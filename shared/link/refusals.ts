@@ -287,6 +287,14 @@ export const epochTooFar = (epoch: string, own: string) =>
 export const claimantRevoked = (cluster: string) =>
   refused('permission_denied', `${cluster} was revoked here`, END_THIS_ONE)
 
+/** A replayed call, or one that was long on its way. @param cluster UUID of the claimant */
+export const claimGivenUp = (epoch: string, cluster: string) =>
+  refused(
+    'failed_precondition',
+    `${cluster} has followed this cluster since it claimed epoch ${epoch}, and so has given it up`,
+    END_THIS_ONE,
+  )
+
 export const lineageRevoked = (epoch: string) =>
   refused('permission_denied', `epoch ${epoch} belongs to a cluster that was revoked here`, END_THIS_ONE)
 

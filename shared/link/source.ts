@@ -65,6 +65,8 @@ export interface HeartbeatRequest {
   apiAddress: string
   /** identity of the term by which this secondary has encrypted its own keys; absent or empty: it has not */
   ownTerm?: string
+  /** highest epoch number that this secondary has heard of; absent or 0: it writes a journal itself */
+  maxEpoch?: number
 }
 
 export interface HeartbeatAnswer {

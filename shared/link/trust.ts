@@ -1,6 +1,6 @@
-import { type Epoch, isEpochOf, type Lineage } from '../journal/position.ts'
+import { type Epoch, epochNumber, isEpochOf, type Lineage } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { claimantRevoked, claimantUnknown, lineageRevoked } from './refusals.ts'
+import { claimantRevoked, claimantUnknown, claimGivenUp, lineageRevoked } from './refusals.ts'
 import type { LinkRefused } from './source.ts'
 import { isStatementOf } from './statements.ts'
 
@@ -22,6 +22,11 @@ export interface FenceFacts {
   registered: readonly MemberKey[]
   /** the key that admitted this cluster */
   issuer?: MemberKey | undefined
+  /**
+   * The highest epoch number that the claimant had heard of when it followed this cluster last. By following it has given
+   * up every epoch that it had claimed, and claims only higher ones later. Absent or 0: it has not followed this cluster.
+   */
+  givenUp?: number
   /** UUIDs of clusters that were revoked in this set, as far as this cluster knows */
   revoked: readonly string[]
 }
@@ -67,6 +72,7 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
 export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
   if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
+  if (epochNumber(claimant.epoch) <= (facts.givenUp ?? 0)) return claimGivenUp(claimant.epoch, claimant.id)
   const strange = claimant.lineage.filter(([epoch]) => !facts.lineage.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
   if (outlaw) return lineageRevoked(outlaw[0])

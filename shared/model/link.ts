@@ -48,6 +48,8 @@ export interface Heartbeat {
   canaryAt?: number
   /** identity of the term by which it has encrypted its own keys; absent: it has not told */
   ownTerm?: string
+  /** the highest epoch number that it had heard of: it has given up every epoch that it had claimed; absent: it told none */
+  maxEpoch?: number
 }
 
 /** A cluster whose keys count nowhere any more, however it came by them, until it is admitted anew. */

@@ -83,7 +83,7 @@ function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: A
 
 /** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
 async function factsOf(
-  { record, set }: Pick<AdmittedCall, 'record' | 'set'>,
+  { record, set, question: { cluster } }: Pick<AskedCall<'Fence'>, 'record' | 'set' | 'question'>,
   { own, lineage }: Pick<FenceFacts, 'own' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
@@ -101,6 +101,7 @@ async function factsOf(
     own,
     lineage,
     issuer,
+    givenUp: givenUpBy(cluster, secondaries),
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     revoked: [
       ...revoked.filter(({ data }) => counts(data)),
@@ -108,6 +109,14 @@ async function factsOf(
       ...holders.filter(({ data }) => data.revoked),
     ].map(({ sk }) => sk),
   }
+}
+
+/** What a cluster told with its last heartbeat, by its newest admission: a cluster that was emptied since has told less. */
+function givenUpBy(cluster: string, secondaries: readonly Item<'secondary'>[]): number {
+  const [newest] = secondaries
+    .filter(({ data }) => data.cluster === cluster && data.activatedAt !== undefined)
+    .toSorted((one, other) => (other.data.activatedAt ?? 0) - (one.data.activatedAt ?? 0))
+  return newest?.data.contact?.maxEpoch ?? 0
 }
 
 function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {

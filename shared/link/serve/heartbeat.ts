@@ -61,7 +61,7 @@ const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Questio
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, format, address, apiAddress, ownTerm }: Question<'Echo'>,
+  { position, state, took, format, address, apiAddress, ownTerm, maxEpoch }: Question<'Echo'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
@@ -79,6 +79,7 @@ const heardOf = (
     seq: position.seq,
     canaryAt,
     ownTerm: ownTerm || undefined,
+    maxEpoch: maxEpoch || undefined,
   }),
 })
 

@@ -160,8 +160,10 @@ export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
+  // a cluster that has claimed an epoch meanwhile has not given it up
+  const maxEpoch = head && head.mode !== 'writing' ? head.maxEpoch : 0
   const heartbeat = () =>
-    link.heartbeat({ position, state: session.reported.state, address, apiAddress, ownTerm })
+    link.heartbeat({ position, state: session.reported.state, address, apiAddress, ownTerm, maxEpoch })
   // a primary that writes the same record at this moment wants the question repeated
   session.source = await heartbeat().catch(error =>
     isUnavailable(error) ? heartbeat() : Promise.reject(error),

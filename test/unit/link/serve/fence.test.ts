@@ -233,6 +233,20 @@ describe('a fence changes nothing', () => {
     await isUntouched()
   })
 
+  test('by a replayed call of a claim that its cluster gave up: it has followed this cluster since', async () => {
+    const one = await claimant('west', 4)
+    await one.heartbeat(0, 4)
+    expect(await one.fence()).toMatchObject({
+      refusal: { code: 'failed_precondition', text: expect.stringContaining('has given it up') },
+    })
+    await isUntouched()
+    const later = epochName(5, one.cluster)
+    const lineage = [[w.epoch, 1] as const, [later, 1] as const]
+    expect(await one.acknowledged({ epoch: later, lineage }), 'a later claim counts').toMatchObject({
+      epoch: w.epoch,
+    })
+  })
+
   test('by an epoch that is not later', async () => {
     const one = await claimant('west', 2)
     const own = epochName(2, `${w.record.id.slice(0, -12)}ffffffffffff`)

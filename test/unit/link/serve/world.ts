@@ -232,8 +232,9 @@ export function follower(
       if (!claims) throw new Error('no token')
       return sourceAs(claims.set, Buffer.from(claims.primaryKey, 'base64url')).activate({ ...request, token })
     },
-    heartbeat: (seq = 0) =>
+    heartbeat: (seq = 0, maxEpoch = 0) =>
       source.heartbeat({
+        maxEpoch,
         position: { epoch: world.epoch, seq },
         state: 'stream-wals',
         address: request.address,
