@@ -223,6 +223,11 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'generation of a DR operation token already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
+  termUnknown: [
+    token.termUnknown(),
+    'unknown_term',
+    'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched; make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
+  ],
   batchTokenStays: [
     token.batchTokenStays(),
     'invalid_request',
