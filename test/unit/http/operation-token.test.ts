@@ -141,23 +141,21 @@ describe('on a DR secondary', () => {
     ])
   })
 
-  test.each([
-    'hvs.unknown',
-    'hvs.t',
-    'hvs.root',
-    `${GENERATED} `,
-    GENERATED.slice(0, -1),
-    'x'.repeat(9000),
-  ])('$0 is none', async dr_operation_token => {
-    expect(await send({ body: { dr_operation_token } })).toMatchObject(NO_TOKEN)
-  })
+  test.each(['hvs.unknown', 'hvs.t', 'hvs.root', `${GENERATED} `, GENERATED.slice(0, -1), 'x'.repeat(9000)])(
+    '$0 is none',
+    async dr_operation_token => {
+      expect(await send({ body: { dr_operation_token } })).toMatchObject(NO_TOKEN)
+    },
+  )
 
   test.each(['hvb.garbage', 'hvb.'])(
     'a batch token that no key opens is refused with the cause and the way out: %s',
     async dr_operation_token => {
       const { status, text, why } = await send({ body: { dr_operation_token } })
       expect([status, why]).toEqual([403, 'operation-token-term-unknown'])
-      expect(text).toMatch(/^permission denied: no key of this cluster opens this batch token.*generate-operation-token/)
+      expect(text).toMatch(
+        /^permission denied: no key of this cluster opens this batch token.*generate-operation-token/,
+      )
     },
   )
 
