@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { TEST_HUNG_MS } from '../test/support/runner/patience.ts'
 import WaitingFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
@@ -60,8 +61,8 @@ export default defineConfig({
           globalSetup: './test/support/runner/running-host.ts',
           setupFiles: ['./test/support/runner/answers.ts'],
           isolate: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: TEST_HUNG_MS,
+          hookTimeout: TEST_HUNG_MS,
         },
       },
       {
@@ -83,8 +84,8 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: './test/support/runner/bundled.ts',
           pool: 'forks',
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: TEST_HUNG_MS,
+          hookTimeout: TEST_HUNG_MS,
         },
       },
     ],

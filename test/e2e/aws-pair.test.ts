@@ -67,7 +67,7 @@ beforeAll(async () => {
   shell = openShell({ cwd: folder, programs })
   for (const block of blocksOf(PAGE)) await shell.paste(block)
   kept = await shell.value('KEPT')
-}, 120_000)
+})
 afterAll(() => {
   shell?.close()
   rmSync(folder, { recursive: true, force: true })

@@ -103,4 +103,4 @@ test('a pair is what it was before: after a switch, and after a disaster in whic
   expect(last.output(), 'position and root').toMatch(/(position {2}\d+\n {2}root {6}[0-9a-f]{40})[\s\S]*\1/)
   const { east, west } = before
   expect(both()).toEqual({ east: { ...east, link_address: `http://127.0.0.1:${linkPort}` }, west })
-}, 400_000)
+})

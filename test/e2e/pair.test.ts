@@ -54,4 +54,4 @@ test('two clusters on one machine: what logs in on the first, the second holds, 
 
   run.child.kill('SIGTERM')
   expect(await run.ended).toBe(0)
-}, 300_000)
+})

@@ -90,9 +90,7 @@ const print = (...said: unknown[]): void => {
 `)
 }
 
-test('an activation has one outcome, though its host is killed on the way', {
-  timeout: sized(300_000, 600_000),
-}, async () => {
+test('an activation has one outcome, though its host is killed on the way', async () => {
   await write(west, 'old', west.file().root_token)
   const own = west.file().root_token
   await ok(east, `${R}/primary/enable`, { primary_cluster_addr: east.file().link_address })
@@ -148,9 +146,7 @@ async function followed([primary, secondary]: readonly [KilledHost, KilledHost],
   await isWhole(primary, secondary)
 }
 
-test('a promotion, and following again, has one outcome, though its host is killed on the way', {
-  timeout: sized(300_000, 600_000),
-}, async () => {
+test('a promotion, and following again, has one outcome, though its host is killed on the way', async () => {
   let roles: [KilledHost, KilledHost] = [east, west]
   const following = stepsOf('update-primary')
   for (const [index, step] of sized(['claim'], [...stepsOf('promotion')]).entries()) {

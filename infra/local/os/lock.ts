@@ -10,7 +10,8 @@ export interface Lock {
   close(): void
 }
 
-const LOCK_TRIES = 100
+/** Some ten seconds: a busy machine may stop a process between the lock and the note of who has it. */
+const LOCK_TRIES = 1000
 const PAUSE_MS = 10
 
 /**

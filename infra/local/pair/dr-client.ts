@@ -5,7 +5,8 @@ import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
 
-const WAIT_MS = 120_000
+/** As long as the runbooks ask again. */
+const WAIT_MS = 600_000
 const PAUSE_MS = 250
 /** What changes roles answers within half a minute, be it that it takes longer. */
 const ANSWER_MS = 90_000

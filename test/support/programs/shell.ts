@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { root } from '../../../infra/checkout.ts'
+import { BLOCK_HUNG_MS } from '../runner/patience.ts'
 
 // Documents are run as a reader does it: block after block is pasted into one bash. Programs are those of this machine.
 // What a machine with Node alone lacks has a stand-in, and whoever runs the tests is told.
@@ -90,7 +91,7 @@ async function isLate(work: Promise<void>, patience: number | (() => Promise<unk
 }
 
 /** Opens a bash, as a terminal of somebody whose account is empty. */
-export function openShell({ cwd, variables = {}, patience = 150_000, ...rest }: ShellOptions): Shell {
+export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...rest }: ShellOptions): Shell {
   if (!works('bash')) throw new Error('the documents are run by bash: install it')
   const home = mkdtempSync(`${tmpdir()}/cloud-auth-shell-`)
   programsIn(home, rest)

@@ -140,8 +140,8 @@ export async function invoke(functionName: string, event: unknown = {}): Promise
   return invokeAt(cluster, functionName, event)
 }
 
-/** Waits until something is true. */
-export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 60_000): Promise<T> {
+/** Waits until something is true; `ms`: then it counts as hung. */
+export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 600_000): Promise<T> {
   const until = Date.now() + ms
   for (;;) {
     const found = await probe()

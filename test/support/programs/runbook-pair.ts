@@ -1,0 +1,79 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type Met, type Rehearsal, startRehearsal } from '../../../infra/local/commands/drill/drill.ts'
+import type { Host } from '../../../infra/local/host/host.ts'
+import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
+import type { ClusterPair } from '../../../infra/local/pair/pair.ts'
+import { blocksOf } from './pages.ts'
+import { openShell, type Shell } from './shell.ts'
+
+/** Two clusters under load, made a set of by the page, and the shell of whoever follows the runbooks. */
+export interface RunbookPair {
+  rehearsal: Rehearsal
+  shell: Shell
+  /** the folder in which the shell is */
+  checkout: string
+  /** pastes the blocks of a page; `from` and `to` cut them. @returns what they print */
+  follow(page: string, from?: number, to?: number): Promise<string>
+  close(): Promise<void>
+}
+
+/**
+ * Starts a pair, which lies where readers have it, in .local/, of a folder of its own. Some logins at any moment are enough
+ * to lose one: more of them are for drills.
+ */
+export async function startRunbookPair(): Promise<RunbookPair> {
+  const checkout = temporaryDirectory()
+  let shell: Shell | undefined
+  // the pair of the test beside this one has the same names
+  const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
+  const rehearsal = await startRehearsal(
+    options,
+    () => undefined,
+    async (pair, met) => {
+      shell = await setUp(checkout, pair, met)
+    },
+  )
+  if (!shell) throw new Error('the pair has no shell')
+  const opened = shell
+  return {
+    rehearsal,
+    shell: opened,
+    checkout,
+    follow: async (page, from = 0, to) => {
+      const blocks = blocksOf(page).slice(from, to)
+      if (blocks.length === 0) throw new Error(`${page} has no block from ${from} on`)
+      let printed = ''
+      for (const block of blocks) printed += (await opened.paste(block)).stdout
+      return printed
+    },
+    close: async () => {
+      opened.close()
+      await rehearsal.close()
+      rmSync(checkout, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Where in a page the block with the promotion stands. */
+export const promotionIn = (page: string): number =>
+  blocksOf(page).findIndex(block => block.includes('secondary/promote ')) + 1
+
+/** Writes down where the clusters are, then makes a set of them by the page, through a balancer in front of east. */
+async function setUp(
+  checkout: string,
+  { east, west }: ClusterPair<Host>,
+  { address, ca_file }: Met,
+): Promise<Shell> {
+  for (const { control: _, runtimeOf, close, ...told } of [east, west]) {
+    mkdirSync(`${checkout}/.local/${told.cluster}`, { recursive: true })
+    const file = `${checkout}/.local/${told.cluster}/cluster.json`
+    writeFileSync(file, JSON.stringify({ ...told, link_address: address }))
+  }
+  const shell = openShell({ cwd: checkout })
+  for (const heading of ['The shell', 'On a laptop', 'The prepared token'])
+    for (const block of blocksOf('README', heading)) await shell.paste(block)
+  await shell.paste(`CA_FILE=${ca_file}`)
+  const [, , , ...blocks] = blocksOf('set-up')
+  for (const block of blocks) await shell.paste(block)
+  return shell
+}

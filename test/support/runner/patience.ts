@@ -1,0 +1,9 @@
+/*
+ * How long something may take before it counts as hung, milliseconds: longer than on a machine with forty times as much
+ * work as it can do. Tests wait for conditions; these only end those that never come true.
+ */
+
+/** A test, and what is done before it. */
+export const TEST_HUNG_MS = 1_800_000
+/** A block that a test pastes: the runbooks' `ask` gives up after ten minutes, and says why. */
+export const BLOCK_HUNG_MS = 720_000
