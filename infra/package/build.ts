@@ -69,7 +69,8 @@ export async function buildPackage(bundles: string, directory = packageDir): Pro
   write('package.json', manifestOf(own))
   write('cdk.json', { context })
   writeFileSync(`${directory}/lib/index.d.ts`, declaration())
-  for (const page of ['LICENSE', 'README.md']) cpSync(root + page, `${directory}/${page}`)
+  cpSync(`${root}LICENSE`, `${directory}/LICENSE`)
+  cpSync(`${root}infra/package/README.md`, `${directory}/README.md`)
   cpSync(bundles, `${directory}/functions`, {
     recursive: true,
     filter: from => !/\/(metafiles\.json|fingerprint)$/.test(from),

@@ -90,6 +90,19 @@ describe('the package, in an empty app', () => {
     expect(readdirSync(installed).filter(name => /^(shared|infra|test)$/.test(name))).toEqual([])
   })
 
+  test('has a README of its own, which names no command of the repository, and no prop that there is not', () => {
+    const page = read('README.md')
+    expect(page).toContain("import { CloudAuth } from 'cloud-auth'")
+    expect(page).not.toMatch(/npm (?:start|test|run )/)
+    const table = page.slice(page.indexOf('| prop |'), page.indexOf('`caBundles`'))
+    const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => [
+      ...cell.matchAll(/`(\w+)`/g),
+    ])
+    const props = named.map(([, name = '']) => name)
+    expect(props.length).toBeGreaterThan(8)
+    expect(props.filter(name => !Object.hasOwn(settingsSchema.entries, name))).toEqual([])
+  })
+
   test('makes the templates that our own app makes, without any of its feature flags', () => {
     const flags = Object.keys(readContext()).filter(name => name.startsWith('@aws-cdk'))
     expect(flags.length).toBeGreaterThan(50)
