@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import {
+  type Exports,
+  exportedDeployments,
+  exportFaults,
+  exportsFile,
+  exportsIn,
+} from '../../infra/checks/exports.ts'
+import { stacksOf } from './synthesised.ts'
+
+const listed = JSON.parse(readFileSync(root + exportsFile, 'utf8')) as Exports
+
+describe('exports, which deployed stacks import', () => {
+  test.each(Object.entries(exportedDeployments))(
+    'of the deployment %s are those that the file lists',
+    (front, settings) => {
+      const stacks = stacksOf(settings)
+      expect(Object.keys(listed[front] ?? {})).toEqual([...stacks.keys()])
+      for (const [stack, template] of stacks)
+        expect(exportFaults(listed[front]?.[stack] ?? [], exportsIn(template)), stack).toEqual([])
+    },
+  )
+
+  test('one that is dropped is a fault, and so is one that nobody has listed', () => {
+    const faults = exportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
+    expect(faults).toEqual([
+      expect.stringMatching(/^data:Dropped is no longer exported: /),
+      expect.stringMatching(/^data:New is not in .*exports\.json: run npm run exports$/),
+    ])
+  })
+})
