@@ -114,7 +114,8 @@ export const isAskedFromOutside = (given: Pick<Given, 'front' | 'domain'>): bool
 const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, string>>>> = {
   httpApi: {},
   privateRestApi: {
-    domain: 'a private REST API has the name that API Gateway gives it',
+    domain:
+      'a private REST API has the name that API Gateway gives it: private custom domain names are not offered here',
     closeDefaultEndpoint: 'a private REST API has no other address',
     healthThrottle: 'all methods of a private REST API share its throttle',
     console: 'a private REST API serves nothing beside /v1',

@@ -135,6 +135,8 @@ export const settingsSchema = v.strictObject({
   apiAddress: v.optional(
     v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
   ),
+  /** deploys although API Gateway warns of the definition of an API that it imports; otherwise the deployment fails */
+  passImportWarnings: v.optional(v.boolean(), false),
   /** closes the address that API Gateway gives, so that only `apiAddress` is left */
   closeDefaultEndpoint: v.optional(v.boolean(), false),
   /**

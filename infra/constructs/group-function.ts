@@ -96,12 +96,16 @@ const workflowsOf = (name: string): readonly string[] => {
   return own === undefined ? Object.keys(workflows) : [own]
 }
 
+/** What becomes of a log group when its stack goes: one of a creation that has failed does not stay. */
+export const logRemoval = ({ deletionProtection }: Pick<Settings, 'deletionProtection'>): RemovalPolicy =>
+  deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
+
 /** A log group of functions. */
 export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
   new LogGroup(scope, 'Logs', {
     ...encrypted(scope, settings),
     retention: settings.logRetentionDays,
-    removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    removalPolicy: logRemoval(settings),
   })
 
 /** Bytes of all variables of a Lambda, and what a name that CloudFormation makes may come to. */

@@ -8,6 +8,8 @@ interface TableNames {
   tableName: string
   /** of the stream; undefined: it has none */
   tableStreamArn?: string | undefined
+  /** of the stream's table: a text that changes with its definition */
+  streamOf?: string
 }
 
 /** Tables and key that functions work with. */
@@ -33,6 +35,7 @@ export function storageOf(scope: Construct, { restored }: Settings, own: DataSta
         tableName: own.cluster.tableName,
         tableArn: own.cluster.tableArn,
         tableStreamArn: own.clusterStreamArn,
+        streamOf: own.clusterDefinition,
       },
     }
   const table = (tableName: string): TableNames => ({

@@ -1,3 +1,4 @@
+import { Tags } from 'aws-cdk-lib'
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import {
   EventSourceMapping,
@@ -15,6 +16,8 @@ interface StreamSourceProps {
   lambda: IFunction
   /** ARN of the table's stream */
   stream: string
+  /** which definition of the table the stream belongs to: another one makes CloudFormation read the ARN again */
+  of: string
   /** prefix of the partition keys of the items whose insertion the function is told */
   partitions: string
 }
@@ -25,7 +28,7 @@ interface StreamSourceProps {
  * alarm for functions that fail tells the operators.
  */
 export class StreamSource extends Construct {
-  constructor(scope: Construct, id: string, { lambda, stream, partitions }: StreamSourceProps) {
+  constructor(scope: Construct, id: string, { lambda, stream, partitions, of }: StreamSourceProps) {
     super(scope, id)
     lambda.addToRolePolicy(
       new PolicyStatement({
@@ -34,7 +37,7 @@ export class StreamSource extends Construct {
       }),
     )
     lambda.addToRolePolicy(new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }))
-    new EventSourceMapping(this, 'Mapping', {
+    const mapping = new EventSourceMapping(this, 'Mapping', {
       target: lambda,
       eventSourceArn: stream,
       startingPosition: StartingPosition.LATEST,
@@ -48,5 +51,7 @@ export class StreamSource extends Construct {
         }),
       ],
     })
+    // CloudFormation reads another stack's output only when it updates this stack, and updates none whose template is as before
+    Tags.of(mapping).add('cloud-auth:stream-of', of)
   }
 }

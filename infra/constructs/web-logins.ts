@@ -1,4 +1,4 @@
-import { Annotations, Aws, Duration, RemovalPolicy, SecretValue, type Stack, Token } from 'aws-cdk-lib'
+import { Annotations, Aws, Duration, SecretValue, type Stack, Token } from 'aws-cdk-lib'
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import {
   AllowedMethods,
@@ -25,7 +25,7 @@ import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
 import { defined } from '../../shared/values/defined.ts'
 import type { Settings } from '../settings.ts'
 import { encrypted } from './account.ts'
-import { functionRole, functionVariables, type Surroundings } from './group-function.ts'
+import { functionRole, functionVariables, logRemoval, type Surroundings } from './group-function.ts'
 import { webPaths } from './web-paths.ts'
 
 /** The group whose endpoints the Web Function serves, by its folder in functions/. */
@@ -69,7 +69,7 @@ export class WebLogins extends Construct {
       logGroupName: `${logs.logGroupName}.local`,
       ...encrypted(this, settings),
       retention: settings.logRetentionDays,
-      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: logRemoval(settings),
     })
     const made = new WebFunction(this, 'Function', {
       // one name serves all regions of an account

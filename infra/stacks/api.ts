@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Fn, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Fn, Stack, type StackProps } from 'aws-cdk-lib'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
@@ -8,7 +8,7 @@ import { encrypted } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
 import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
-import { functionLogs, GroupFunction, type Surroundings } from '../constructs/group-function.ts'
+import { functionLogs, GroupFunction, logRemoval, type Surroundings } from '../constructs/group-function.ts'
 import { storageOf } from '../constructs/storage.ts'
 import { WebLogins } from '../constructs/web-logins.ts'
 import type { Settings } from '../settings.ts'
@@ -39,7 +39,7 @@ export class ApiStack extends Stack {
     const audit = new LogGroup(this, 'Audit', {
       ...encrypted(this, settings),
       retention: settings.auditRetentionDays,
-      removalPolicy: settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: logRemoval(settings),
     })
     this.surroundings = { settings, store: storageOf(this, settings, store), audit, bundles }
     this.logs = functionLogs(this, this.surroundings)

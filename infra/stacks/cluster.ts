@@ -1,4 +1,4 @@
-import type { Environment } from 'aws-cdk-lib'
+import { Annotations, type Environment } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
 import { asAccountWants } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
@@ -21,6 +21,16 @@ export interface ClusterStacks {
   workers: WorkersStack
 }
 
+/** Warns where functions may assume roles of accounts that nobody has named. */
+function warnOfAnyAccount(stack: ApiStack, { assumableRoleArns }: Settings): void {
+  const wide = assumableRoleArns.filter(arn => !/^\d{12}$/.test(arn.split(':')[4] ?? ''))
+  if (wide.length > 0)
+    Annotations.of(stack).addWarningV2(
+      'cloud-auth:assumableRoleArns',
+      `assumableRoleArns names roles of any account: ${wide.join(', ')}. Whoever may write config/sts can have the functions assume a role of that name in any account that trusts them. Name the accounts: arn:aws:iam::111122223333:role/cloud-auth-*`,
+    )
+}
+
 /** Makes the stacks of one cluster, whose names do not depend on where they are made. */
 export function defineStacks(scope: Construct, { settings, bundles, ...place }: ClusterProps): ClusterStacks {
   const name = (part: string) => `cloud-auth-${settings.stage}-${part}`
@@ -29,5 +39,6 @@ export function defineStacks(scope: Construct, { settings, bundles, ...place }: 
   const api = new ApiStack(scope, name('api'), { settings, store, bundles, ...props('api') })
   const workers = new WorkersStack(scope, name('workers'), api, props('workers'))
   for (const stack of [store, api, workers]) asAccountWants(stack, settings)
+  warnOfAnyAccount(api, settings)
   return { data: store, api, workers }
 }

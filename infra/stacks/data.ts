@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { CfnOutput, Fn, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib'
 import {
   AttributeType,
@@ -108,5 +109,14 @@ export class DataStack extends Stack {
    */
   get clusterStreamArn(): string {
     return Fn.getStackOutput(this.stackName, STREAM_OUTPUT)
+  }
+
+  /** Fingerprint of the definition of the cluster's table. Where it stays the same, the table keeps its stream. */
+  get clusterDefinition(): string {
+    const { defaultChild } = this.cluster.node
+    if (!(defaultChild instanceof CfnGlobalTable))
+      throw new Error('the table of the cluster is no CfnGlobalTable')
+    const definition = JSON.stringify(this.resolve(defaultChild._toCloudFormation()))
+    return createHash('sha256').update(definition).digest('hex').slice(0, 16)
   }
 }

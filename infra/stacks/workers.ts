@@ -36,6 +36,12 @@ export class WorkersStack extends Stack {
           recursiveLoop: name === 'on-job' ? RecursiveLoop.ALLOW : undefined,
         }),
       )
+      // of the alias, where that is what is called: a function's own does not hold for it
+      if (worker.queued)
+        lambda.configureAsyncInvoke({
+          maxEventAge: Duration.minutes(worker.queued.minutes),
+          retryAttempts: worker.queued.retries,
+        })
       lambdas.set(name, lambda)
       names.push(own.functionName)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
@@ -100,8 +106,9 @@ export class WorkersStack extends Stack {
     lambda: IFunction,
     { store }: Surroundings,
   ): void {
-    const { tableStreamArn: stream } = store[table]
-    if (stream !== undefined) new StreamSource(this, `${name} source`, { lambda, stream, partitions })
+    const { tableStreamArn: stream, streamOf = '' } = store[table]
+    if (stream !== undefined)
+      new StreamSource(this, `${name} source`, { lambda, stream, partitions, of: streamOf })
   }
 }
 

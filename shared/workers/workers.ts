@@ -8,6 +8,11 @@ export interface Worker {
   timeout: number
   /** MB, whatever the others have; absent: as much as they */
   memory?: number
+  /**
+   * what Lambda does with an event that it could not deliver, or whose run has failed, where nobody waits for the answer: for how
+   * many minutes it keeps the event, and how often it tries again
+   */
+  queued?: { minutes: number; retries: 0 | 1 | 2 }
   /** minutes between runs, for one that a schedule starts */
   every?: number
   /** told of the items that are inserted into a table, where their partition keys begin so */
@@ -35,6 +40,8 @@ export const workers = {
     summary:
       'starts the hourly tidy of every list, and whatever an earlier request left unfinished; tells of a licence that ends',
     timeout: 5,
+    // the next round comes in an hour
+    queued: { minutes: 60, retries: 2 },
     every: 60,
   },
   'on-job': {
@@ -52,6 +59,8 @@ export const workers = {
       'background',
       'journal',
     ],
+    // what is left undone for longer, the hourly round starts again
+    queued: { minutes: 60, retries: 2 },
     summary:
       'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
     timeout: 10,
@@ -64,6 +73,8 @@ export const workers = {
     timeout: 2,
     // it runs all the time, and mostly waits: the least that Lambda has
     memory: 128,
+    // the next run comes in a minute
+    queued: { minutes: 1, retries: 0 },
     every: 1,
   },
   'on-operation': {
@@ -92,12 +103,16 @@ export const workers = {
     uses: ['read', 'link', 'workflow', 'events'],
     summary: 'rehearses a planned switch and the way back, where a deployment has the setting for it',
     timeout: 15,
+    // a rehearsal that comes hours late, or twice, surprises operators
+    queued: { minutes: 15, retries: 0 },
   },
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery', 'background'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,
+    // the minute makes up for all but the line about a workflow's end
+    queued: { minutes: 5, retries: 2 },
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },
   },

@@ -108,6 +108,8 @@ describe('a canary', () => {
         'AWS::CloudWatch::Alarm',
         'AWS::IAM::Policy CanaryRole',
         'AWS::Lambda::Alias',
+        // names the function, and the alias as its qualifier
+        'AWS::Lambda::EventInvokeConfig',
         'AWS::Lambda::Version',
       ])
       for (const { Outputs = {} } of stacksOf(settingsBehind(front)).values())

@@ -33,7 +33,7 @@ describe('a name that leads to whichever cluster serves', () => {
   })
 
   test.each([settings, balanced])(
-    'the cluster is asked at its own address, every ten seconds, and one vain answer is enough',
+    'the cluster is asked at its own address, every ten seconds, and two answers in turn decide',
     given => {
       expect(only(given, 'AWS::Route53::HealthCheck').HealthCheckConfig).toMatchObject({
         Type: 'HTTPS',
@@ -41,7 +41,7 @@ describe('a name that leads to whichever cluster serves', () => {
         Port: 443,
         ResourcePath: '/v1/sys/health',
         RequestInterval: 10,
-        FailureThreshold: 1,
+        FailureThreshold: 2,
         EnableSNI: true,
         Regions: ['us-east-1', 'us-west-2', 'eu-west-1'],
       })

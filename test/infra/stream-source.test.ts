@@ -16,6 +16,7 @@ test('a function hears of inserted items of its partitions; what it cannot take 
     lambda,
     stream: 'arn:aws:dynamodb:eu-west-1:111122223333:table/t/stream/s',
     partitions: 'j#',
+    of: 'definition',
   })
   const template = Template.fromStack(stack)
   const [mapping] = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'))
@@ -23,6 +24,8 @@ test('a function hears of inserted items of its partitions; what it cannot take 
     StartingPosition: 'LATEST',
     BisectBatchOnFunctionError: true,
     MaximumRetryAttempts: 3,
+    // another definition of the table changes this, and so makes CloudFormation read the ARN of the stream again
+    Tags: [{ Key: 'cloud-auth:stream-of', Value: 'definition' }],
   })
   const { Pattern } = mapping?.['Properties']?.FilterCriteria.Filters[0] ?? {}
   expect(JSON.parse(Pattern)).toEqual({

@@ -41,10 +41,10 @@ export class HttpApi extends Construct {
 
   constructor(scope: Construct, id: string, props: HttpApiProps) {
     super(scope, id)
-    const { served } = props
+    const { served, settings } = props
     this.api = new CfnApi(scope, 'Api', {
       body: definitionOf(props, lambda => invocationOf(this, lambda)),
-      failOnWarnings: true,
+      failOnWarnings: !settings.passImportWarnings,
     })
     for (const one of served) permit(this, one, this.api.ref)
     this.stage = stageOf(scope, this.api, props)

@@ -26,7 +26,7 @@ export class PrivateRestApi extends Construct {
     this.api = new CfnRestApi(this, 'Api', {
       name: settings.clusterName,
       body,
-      failOnWarnings: true,
+      failOnWarnings: !settings.passImportWarnings,
       mode: 'overwrite',
       endpointConfiguration: { types: ['PRIVATE'], vpcEndpointIds: [...vpcEndpointIds] },
       policy: policyFor(vpcEndpointIds),
@@ -98,10 +98,7 @@ const definitionOf = (
         path,
         {
           'x-amazon-apigateway-any-method': {
-            parameters: parametersIn(path).map(({ name, ...rest }) => ({
-              ...rest,
-              name: name?.replace('+', ''),
-            })),
+            parameters: parametersIn(path),
             responses: { default: { description: 'what the function answers' } },
             'x-amazon-apigateway-integration': { type: 'aws_proxy', httpMethod: 'POST', uri: uriOf(one) },
           },

@@ -48,9 +48,9 @@ export const permit = (scope: Construct, { name, lambda }: ServedFunction, api: 
   })
 }
 
-/** The parameters of a path, as its definition names them. */
+/** The parameters of a path, as its definition names them: a greedy one, `{proxy+}`, is called `proxy`. */
 export const parametersIn = (path: string) =>
-  [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => ({
+  [...path.matchAll(/\{([^}+]+)\+?\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,

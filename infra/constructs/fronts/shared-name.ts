@@ -94,6 +94,9 @@ export class SharedName extends Construct {
   }
 }
 
+/** Answers in turn that decide: Route 53 counts one that takes longer than two seconds as none, as that of a cold start may. */
+const FAILURES = 2
+
 /** A check by checkers of Route 53. */
 const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConfigProperty => ({
   type: 'HTTPS',
@@ -101,7 +104,7 @@ const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConf
   port,
   resourcePath: HEALTH_ROUTE,
   requestInterval: INTERVAL,
-  failureThreshold: 1,
+  failureThreshold: FAILURES,
   enableSni: true,
   regions: REGIONS,
 })

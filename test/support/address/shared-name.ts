@@ -62,8 +62,8 @@ const chosen = (
 }
 
 /**
- * What failover records of Route 53 do, for clients on this machine: both clusters are checked at their own addresses, one
- * vain answer is enough, 200 alone is healthy. New connections go where the client's resolver says; no connection is cut.
+ * What failover records of Route 53 do, for clients on this machine: both clusters are checked at their own addresses, two
+ * answers in turn decide, 200 alone is healthy. New connections go where the client's resolver says; no connection is cut.
  */
 export async function startSharedName(options: SharedNameOptions): Promise<SharedName> {
   const { members, preferred, ttlMs } = options
@@ -103,17 +103,26 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
   }
 }
 
+/** Answers in turn by which a check changes its mind. */
+const ANSWERS = 2
+
 /** Asks both clusters whether they serve, again and again, not at the same moment. */
 function startChecks(
   { members, preferred, intervalMs }: SharedNameOptions,
   dark: ReadonlySet<string>,
 ): { healthy: ReadonlySet<string>; end(): void } {
   const healthy = new Set([preferred])
+  /** answers in turn that say otherwise than before, by name */
+  const turns = new Map<string, number>()
   async function check({ name, url }: Behind): Promise<void> {
     const signal = AbortSignal.timeout(intervalMs / 2)
     const asked = await fetch(`${url}/v1/sys/health`, { signal }).catch(() => undefined)
     await asked?.arrayBuffer().catch(() => undefined)
-    if (asked?.status === 200 && !dark.has(name)) healthy.add(name)
+    const isServing = asked?.status === 200 && !dark.has(name)
+    const count = isServing === healthy.has(name) ? 0 : (turns.get(name) ?? 0) + 1
+    turns.set(name, count)
+    if (count < ANSWERS) return
+    if (isServing) healthy.add(name)
     else healthy.delete(name)
   }
   const timers = members.map((one, index) => {
