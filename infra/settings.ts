@@ -4,6 +4,7 @@ import { accountFaults, accountFields } from './account-settings.ts'
 import { readAuthorities } from './build/authorities.ts'
 import { functionNames } from './checkout.ts'
 import { frontFaults, frontFields, withAddress } from './front-settings.ts'
+import { faultIn } from './settings-fault.ts'
 import { webFault, webFields } from './web-settings.ts'
 
 const DAYS = [
@@ -370,11 +371,16 @@ export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   linkAddress: string | undefined
 }
 
-/** @throws Error naming every fault */
+/** Settings that cannot be used: a text for whoever wrote them. */
+export class SettingsError extends Error {}
+
+/** @throws SettingsError naming every fault */
 export function readSettings(text: unknown): Settings {
   const given = withAddress(typeof text === 'string' ? parseText(text) : text)
   const read = v.safeParse(schema, given)
-  const faults = (read.issues ?? []).map(issue => `${v.getDotPath(issue) ?? 'settings'}: ${issue.message}`)
+  const faults = (read.issues ?? []).map(
+    issue => `${v.getDotPath(issue) ?? 'settings'}: ${faultIn(issue, settingsSchema)}`,
+  )
   if (read.typed) {
     faults.push(...frontFaults(read.output, Object.keys(given as object)))
     const fault = webFault(read.output)
@@ -382,7 +388,7 @@ export function readSettings(text: unknown): Settings {
     faults.push(...accountFaults(read.output))
   }
   if (!read.success || faults.length > 0)
-    throw new Error(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+    throw new SettingsError(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
   const { clusterName, stage, linkDomain } = read.output
   return {
     ...read.output,
@@ -395,6 +401,6 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('the settings are not usable:\n  settings: not valid JSON')
+    throw new SettingsError('the settings are not usable:\n  settings: not valid JSON')
   }
 }

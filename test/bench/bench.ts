@@ -34,6 +34,7 @@ const { values: asked } = parseArgs({
     against: { type: 'string' },
     ceremony: { type: 'boolean' },
     growth: { type: 'string' },
+    help: { type: 'boolean' },
     journaled: { type: 'boolean' },
     limited: { type: 'boolean' },
     memory: { type: 'string' },
@@ -45,6 +46,28 @@ const { values: asked } = parseArgs({
     wire: { type: 'boolean' },
   },
 })
+
+const HELP = `npm run bench [-- mode]    measures logins by 1 to 256 clients, and what a login costs
+
+  --against DIR        processor time of a login beside that of another checkout
+  --ceremony           what refusing an OpenPGP key costs
+  --growth N,N         logins among so many tokens and roles
+  --journaled          logins of a host with a journal beside one without
+  --limited            logins where EC2 throttles
+  --memory N           what a host holds after so many logins
+  --replication        following and first syncs
+  --rest               what a pair at rest asks
+  --start              first logins of new processes
+  --wire               calls to the tables beside the same over node:http
+  --tidy N             entries that tidy removes (100000)
+  --pictures DIR       where curves are drawn, in the checkout (.build/bench)
+
+Numbers go to .build/bench.json, those of a mode to .build/bench-<mode>.json.
+`
+if (asked.help) {
+  process.stdout.write(HELP)
+  process.exit()
+}
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`)

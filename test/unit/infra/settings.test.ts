@@ -26,6 +26,27 @@ const faultsOf = (given: unknown): string[] => {
   }
 }
 
+describe('faults are told in our words', () => {
+  test.each([
+    [
+      { stage: 'dev', legacySignature: true },
+      'legacySignature: there is no such setting: did you mean legacySignatures?',
+    ],
+    [{ stage: 'dev', somethingElse: 1 }, 'somethingElse: there is no such setting'],
+    [
+      { stage: 'dev', throttle: { rate: 1, bust: 2, burst: 2 } },
+      'throttle.bust: there is no such setting: did you mean burst?',
+    ],
+    [{}, 'stage: is missing'],
+    [{ stage: 'dev', tracing: 'yes' }, 'tracing: must be true or false, not "yes"'],
+    [{ stage: 'dev', memory: 64 }, 'memory: must be at least 256, not 64'],
+    [{ stage: 'dev', memory: 256.5 }, 'memory: must be a whole number, not 256.5'],
+    [{ stage: 'dev', memory: '1024' }, 'memory: must be a number, not "1024"'],
+    [{ stage: 'dev', alarmActionArns: 'arn:x' }, 'alarmActionArns: must be a list, not "arn:x"'],
+    [7, 'settings: must be an object, not 7'],
+  ])('%j', (given, fault) => expect(faultsOf(given)).toContain(fault))
+})
+
 describe('a proxy before the API', () => {
   const hash = 'AB'.repeat(32)
   const given = (proxy: object, more: object = { apiAddress: 'https://auth.example.com' }) => ({

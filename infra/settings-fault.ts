@@ -1,0 +1,52 @@
+import type { BaseIssue } from 'valibot'
+import { nearestName } from '../shared/api/unknown-fields.ts'
+
+/** What is read of a schema: its members, or the schema that it makes optional. */
+interface Node {
+  entries?: Readonly<Record<string, object>>
+  wrapped?: object
+}
+
+/** What a setting must be, by the kind of check that it failed; `expected` is the schema's word for it. */
+const WORDS: Readonly<Record<string, (expected: string) => string>> = {
+  integer: () => 'must be a whole number',
+  min_value: expected => `must be at least ${expected.replace('>=', '')}`,
+  max_value: expected => `must be at most ${expected.replace('<=', '')}`,
+  non_empty: () => 'must not be empty',
+  picklist: expected => `must be one of ${expected.replace(/[()]/g, '').replaceAll(' | ', ', ')}`,
+  array: () => 'must be a list',
+  object: () => 'must be an object',
+  strict_object: () => 'must be an object',
+  record: () => 'must be an object',
+  boolean: () => 'must be true or false',
+  string: () => 'must be a text',
+  number: () => 'must be a number',
+}
+
+/** Says what is wrong with a setting. Checks with a text of their own keep it. */
+export function faultIn(issue: BaseIssue<unknown>, schema: object): string {
+  const { type, message, expected, received, path = [] } = issue
+  if (!message.startsWith('Invalid ')) return message
+  if (type === 'strict_object' && expected === 'never')
+    return unknownSetting(
+      path.map(({ key }) => String(key)),
+      schema,
+    )
+  if (received === 'undefined') return 'is missing'
+  const words = WORDS[type]
+  return words ? `${words(expected ?? '')}, not ${received}` : message
+}
+
+function unknownSetting(path: readonly string[], schema: object): string {
+  const near = nearestName(path.at(-1) ?? '', namesAt(schema, path.slice(0, -1)))
+  return near === undefined ? 'there is no such setting' : `there is no such setting: did you mean ${near}?`
+}
+
+/** Names of the settings below a path. */
+function namesAt(schema: object, path: readonly string[]): string[] {
+  let node: Node = schema
+  for (const key of path) node = unwrapped(node.entries?.[key] ?? {})
+  return Object.keys(node.entries ?? {})
+}
+
+const unwrapped = (node: Node): Node => (node.wrapped ? unwrapped(node.wrapped) : node)
