@@ -1,7 +1,9 @@
 /** What log lines and errors say that alarms of a deployment count: the patterns of their filters hold these texts. */
 export const alarming = {
   /** nothing that is encrypted can be read or written: KMS refuses, or cannot be reached */
-  keyring: 'the keyring of this cluster cannot be decrypted at the moment',
+  keyring:
+    'the keyring of this cluster cannot be decrypted at the moment: KMS does not decrypt with the key of its data stack; ' +
+    'check that the key is enabled and that its policy allows kms:Decrypt',
   /** once a minute, as long as it lasts */
   peer: 'a cluster of the DR set is silent or behind',
   /** with each event that the event bus is told */

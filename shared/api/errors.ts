@@ -1,6 +1,6 @@
 /**
  * Every kind of failing answer. The code is stable and travels in the header `X-Error-Code`; `always` is a
- * text that replaces the detail, so that a denial tells its caller nothing.
+ * text that replaces the detail, so that a denial tells its caller nothing. `begins` is a text that the detail follows.
  * @see docs/spec/transport.md#errors
  */
 export const errorCodes = {
@@ -19,7 +19,7 @@ export const errorCodes = {
   },
   /** of an operation token: nobody can tell a batch token of an unknown term from any other text */
   unknown_term: { status: 403 },
-  bad_token: { status: 403, always: 'bad token' },
+  bad_token: { status: 403, begins: 'bad token' },
   misdirected: {
     status: 403,
     always: 'this address answers the proxy in front of it only: send requests to the address of the proxy',
@@ -27,8 +27,8 @@ export const errorCodes = {
   not_found: { status: 404, always: '' },
   no_such_mount: { status: 404 },
   not_licensed: { status: 404 },
-  unsupported_path: { status: 404, always: 'unsupported path' },
-  unsupported_operation: { status: 405, always: 'unsupported operation' },
+  unsupported_path: { status: 404, begins: 'unsupported path' },
+  unsupported_operation: { status: 405, begins: 'unsupported operation' },
   too_large: { status: 413 },
   unsupported_media_type: { status: 415 },
   head_too_large: { status: 431 },
@@ -38,7 +38,7 @@ export const errorCodes = {
   provider_failed: { status: 502 },
   busy: { status: 503 },
   not_initialised: { status: 503, always: 'this cluster is not initialised' },
-} as const satisfies Record<string, { status: number; always?: string }>
+} as const satisfies Record<string, { status: number; always?: string; begins?: string }>
 
 export type Code = keyof typeof errorCodes
 

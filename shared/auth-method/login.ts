@@ -7,6 +7,7 @@ import {
   needsMoreKeys,
   proveDocument,
   readProof,
+  withoutCertificate,
 } from '../identity-proof/instance-document.ts'
 import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
 import { builtInKeys } from '../identity-proof/trust.ts'
@@ -38,8 +39,20 @@ export function loginType(given: Given): 'ec2' | 'iam' {
   const request = has('iam_http_request_method', 'iam_request_url', 'iam_request_headers')
   const iam = request && (given.iam_http_request_method === 'GET' || has('iam_request_body'))
   if (ec2 && iam) throw invalid('values for both the ec2 and the iam type were given')
-  if (!ec2 && !iam) throw invalid('required authentication values are missing')
+  if (!ec2 && !iam) throw invalid(`required authentication values are missing: ${missingFrom(given, has)}`)
   return ec2 ? 'ec2' : 'iam'
+}
+
+const EC2 = ['identity', 'signature'] as const
+const IAM = ['iam_http_request_method', 'iam_request_url', 'iam_request_headers', 'iam_request_body'] as const
+
+/** Names the fields that would complete the type of which some are there. */
+function missingFrom(given: Given, has: (name: keyof Given) => boolean): string {
+  const missing = (names: readonly (keyof Given)[]) => names.filter(name => !has(name)).join(', ')
+  if (IAM.some(name => has(name)))
+    return missing(given.iam_http_request_method === 'GET' ? IAM.slice(0, 3) : IAM)
+  if (EC2.some(name => has(name))) return missing(EC2)
+  return `give pkcs7, or ${EC2.join(' and ')}, or ${IAM.join(', ')} (none with GET)`
 }
 
 /** Reads the proof, and verifies it as far as that costs nothing. */
@@ -134,6 +147,6 @@ export function loginNowhere(call: Call<typeof loginFields>): never {
     return refuse('why' in outbound ? outbound : notAccepted(ageOf(proof.request, now)), seen)
   }
   const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)
-  if ('why' in document) return refuse(document, seen)
+  if ('why' in document) return refuse(withoutCertificate(document, proof.proof.form), seen)
   throw noRole(ec2RoleName(given.role, document))
 }

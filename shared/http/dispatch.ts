@@ -221,7 +221,9 @@ function provider(kept: Map<string, Promise<unknown>>): Pick<AlwaysCall, 'once' 
 }
 
 const missed = ({ found }: Intake): ApiError =>
-  new ApiError('miss' in found && found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path')
+  'miss' in found
+    ? new ApiError(found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', found.hint)
+    : new ApiError('unsupported_path')
 
 /** The changes to commit, among them the wrapped answer if one was asked for. */
 async function completed(

@@ -1,6 +1,7 @@
 import type { Operation } from '../api/call.ts'
 import { type Endpoint, type Group, needsNoHeader, operations, pathsOf } from '../api/endpoint.ts'
 import { normalForm, paramOf } from '../api/params.ts'
+import { defined } from '../values/defined.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
 export type Match =
@@ -10,6 +11,8 @@ export type Match =
       open: boolean
       /** of the endpoint that the path has for another operation */
       serves?: Endpoint['serves']
+      /** what leads on from here, for who may know */
+      hint?: string
       params: Readonly<Record<string, string>>
       path: string
     }
@@ -60,9 +63,38 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   if (hit)
     return { endpoint: hit.route.endpoint, params: hit.params, path: typed(hit.route.template, hit.params) }
   const [first] = hits
-  if (!first) return { miss: 'path', open: false, params: mountOnly(path), path }
+  if (!first)
+    return defined({
+      miss: 'path' as const,
+      open: false,
+      params: mountOnly(path),
+      path,
+      hint: nameFault(group, path),
+    })
   const open = hits.some(({ route }) => isOpen(route.endpoint, route.template))
-  return { miss: 'operation', open, params: first.params, path, serves: first.route.endpoint.serves }
+  const isListing = operation === 'read' && hits.some(({ route }) => route.operation === 'list')
+  return defined({
+    miss: 'operation' as const,
+    open,
+    params: first.params,
+    path,
+    serves: first.route.endpoint.serves,
+    hint: isListing
+      ? 'this path is a listing; ask with the verb LIST, or with GET and ?list=true'
+      : undefined,
+  })
+}
+
+/** Why a path is none: the parameter whose text cannot be a name. Undefined where more than names is wrong. */
+function nameFault(group: Group, path: string): string | undefined {
+  for (const { template } of routesOf(group)) {
+    const found = new RegExp(`^${template.slice(1).replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`).exec(path)
+    const faulty = Object.entries(found?.groups ?? {}).find(
+      ([name, text]) => !new RegExp(`^${paramOf(name).pattern}$`).test(text),
+    )
+    if (faulty) return `${faulty[0]} may hold letters, digits and "_", and "-" and "." inside`
+  }
+  return undefined
 }
 
 /** Whether anybody may know that a path exists: it names nothing, so that it is there in every deployment, or is for anyone. */

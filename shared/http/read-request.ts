@@ -73,7 +73,11 @@ export function checkNamespace({ headers }: HttpRequest, path: string): void {
     .map(value => (value ?? '').replace(/^\/|\/$/g, ''))
   if (given.some(isMalformed)) throw invalid('the namespace is malformed')
   const prefixed = /^(?!auth\/|sys\/|identity\/)[^/]+\/(?:.+\/)?(?:auth|sys|identity)\//.test(path)
-  if (prefixed || given.some(namespace => namespace !== 'root')) throw new ApiError('unsupported_path')
+  if (prefixed || given.some(namespace => namespace !== 'root'))
+    throw new ApiError(
+      'unsupported_path',
+      'there is no namespace but root; leave out the header X-Vault-Namespace, or what stands before auth/ and sys/ in the path',
+    )
 }
 
 const isMalformed = (namespace: string): boolean =>

@@ -110,8 +110,8 @@ const leadsElsewhere = (error: ApiError): boolean =>
 
 /** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
-  const row: { status: number; always?: string } = errorCodes[error.code]
-  const text = row.always ?? error.message
+  const row: { status: number; always?: string; begins?: string } = errorCodes[error.code]
+  const text = row.always ?? [row.begins ?? '', error.message].filter(part => part !== '').join(': ')
   return {
     status: row.status,
     headers: defined({

@@ -76,7 +76,33 @@ function readPkcs7(pkcs7: string): DocumentProof | Refusal {
   const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
   const der = readBase64(body)
   const message = der && readSignedData(der)
-  return message ? { form: 'pkcs7', message } : unverifiable('not-signed-data')
+  if (message) return { form: 'pkcs7', message }
+  return refusal(
+    'not-signed-data',
+    `pkcs7 ${messageFault(body, der)}; send the rsa2048 document as the metadata service gives it`,
+  )
+}
+
+/** What is wrong with a text that holds no CMS SignedData. */
+function messageFault(text: string, der: Buffer | undefined): string {
+  if (/^\s*</.test(text))
+    return 'is a page in HTML or XML, such as an error of the metadata service or of a proxy'
+  if (!der) return 'is not base64, or is cut off'
+  if (readBase64(der.toString('latin1'), 'optional')?.length) return 'is encoded in base64 twice'
+  return isCutOff(der) ? 'is cut off' : 'is no CMS SignedData with a document inside'
+}
+
+const SEQUENCE = 0x30
+const LONG_FORM = 0x80
+
+/** Whether the outermost element announces more bytes than there are, or has no end. */
+function isCutOff(der: Buffer): boolean {
+  const [tag, length = 0] = der
+  if (tag !== SEQUENCE) return false
+  if (length === LONG_FORM) return der.readUInt16BE(der.length - 2) !== 0
+  const digits = Math.max(0, length - LONG_FORM)
+  const announced = der.subarray(2, 2 + digits).reduce((sum, byte) => sum * 256 + byte, 0)
+  return 2 + digits + (digits > 0 ? announced : length) > der.length
 }
 
 /**
@@ -121,6 +147,15 @@ function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: bool
 /** Refusals after which a certificate that an administrator registered may still accept the document. */
 export const needsMoreKeys = (found: Refusal): boolean =>
   ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
+
+/** The same refusal for a mount at which no certificate is registered that could have vouched for the document. */
+export const withoutCertificate = (found: Refusal, form: DocumentProof['form']): Refusal =>
+  needsMoreKeys(found)
+    ? {
+        ...found,
+        text: `${found.text}; no certificate of type ${form} is registered at this mount (config/certificate)`,
+      }
+    : found
 
 function bySignature(
   proof: Extract<DocumentProof, { form: 'identity' }>,

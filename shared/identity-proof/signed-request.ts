@@ -211,6 +211,7 @@ function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Sig
   const signedHeaders = readSignedHeaders(match?.[2])
   if (!scope || !signedHeaders)
     throw invalid('iam_request_headers: Authorization is not an AWS signature, version 4')
+  checkSessionToken(match?.[1], headers.has('X-Amz-Security-Token'), 'iam_request_headers')
   return { signedHeaders, scope }
 }
 
@@ -254,7 +255,17 @@ function readPresigned(query: SignedRequest['query']): Signature {
   const right = values.get('X-Amz-Algorithm') === 'AWS4-HMAC-SHA256'
   if (!scope || !signedHeaders || !right)
     throw invalid('iam_request_url is not presigned with an AWS signature, version 4')
+  checkSessionToken(values.get('X-Amz-Credential'), values.has('X-Amz-Security-Token'), 'iam_request_url')
   return { signedHeaders, scope }
+}
+
+/** STS knows a temporary key only together with its session token. */
+function checkSessionToken(credential: string | undefined, hasToken: boolean, field: string): void {
+  if (credential?.startsWith('ASIA') && !hasToken)
+    throw invalid(
+      `${field}: the request is signed with a temporary key, but has no X-Amz-Security-Token; ` +
+        'sign it with the session token (AWS_SESSION_TOKEN) too',
+    )
 }
 
 /** `AKID/date/region/service/aws4_request`. */

@@ -89,6 +89,7 @@ const tableOf = (call: Call): Item<'mounts'> => {
 /** The mount's path, of one segment: nested ones are refused with a text that says so. */
 function pathOf(call: Call): string {
   const path = call.params['method_path'] ?? ''
+  if (path === '') throw invalid('the path names no mount; GET sys/auth, without a slash at its end, has all')
   if (path.includes('/')) throw invalid('the path of a mount must be one segment, without "/"')
   if (!NAME.test(path)) throw invalid('the path of a mount may hold letters, digits, "_", "-" and "."')
   return path

@@ -62,6 +62,13 @@ export async function tokenByAccessor(call: Call, accessor: string) {
   return { ...item, sk: accessor }
 }
 
+/** What to do with a token that wraps an answer; empty for any other. */
+async function wrappingHint({ ports }: Pick<Call, 'ports'>, accessor: string): Promise<string> {
+  const [wrapped] = await ports.store.read([key('wrapped', accessor)])
+  if (!wrapped) return ''
+  return 'it is a wrapping token; sys/wrapping/lookup shows its times, sys/wrapping/unwrap what it wraps'
+}
+
 /** A token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
@@ -75,7 +82,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
   }
   const accessor = await accessorFor(asked, call.ports.cipher)
   const item = await livingToken(accessor, call)
-  if (!item) throw new ApiError('bad_token')
+  if (!item) throw new ApiError('bad_token', await wrappingHint(call, accessor))
   return { token: item.data, id: asked, accessor }
 }
 

@@ -26,7 +26,11 @@ export async function callerProof({ profile, region, headerValue }: Caller): Pro
   if (!signed) throw new Ended('refused', 'no region is configured: give --region, or AWS_REGION')
   const { config } = new STSClient({ ...named, region: configured ?? signed })
   const credentials = await config.credentials().catch((error: Error) => {
-    throw new Ended('refused', `no AWS credentials: ${error.message}`)
+    const where =
+      profile === undefined
+        ? ''
+        : `profile ${JSON.stringify(profile)} is not in the AWS configuration, or leads to none (aws configure list-profiles has all): `
+    throw new Ended('refused', `no AWS credentials: ${where}${error.message}`)
   })
   const { url } = config.endpointProvider({
     Region: signed,

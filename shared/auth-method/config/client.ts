@@ -46,8 +46,17 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   return after([replace(place, stored, next)], nothing(warningsOf(next)))
 }
 
-const warningsOf = ({ stsEndpoint, stsRegion }: ClientConfig): string[] =>
-  (stsEndpoint === '') === (stsRegion === '') ? [] : ['sts_endpoint and sts_region should be set together']
+const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string[] => [
+  ...((stsEndpoint === '') === (stsRegion === '')
+    ? []
+    : ['sts_endpoint and sts_region should be set together']),
+  ...(accessKey.startsWith('ASIA')
+    ? [
+        'access_key is a temporary key, which AWS refuses without its session token: configure the key of an IAM user, ' +
+          'or none, so that the role of the service is used',
+      ]
+    : []),
+]
 
 /** GET config/client: everything but the secret key. */
 export const readClient = (call: Call): Outcome =>

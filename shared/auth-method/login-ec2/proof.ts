@@ -4,6 +4,7 @@ import {
   type InstanceDocument,
   proveDocument,
   type VerifiedProof,
+  withoutCertificate,
 } from '../../identity-proof/instance-document.ts'
 import { registeredKey } from '../../identity-proof/trust.ts'
 import type { TrustedKey } from '../../model/trusted-key.ts'
@@ -87,7 +88,7 @@ export async function provenDocument(
     .map(item => ({ item, trusted: registeredKey(item.data.pem) }))
   const by = (keys: readonly TrustedKey[]) => proveDocument(proof, keys, deployment.legacySignatures)
   const found = by(speaking.map(({ trusted }) => trusted))
-  if ('why' in found) return refuse(found)
+  if ('why' in found) return refuse(speaking.length > 0 ? found : withoutCertificate(found, proof.form))
   const alone = speaking.find(({ trusted }) => !('why' in by([trusted])))
   if (alone) {
     rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)

@@ -111,6 +111,8 @@ describe('without a valid token nobody learns what exists: CVE-2020-25594', () =
   })
 })
 
+const NO_NAME = 'unsupported path: role may hold letters, digits and "_", and "-" and "." inside'
+
 describe('with a valid token', () => {
   test.each([
     ['GET', '/nothing/here', 404, 'unsupported path'],
@@ -118,10 +120,16 @@ describe('with a valid token', () => {
     ['GET', '/login', 405, 'unsupported operation'],
     ['POST', '/identity-accesslist/i-1', 405, 'unsupported operation'],
     ['DELETE', '/config/identity', 405, 'unsupported operation'],
-    ['GET', '/role/-x', 404, 'unsupported path'],
-    ['GET', '/role/x.', 404, 'unsupported path'],
+    ['GET', '/role/-x', 404, NO_NAME],
+    ['GET', '/role/x.', 404, NO_NAME],
     ['GET', '/role/a/b', 404, 'unsupported path'],
-    ['GET', '/role/caf%C3%A9', 404, 'unsupported path'],
+    [
+      'GET',
+      '/roles',
+      405,
+      'unsupported operation: this path is a listing; ask with the verb LIST, or with GET and ?list=true',
+    ],
+    ['GET', '/role/caf%C3%A9', 404, NO_NAME],
   ])('%s %s is %i, whatever the policies say', async (method, path, status, text) => {
     const token = await tokenWith('path "x" { capabilities = ["read"] }')
     const reply = await api(method, mount + path, undefined, { token })

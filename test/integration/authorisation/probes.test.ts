@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { TestKey } from '../../provider/hand-signer.ts'
-import { callWatch, NOT_ACCEPTED, signedBy, UNPROVEN } from '../../support/requests/logins.ts'
+import {
+  callWatch,
+  NOT_ACCEPTED,
+  noMessage,
+  signedBy,
+  UNPROVEN,
+  unregistered,
+} from '../../support/requests/logins.ts'
 import { api, aws, done, fresh, freshAccount, freshMount } from '../../support/service/cluster.ts'
 import older from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import newer from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
@@ -26,7 +33,9 @@ describe('a login tells no difference between a mount that does not exist and on
   const missing = `/auth/${fresh('no')}`
 
   const LONG_AGO = 'by the clock here it was signed more than a day ago, and STS takes 15 minutes'
-  const REQUIRED = 'required authentication values are missing'
+  const REQUIRED =
+    'required authentication values are missing: give pkcs7, or identity and signature, or iam_http_request_method, ' +
+    'iam_request_url, iam_request_headers, iam_request_body (none with GET)'
   const rows: [string, () => unknown, string][] = [
     ['nothing', () => ({}), REQUIRED],
     ['no body', () => undefined, REQUIRED],
@@ -40,10 +49,14 @@ describe('a login tells no difference between a mount that does not exist and on
     ['both types', () => ({ ...iam(), pkcs7: 'x' }), 'values for both the ec2 and the iam type were given'],
     ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
     ['an identity that is no base64', () => ({ identity: '%', signature: '' }), 'identity must be base64'],
-    ['a pkcs7 of nothing', () => ({ pkcs7: 'MIAG' }), UNPROVEN],
-    ['a forged document', () => ({ role: 'x', pkcs7: changed.toString('base64') }), UNPROVEN],
+    ['a pkcs7 of nothing', () => ({ pkcs7: 'MIAG' }), noMessage('is cut off')],
+    [
+      'a forged document',
+      () => ({ role: 'x', pkcs7: changed.toString('base64') }),
+      UNPROVEN + unregistered('pkcs7'),
+    ],
     ['a document with SHA-1', () => ({ pkcs7: older.pkcs7 }), UNPROVEN],
-    ['a document of a key that is not trusted', () => identity, UNPROVEN],
+    ['a document of a key that is not trusted', () => identity, UNPROVEN + unregistered('identity')],
     ['a document of AWS, and a role', () => ({ role: 'x', pkcs7: newer.rsa2048 }), 'no role named "x"'],
     ['a document of AWS', () => ({ pkcs7: newer.rsa2048 }), `no role named "${newer.imageId}"`],
     ['another verb', () => ({ ...iam(), iam_http_request_method: 'PUT' }), ''],

@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { errorsOf, HOME, launch, pkcs7Of, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
+import {
+  errorsOf,
+  HOME,
+  launch,
+  noMessage,
+  pkcs7Of,
+  placeOf,
+  UNPROVEN,
+} from '../../support/requests/logins.ts'
 import {
   api,
   aws,
@@ -97,16 +105,25 @@ describe('ec2 login, the proof', () => {
     expect((await api(verb, `${mount}/login`, undefined, { headers })).status).toBe(405)
   })
 
-  const missing = 'required authentication values are missing'
+  const missing = 'required authentication values are missing: '
+  const anything =
+    'give pkcs7, or identity and signature, or iam_http_request_method, iam_request_url, iam_request_headers, ' +
+    'iam_request_body (none with GET)'
   const iam = {
     iam_http_request_method: 'GET',
     iam_request_url: 'https://sts.amazonaws.com/',
     iam_request_headers: {},
   }
   const refused: [string, () => object, string][] = [
-    ['nothing', () => ({}), missing],
-    ['identity alone', () => ({ identity: 'e30=' }), missing],
-    ['signature alone', () => ({ signature: 'e30=' }), missing],
+    ['nothing', () => ({}), missing + anything],
+    ['identity alone', () => ({ identity: 'e30=' }), `${missing}signature`],
+    ['signature alone', () => ({ signature: 'e30=' }), `${missing}identity`],
+    ['iam without a URL', () => ({ ...iam, iam_request_url: undefined }), `${missing}iam_request_url`],
+    [
+      'a POST without a body',
+      () => ({ ...iam, iam_http_request_method: 'POST' }),
+      `${missing}iam_request_body`,
+    ],
     ['ec2 and iam values', () => ({ pkcs7, ...iam }), 'values for both the ec2 and the iam type were given'],
     ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
     ['pkcs7 null', () => ({ pkcs7: null }), 'give pkcs7, or identity with signature'],
@@ -130,13 +147,37 @@ describe('ec2 login, the proof', () => {
       () => ({ identity: base64(signed.document), signature: '' }),
       UNPROVEN,
     ],
-    ['line ends spelled out', () => ({ pkcs7: signed.rsa2048.replaceAll('\n', '\\n') }), UNPROVEN],
+    [
+      'line ends spelled out',
+      () => ({ pkcs7: signed.rsa2048.replaceAll('\n', '\\n') }),
+      noMessage('is not base64, or is cut off'),
+    ],
+    [
+      'a page',
+      () => ({ pkcs7: '<html><body>401 - Unauthorized</body></html>' }),
+      noMessage('is a page in HTML or XML, such as an error of the metadata service or of a proxy'),
+    ],
+    [
+      'a document that is encoded twice',
+      () => ({ pkcs7: base64(pkcs7) }),
+      noMessage('is encoded in base64 twice'),
+    ],
+    [
+      'base64 that is cut off',
+      () => ({ pkcs7: pkcs7.slice(0, -41) }),
+      noMessage('is not base64, or is cut off'),
+    ],
+    [
+      'a certificate',
+      () => ({ pkcs7: base64(Buffer.from('3003020101', 'hex')) }),
+      noMessage('is no CMS SignedData with a document inside'),
+    ],
     [
       'a truncated message',
       () => ({ pkcs7: base64(Buffer.from(pkcs7, 'base64').subarray(0, -8)) }),
-      UNPROVEN,
+      noMessage('is cut off'),
     ],
-    ['words', () => ({ pkcs7: 'not a signature' }), UNPROVEN],
+    ['words', () => ({ pkcs7: 'not a signature' }), noMessage('is not base64, or is cut off')],
     ['SHA-1, whoever is registered', () => ({ pkcs7: signed.pkcs7.replaceAll('\n', '') }), UNPROVEN],
     [
       'a signature of another document',

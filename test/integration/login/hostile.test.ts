@@ -1,6 +1,14 @@
 import { METHODS } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { errorsOf, HOME, launch, pkcs7Of, signedBy, UNPROVEN } from '../../support/requests/logins.ts'
+import {
+  errorsOf,
+  HOME,
+  launch,
+  pkcs7Of,
+  signedBy,
+  UNPROVEN,
+  unregistered,
+} from '../../support/requests/logins.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 import { loginsByWebFunction } from '../../support/service/login-front.ts'
 
@@ -106,7 +114,7 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
     'a login at %s is refused like one at a mount without configuration (CVE-2020-25594)',
     async (_name, path) => {
       const answer = await api('POST', path, valid, { token: '' })
-      expect([answer.status, errorsOf(answer)]).toEqual([400, UNPROVEN])
+      expect([answer.status, errorsOf(answer)]).toEqual([400, UNPROVEN + unregistered('pkcs7')])
     },
   )
 

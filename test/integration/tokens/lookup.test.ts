@@ -170,3 +170,35 @@ describe('looking tokens up', () => {
       expect((await as(other)).status, other).toBe(403)
   })
 })
+
+test('the lookup of a wrapping token says what it is and where it is used', async () => {
+  const { body } = await done(
+    'POST',
+    '/auth/token/create',
+    { ttl: '1h' },
+    { headers: { 'X-Vault-Wrap-TTL': '60' } },
+  )
+  const reply = await api('POST', '/auth/token/lookup', { token: body.wrap_info.token })
+  expect([reply.status, reply.body.errors]).toEqual([
+    403,
+    [
+      'bad token: it is a wrapping token; sys/wrapping/lookup shows its times, sys/wrapping/unwrap what it wraps',
+    ],
+  ])
+  const other = await api('POST', '/auth/token/lookup', { token: 'hvs.unknown' })
+  expect([other.status, other.body.errors]).toEqual([403, ['bad token']])
+})
+
+test('a temporary key in the client configuration is warned of', async () => {
+  const { path } = await freshMount()
+  const { body } = await done('POST', `${path}/config/client`, { access_key: 'ASIAEXAMPLE', secret_key: 'x' })
+  expect(body.warnings.join()).toContain('access_key is a temporary key')
+})
+
+test('the path of no mount leads to the list of all', async () => {
+  const { status, body } = await api('GET', '/sys/auth/')
+  expect([status, body.errors.join()]).toEqual([
+    400,
+    expect.stringContaining('GET sys/auth, without a slash'),
+  ])
+})

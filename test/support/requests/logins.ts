@@ -62,6 +62,19 @@ export const loginAs = async (
   more: Record<string, unknown> = {},
 ): Promise<Reply> => api('POST', `${mount}/login`, { pkcs7: await pkcs7Of(instance), ...more }, { token: '' })
 
+/** The answer to a request that names a namespace. */
+export const NO_NAMESPACE =
+  'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
+  'or what stands before auth/ and sys/ in the path'
+
+/** What follows where no certificate of a type is registered at the mount. */
+export const unregistered = (type: 'pkcs7' | 'identity'): string =>
+  `; no certificate of type ${type} is registered at this mount (config/certificate)`
+
+/** The answer to a `pkcs7` that holds no CMS message. */
+export const noMessage = (fault: string): string =>
+  `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
+
 /** The answer to whatever does not prove which instance calls. */
 export const UNPROVEN =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +

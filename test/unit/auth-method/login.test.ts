@@ -50,6 +50,16 @@ describe('which type of login', () => {
     ).toThrow(MISSING)
   })
 
+  test.each<[Record<string, unknown>, string]>([
+    [{ identity: 'x' }, 'signature'],
+    [{ signature: 'x' }, 'identity'],
+    [getAs('POST'), 'iam_request_body'],
+    [{ iam_http_request_method: 'GET', iam_request_url: 'x' }, 'iam_request_headers'],
+    [{ iam_request_url: 'x' }, 'iam_http_request_method, iam_request_headers, iam_request_body'],
+  ])('%j lacks %s', (raw, fields) => {
+    expect(() => typeOf(raw)).toThrow(`${MISSING}: ${fields}`)
+  })
+
   test.each([
     ['pkcs7', { ...post, ...ec2 }],
     ['identity and signature', { ...get, ...pair }],

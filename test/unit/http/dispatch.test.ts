@@ -150,6 +150,10 @@ test('a token whose text was chosen is hashed once in an attempt', async () => {
   expect([status, hmacs]).toEqual([200, 1])
 })
 
+const NO_NAMESPACE =
+  'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
+  'or what stands before auth/ and sys/ in the path'
+
 describe('the order of checks', () => {
   const nobody = { headers: {} }
   const odd = '/v1/auth/cloud/../thing'
@@ -169,7 +173,7 @@ describe('the order of checks', () => {
       { headers: { 'x-vault-namespace': 'a' } },
       { mode: 'secondary' },
       404,
-      'unsupported path',
+      NO_NAMESPACE,
     ],
     [
       'the role of the cluster, before the body',

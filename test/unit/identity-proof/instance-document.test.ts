@@ -104,13 +104,38 @@ describe('the pkcs7 text', () => {
   })
 })
 
+test.each([
+  [
+    'an HTML page',
+    '<!DOCTYPE html><html></html>',
+    'is a page in HTML or XML, such as an error of the metadata service or of a proxy',
+  ],
+  ['encoded twice', base64(pkcs7().pkcs7 ?? ''), 'is encoded in base64 twice'],
+  [
+    'encoded twice, in lines',
+    base64((pkcs7().pkcs7 ?? '').replace(/.{64}/g, '$&\n')),
+    'is encoded in base64 twice',
+  ],
+  ['base64 that is cut off', (pkcs7().pkcs7 ?? '').slice(0, 101), 'is not base64, or is cut off'],
+  ['a message that is cut off', (pkcs7().pkcs7 ?? '').slice(0, 100), 'is cut off'],
+  ['a message without its end', 'MIAG', 'is cut off'],
+  ['an element of another kind', 'BAA=', 'is no CMS SignedData with a document inside'],
+  ['one byte', 'MA==', 'is cut off'],
+  ['nothing but blanks', ' ', 'is no CMS SignedData with a document inside'],
+])('a pkcs7 that is no message is refused with its fault: %s', (_, text, fault) => {
+  expect(readProof({ pkcs7: text })).toEqual({
+    code: 'invalid_request',
+    why: 'not-signed-data',
+    text: `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`,
+  })
+})
+
 describe('a proof that fails', () => {
   const list = [trusted(key.publicKey)]
   const sha1 = { digest: 'sha1', signatureId: ids.rsaSha1 } as const
   const weak = keys.rsa(1024)
   const far = [trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })]
   test.each<[string, ProofInput, TrustedKey[], string]>([
-    ['that is no message', { pkcs7: 'MIAG' }, list, 'not-signed-data'],
     ['by a signer nobody knows', pkcs7(documentText(), { serial: 8n }), list, 'unknown-signer'],
     ['with SHA-1', pkcs7(documentText(), sha1), list, 'sha1'],
     ['with a weak key', pkcs7(undefined, { key: weak.privateKey }), [trusted(weak.publicKey)], 'weak-key'],

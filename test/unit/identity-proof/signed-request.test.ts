@@ -233,3 +233,23 @@ test('no text is a fault of ours', () => {
     ),
   )
 })
+
+describe('a temporary key', () => {
+  const temporary = authorization().replace('AKIA', 'ASIA')
+  const credential = 'ASIAEXAMPLE/20260301/us-east-1/sts/aws4_request'
+  const HINT = 'is signed with a temporary key, but has no X-Amz-Security-Token'
+
+  test('without its session token is refused with the way out', () => {
+    expect(() => request(postInput({ Authorization: temporary }))).toThrow(
+      `iam_request_headers: the request ${HINT}`,
+    )
+    const presigned = getInput({ 'X-Amz-Credential': credential, 'X-Amz-Security-Token': undefined })
+    expect(() => request(presigned)).toThrow(`iam_request_url: the request ${HINT}`)
+  })
+
+  test('with its session token is read', () => {
+    const headers = { Authorization: temporary, 'X-Amz-Security-Token': 'token' }
+    expect(refused(postInput(headers))).toBe('accepted')
+    expect(refused(getInput({ 'X-Amz-Credential': credential }))).toBe('accepted')
+  })
+})
