@@ -180,7 +180,7 @@ describe('failures', () => {
     expectHeaders(reply, 'application/json')
   })
 
-  test('a listing may be asked for in parts; a limit that is no whole number from 0 on is refused', async () => {
+  test('a listing may be asked for in parts; a limit that is no whole number is refused', async () => {
     const { path } = await freshMount()
     for (const name of ['a', 'b', 'c', 'd']) await done('POST', `${path}/role/${name}`, iamRole.body)
     const keys = async (query: string) => (await api('LIST', `${path}/roles${query}`)).body.data?.keys
@@ -188,8 +188,8 @@ describe('failures', () => {
     expect(await keys('?limit=2')).toEqual(['a', 'b'])
     expect(await keys('?after=b')).toEqual(['c', 'd'])
     expect(await keys('?after=b&limit=1')).toEqual(['c'])
-    expect(await keys('?limit=0')).toEqual(['a', 'b', 'c', 'd'])
-    for (const limit of ['-1', 'x', '1.5'])
+    for (const limit of ['0', '-1']) expect(await keys(`?limit=${limit}`)).toEqual(['a', 'b', 'c', 'd'])
+    for (const limit of ['x', '1.5'])
       expect((await api('LIST', `${path}/roles?limit=${limit}`)).status).toBe(400)
   })
 })

@@ -14,6 +14,11 @@ beforeAll(async () => {
 })
 
 const NO_OPERATION = { errors: ['unsupported operation'] }
+const A_LISTING = {
+  errors: [
+    'unsupported operation: this path is a listing; ask with the verb LIST, or with GET and ?list=true',
+  ],
+}
 
 describe('POST and PUT are one operation', () => {
   // what takes the caller's token away is tried elsewhere
@@ -60,7 +65,7 @@ describe('a listing is asked for with LIST or with ?list=true', () => {
 
   test.each(['0', 'f', 'F', 'FALSE', 'false', 'False'])('list=%s reads', async flag => {
     expect((await api('GET', `${mount}/role/one?list=${flag}`)).body.data.auth_type).toBe('iam')
-    expect((await api('GET', `${mount}/roles?list=${flag}`)).body).toEqual(NO_OPERATION)
+    expect((await api('GET', `${mount}/roles?list=${flag}`)).body).toEqual(A_LISTING)
   })
 
   test.each(['', 'yes', 'TrUe', '2', 'true ', 'null'])('list=%s is refused without a word', async flag => {
