@@ -192,7 +192,10 @@ describe('a start', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is no OpenPGP key$/],
-    [{ pgp_key: '!' }, /^pgp_key is not a usable OpenPGP public key: it is empty$/],
+    [
+      { pgp_key: '!' },
+      /^pgp_key is not a usable OpenPGP public key: it is neither base64 of .* nor an armoured key$/,
+    ],
   ])('with %j is refused, and takes nothing', async (body, text) => {
     const w = await secondary()
     const reply = await w.start(body)

@@ -65,6 +65,7 @@ test('every rule is one of the role or one of the proof, as this table says', ()
     'header-refused',
     'identity-encoding',
     'not-',
+    'not-signed-data',
     'proof-ambiguous',
     'proof-missing',
     'provider-failed',
