@@ -1,7 +1,7 @@
 import { ApiError, denied } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
-import { accessorOf, BATCH_PREFIX, endOf, hasEnded, storedHashOf, type Token } from '../model/token.ts'
+import { accessorOf, BATCH_PREFIX, endOf, isExpired, storedHashOf, type Token } from '../model/token.ts'
 import type { ClusterRead, FieldCipher, Ports, SealedToken } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
@@ -83,7 +83,7 @@ export function authenticate(
   const token = batch?.token ?? item?.data
   if (!token) throw denied('token-unknown')
   if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
-  if (hasEnded(token, facts.now)) throw denied('token-expired')
+  if (isExpired(token, facts.now)) throw denied('token-expired')
   if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
   const bound = token.boundCidrs.length > 0 && endOf(token) !== undefined
   if (bound && !anyContains(token.boundCidrs, facts.source)) throw denied('source-address')

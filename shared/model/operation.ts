@@ -55,10 +55,6 @@ export interface OperationFault {
   retryAfter?: number
 }
 
-/** Returns the public text, with the text of an unexpected error behind it. */
-export const textForOperators = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
-  detail === undefined ? text : `${text}; the error's own text: ${detail}`
-
 /** How the tree is made anew. */
 export interface ReindexInput {
   /** a secondary compares what it has with its primary, too, and fetches what differs */

@@ -116,10 +116,10 @@ export const endOf = (token: Lasting): number | undefined =>
   token.ttl === 0 ? undefined : (token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN_MS + token.ttl * 1000
 
 /** Reports whether a token has ended. @param now epoch milliseconds */
-export const hasEnded = (token: Lasting, now: number): boolean => now >= (endOf(token) ?? Infinity)
+export const isExpired = (token: Lasting, now: number): boolean => now >= (endOf(token) ?? Infinity)
 
 /** Returns the epoch second from which storage may remove a token; undefined for a token without end. */
-export function expiryOf(token: Lasting): number | undefined {
+export function expirySecondOf(token: Lasting): number | undefined {
   const end = endOf(token)
   return end === undefined ? undefined : Math.ceil(end / 1000)
 }

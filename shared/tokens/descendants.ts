@@ -1,6 +1,6 @@
 import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
-import { hasEnded, type Token } from '../model/token.ts'
+import { isExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, removeIfUnchanged, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
@@ -16,7 +16,7 @@ export interface TokenDependencies {
 
 /** Whether a token has neither expired nor lost the mount whose login made it. */
 export function isAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
-  return !hasEnded(token, ports.clock.now()) && (token.mount === undefined || isMounted(mounts, token.mount))
+  return !isExpired(token, ports.clock.now()) && (token.mount === undefined || isMounted(mounts, token.mount))
 }
 
 /** What a token remembers of its parent. */

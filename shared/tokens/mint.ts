@@ -4,7 +4,7 @@ import {
   accessorIn,
   BATCH_PREFIX,
   entityIdOf,
-  expiryOf,
+  expirySecondOf,
   hashOf,
   LONGEST_TOKEN,
   type Token,
@@ -29,7 +29,7 @@ interface Issued {
 /** A stored token under the hash of its text: by default that of a random one. */
 export function issueService(token: Token, text: Secret, hash = hashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
-  const expires = expiryOf(stored)
+  const expires = expirySecondOf(stored)
   return {
     token: stored,
     text: text.reveal(),

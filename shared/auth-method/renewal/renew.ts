@@ -6,7 +6,7 @@ import {
   accessorFor,
   accessorIn,
   BATCH_PREFIX,
-  expiryOf,
+  expirySecondOf,
   type LoginRecord,
   type Token,
 } from '../../model/token.ts'
@@ -73,7 +73,7 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
   )
   if ('why' in granted) throw invalid(granted.text)
   const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: now }
-  const expires = expiryOf(renewed)
+  const expires = expirySecondOf(renewed)
   return after(
     [
       replace(key('token', accessorIn(token)), item, renewed, expires === undefined ? {} : { expires }),

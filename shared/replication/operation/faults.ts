@@ -26,6 +26,10 @@ export class OperationFailed extends Error {
   }
 }
 
+/** Returns the public text, with the text of an unexpected error behind it. */
+export const textForOperators = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
+  detail === undefined ? text : `${text}; the error's own text: ${detail}`
+
 const failed = (
   code: OperationFault['code'],
   wrong: string,

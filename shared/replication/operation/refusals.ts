@@ -1,6 +1,7 @@
 import { ApiError, type ErrorDetails, refused } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
-import { type OperationFault, textForOperators } from '../../model/operation.ts'
+import type { OperationFault } from '../../model/operation.ts'
+import { textForOperators } from './faults.ts'
 
 /*
  * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR

@@ -5,7 +5,7 @@ import {
   accessorFor,
   accessorOf,
   endOf,
-  expiryOf,
+  expirySecondOf,
   hashOf,
   isRoot,
   secondsLeftOf,
@@ -111,12 +111,12 @@ describe('the end of a token', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), (after, ttl) => {
         const one = token({ createdAt: NOW + after, ttl })
-        const early = (expiryOf(one) ?? 0) * 1000 - (endOf(one) ?? 0)
+        const early = (expirySecondOf(one) ?? 0) * 1000 - (endOf(one) ?? 0)
         expect(early).toBeGreaterThanOrEqual(0)
         expect(early).toBeLessThan(1000)
       }),
     )
-    expect(expiryOf(token({ ttl: 0 }))).toBeUndefined()
+    expect(expirySecondOf(token({ ttl: 0 }))).toBeUndefined()
   })
 
   test('is shown as whole seconds that are left, never more than it was given', () => {
