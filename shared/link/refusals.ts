@@ -288,7 +288,7 @@ export const claimantRevoked = (cluster: string) =>
   refused('permission_denied', `${cluster} was revoked here`, END_THIS_ONE)
 
 /** A replayed call, or one that was long on its way. @param cluster UUID of the claimant */
-export const claimGivenUp = (epoch: string, cluster: string) =>
+export const takeOverGivenUp = (epoch: string, cluster: string) =>
   refused(
     'failed_precondition',
     `${cluster} has followed this cluster since it claimed epoch ${epoch}, and so has given it up`,

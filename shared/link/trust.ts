@@ -1,6 +1,6 @@
 import { type Epoch, epochNumber, isEpochOf, type Lineage } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { claimantRevoked, claimantUnknown, claimGivenUp, lineageRevoked } from './refusals.ts'
+import { claimantRevoked, claimantUnknown, lineageRevoked, takeOverGivenUp } from './refusals.ts'
 import type { LinkRefused } from './source.ts'
 import { isStatementOf } from './statements.ts'
 
@@ -72,7 +72,7 @@ export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean 
 export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
   if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
-  if (epochNumber(claimant.epoch) <= (facts.givenUp ?? 0)) return claimGivenUp(claimant.epoch, claimant.id)
+  if (epochNumber(claimant.epoch) <= (facts.givenUp ?? 0)) return takeOverGivenUp(claimant.epoch, claimant.id)
   const strange = claimant.lineage.filter(([epoch]) => !facts.lineage.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
   if (outlaw) return lineageRevoked(outlaw[0])

@@ -1,2 +1,2 @@
 /** Milliseconds since a moment; 0 where clocks differ and the moment is still to come. */
-export const ageOf = (at: number, now: number): number => Math.max(0, now - at)
+export const ageSince = (at: number, now: number): number => Math.max(0, now - at)

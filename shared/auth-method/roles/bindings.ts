@@ -1,6 +1,6 @@
 import { type Field, list, mapOfLists } from '../../api/fields.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
-import { accountForm, arnForm, type Form, formWarnings, idForm, regionForm, tagForm } from './forms.ts'
+import { accountForm, arnForm, type BindingForm, formWarnings, idForm, regionForm, tagForm } from './forms.ts'
 
 /** What the constraints of a role look at: an instance, and what its document or its principal's ARN says. */
 export interface InstanceFacts {
@@ -44,7 +44,7 @@ const unique = (values: List): List => [...new Set(values)]
 const anyOf = (
   doc: string,
   seen: (facts: InstanceFacts) => string | undefined,
-  form: Form,
+  form: BindingForm,
   matches: typeof isIn = isIn,
 ): Binding<List> => ({
   field: list(`${doc}; any one must match`),

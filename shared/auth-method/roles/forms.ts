@@ -5,7 +5,7 @@ import { partitionOf } from '../../values/region.ts'
  * The form of the values of a constraint. A value of another form can match nobody. Forms are the grammar of AWS, never a list of
  * what exists today.
  */
-export interface Form {
+export interface BindingForm {
   fits(value: string): boolean
   /** a value of this form, for administrators */
   example: string
@@ -13,18 +13,21 @@ export interface Form {
 
 const ACCOUNT = /^\d{12}$/
 
-export const accountForm: Form = { fits: value => ACCOUNT.test(value), example: '111122223333' }
+export const accountForm: BindingForm = { fits: value => ACCOUNT.test(value), example: '111122223333' }
 
-export const regionForm: Form = { fits: value => partitionOf(value) !== undefined, example: 'us-east-1' }
+export const regionForm: BindingForm = {
+  fits: value => partitionOf(value) !== undefined,
+  example: 'us-east-1',
+}
 
 /** The ID of something in EC2: its prefix, and hexadecimal digits. */
-export function idForm(prefix: string): Form {
+export function idForm(prefix: string): BindingForm {
   const id = new RegExp(`^${prefix}-[0-9a-f]+$`)
   return { fits: value => id.test(value), example: `${prefix}-0123456789abcdef0` }
 }
 
 /** The ARN of an entity of one of these types, or the beginning of one before a trailing wildcard. */
-export const arnForm = (...types: [Entity['type'], ...Entity['type'][]]): Form => ({
+export const arnForm = (...types: [Entity['type'], ...Entity['type'][]]): BindingForm => ({
   fits: value => {
     if (!value.endsWith('*'))
       return types.some(type => parseEntity(value)?.type === type) && !value.includes('*')
@@ -38,7 +41,7 @@ const LONGEST_TAG_VALUE = 256
 /** A list, or a part of one, that was written as JSON inside a text. */
 const JSON_TEXT = /^[[{]|[\]}]$/
 
-export const tagForm: Form = {
+export const tagForm: BindingForm = {
   fits: value => {
     const text = value.endsWith('*') ? value.slice(0, -1) : value
     return text.length <= LONGEST_TAG_VALUE && !text.includes('*') && !JSON_TEXT.test(text)
@@ -50,7 +53,11 @@ const MOST_VALUES = 5
 const LONGEST_SHOWN = 80
 
 /** A warning of values that have another form; empty: all fit. */
-export function formWarnings(name: string, values: readonly string[], { fits, example }: Form): string[] {
+export function formWarnings(
+  name: string,
+  values: readonly string[],
+  { fits, example }: BindingForm,
+): string[] {
   const wrong = values.filter(value => !fits(value))
   const shown = wrong.slice(0, MOST_VALUES).map(value => JSON.stringify(value.slice(0, LONGEST_SHOWN)))
   const more = wrong.length > MOST_VALUES ? ` and ${wrong.length - MOST_VALUES} more` : ''

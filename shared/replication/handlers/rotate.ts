@@ -7,7 +7,7 @@ import { wasKept, withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { ageOf } from '../../values/age.ts'
+import { ageSince } from '../../values/age.ts'
 import { printTime } from '../../values/time.ts'
 import { termFacts } from '../reencryption/facts.ts'
 import { showOlderTerms } from '../reencryption/show.ts'
@@ -99,7 +99,7 @@ async function acknowledgedText(ports: AckPorts, patience: number): Promise<stri
 }
 
 const untilHeard = ({ id, contact }: Secondary, now: number): string => {
-  const last = contact ? `${Math.round(ageOf(contact.at, now) / 1000)} s ago` : 'never'
+  const last = contact ? `${Math.round(ageSince(contact.at, now) / 1000)} s ago` : 'never'
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 

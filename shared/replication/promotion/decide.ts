@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
-import { ageOf } from '../../values/age.ts'
+import { ageSince } from '../../values/age.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
@@ -242,7 +242,7 @@ const checks: readonly Check[] = [
         return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.front}`
       return primary.heardAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer; it last answered ${seconds(ageOf(primary.heardAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
+        : `the primary does not answer; it last answered ${seconds(ageSince(primary.heardAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
     retryAfter: silenceLeft,
   },
@@ -283,7 +283,7 @@ function warningsOf(facts: PromotionFacts): string[] {
     const last =
       primary.heardAt === undefined
         ? 'it has never answered'
-        : `it last answered ${seconds(ageOf(primary.heardAt, now))} s ago, at ${printTime(primary.heardAt)}`
+        : `it last answered ${seconds(ageSince(primary.heardAt, now))} s ago, at ${printTime(primary.heardAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
       ENDS_LOST,

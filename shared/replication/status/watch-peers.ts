@@ -4,7 +4,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { ageOf } from '../../values/age.ts'
+import { ageSince } from '../../values/age.ts'
 import { bounds } from '../../values/bounds.ts'
 import type { Measures } from '../../watching/metrics.ts'
 
@@ -77,7 +77,7 @@ export function peerMeasures({
 }
 
 const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= bounds.PRIMARY_LOST_MS
-const secondsSince = (at: number, now: number): number => Math.floor(ageOf(at, now) / 1000)
+const secondsSince = (at: number, now: number): number => Math.floor(ageSince(at, now) / 1000)
 
 /**
  * Measures how far clusters of the set are, and writes a line for operators while one is silent or behind; an alarm counts

@@ -56,8 +56,8 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'permission_denied',
     'a cluster was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
   ],
-  claimGivenUp: [
-    link.claimGivenUp('000002.aaaaaaaaaaaa', 'a cluster'),
+  takeOverGivenUp: [
+    link.takeOverGivenUp('000002.aaaaaaaaaaaa', 'a cluster'),
     'failed_precondition',
     'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given it up; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
   ],

@@ -166,12 +166,12 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await fenceBy(one.cluster, epochName(9, one.cluster))
     return link.claimantRevoked(one.cluster)
   },
-  claimGivenUp: async () => {
+  takeOverGivenUp: async () => {
     const one = await admitted()
     await heartbeatWith(one, { maxEpoch: 9 })
     const epoch = epochName(9, one.cluster)
     await fenceBy(one.cluster, epoch)
-    return link.claimGivenUp(epoch, one.cluster)
+    return link.takeOverGivenUp(epoch, one.cluster)
   },
   claimantUnknown: async () => {
     await fenceBy(CLAIMANT, CLAIM)
