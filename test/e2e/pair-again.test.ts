@@ -42,6 +42,21 @@ const both = () => ({ east: known(file('east')), west: known(file('west')) })
 /** The worker that looks every minute, now: whoever took over tells the one before it. */
 const minuteOf = (name: Name) => invokeAt(file(name), 'on-journal', { source: 'aws.events' })
 
+/** Makes other recovery shares on east: both clusters name them, each once it accepts them. */
+async function rekey(): Promise<void> {
+  const { base_url, root_token: token, recovery_keys } = file('east')
+  const send = (path: string, body: object) =>
+    call(base_url, 'POST', `/sys/rotate/recovery/${path}`, body, { token })
+  const { nonce } = (await send('init', { secret_shares: 4, secret_threshold: 2 })).body.data
+  let made: string[] = []
+  for (const key of recovery_keys.slice(0, 3)) made = (await send('update', { nonce, key })).body.data.keys
+  expect(made).toHaveLength(4)
+  await eventually(async () => {
+    const named = [file('east'), file('west')].map(one => one.recovery_keys.join())
+    return named.every(one => one === made.join()) || undefined
+  })
+}
+
 async function stopped(run: Run): Promise<void> {
   run.child.kill('SIGINT')
   expect(await run.ended, run.output()).toBe(0)
@@ -54,6 +69,7 @@ test('a pair is what it was before: after a switch, and after a disaster in whic
   expect(run.output(), 'each wait tells what is left of it').toMatch(
     /east builds its journal; as a rule it takes \d+ s[\s\S]* {2}\d+ s left[\s\S]*west becomes a secondary; [\s\S]* {2}\d+ s left/,
   )
+  await rekey()
   const before = both()
   const keys = ({ root_token, recovery_keys }: ClusterFile) => ({ root_token, recovery_keys })
   expect(keys(file('west')), 'both tell the keys of the set').toEqual(keys(file('east')))

@@ -19,6 +19,7 @@ import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
 import { variablesOf, withLate } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
+import { type Closers, closeAll } from '../os/closers.ts'
 import { type ClusterFile, makeDirectory, tell } from '../os/cluster-file.ts'
 import { fileFolderOf } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
@@ -35,8 +36,9 @@ import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
 import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { functionLines } from './function-lines.ts'
-import { initialised, keepKeys, type SetKeys } from './initialise.ts'
+import { initialised, type SetKeys } from './initialise.ts'
 import { keysOf } from './keys.ts'
+import { hearingAnswers, type KnownKeys, readRecoveryKey, startKnownKeys } from './known-keys.ts'
 import { startRefreshing } from './refreshing.ts'
 
 export interface HostOptions {
@@ -81,6 +83,8 @@ export interface HostOptions {
   counting?: Counting
   /** lines that functions print */
   onLine?: (functionName: string, line: string) => void
+  /** called when the root token or the recovery shares that count are others */
+  onKeys?: (keys: SetKeys) => void
 }
 
 /** An imitated AWS, as hosts use it; `close`: this one needs it no more. */
@@ -98,15 +102,13 @@ export interface Host extends ClusterFile {
   fileFolder: string | undefined
   /** the variables that a function sees, and where its bundle is */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /** tells, and keeps, the root token and shares of its set from now on; what it had is put aside */
-  adoptKeys(keys: SetKeys): void
+  /** keeps the root token and shares of its set, and names those that count; what it had is put aside */
+  adoptKeys(keys: SetKeys): Promise<void>
   close(): Promise<void>
 }
 
 /** As functions on Lambda Managed Instances: a thread for each core, up to 64 requests in each. */
 const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 }
-
-type Closers = (() => Promise<void> | void)[]
 
 /** What is to be started, where, and what has been started so far. */
 interface Site {
@@ -118,6 +120,8 @@ interface Site {
   home: Home
   /** adds how a part ends */
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
+  /** there once the cluster is initialised */
+  setKeys: { known?: KnownKeys }
 }
 
 /** Starts a whole cluster on this machine from the synthesised template. What a failed start has begun is ended. */
@@ -137,7 +141,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
       closers.push(() => part.close())
       return part
     }
-    const { file, ...rest } = await assemble({ options, directory, tablePrefix, model, home, started })
+    let onKeys = (_: SetKeys): void => undefined
+    const site = { options, directory, tablePrefix, model, home, started, setKeys: {} }
+    const { file, known, ...rest } = await assemble(site, keys => onKeys(keys))
     const fileFolder = fileFolderOf(options, directory)
     const told = tell(fileFolder, file, options.memory)
     closers.push(told.end)
@@ -147,11 +153,12 @@ export async function startHost(options: HostOptions): Promise<Host> {
       directory,
       fileFolder,
       close,
-      adoptKeys: ({ root_token, recovery_keys }) => {
-        keepKeys(directory, { root_token, recovery_keys })
-        Object.assign(host, { root_token, recovery_keys })
-        told.anew({ ...file, root_token, recovery_keys })
-      },
+      adoptKeys: known.adopt,
+    }
+    onKeys = keys => {
+      Object.assign(host, keys)
+      told.anew({ ...file, ...keys })
+      options.onKeys?.(keys)
     }
     return host
   } catch (error) {
@@ -193,21 +200,11 @@ const runningAlready = (cluster: string, directory: string, holder: number): Err
     `the cluster in ${directory} runs already, in process ${holder || 'of another start'}: stop it, or name another than ${cluster} with --cluster`,
   )
 
-/** Ends all parts, whatever becomes of one of them: an engine that is left behind would hold the data. @throws the first fault */
-async function closeAll(closers: Closers): Promise<void> {
-  const faults: unknown[] = []
-  for (const one of closers.splice(0)) {
-    try {
-      await one()
-    } catch (fault) {
-      faults.push(fault)
-    }
-  }
-  if (faults.length > 0) throw faults[0]
-}
-
 /** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
-async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 'control' | 'runtimeOf'>> {
+async function assemble(
+  site: Site,
+  onKeys: (keys: SetKeys) => void,
+): Promise<{ file: ClusterFile; known: KnownKeys } & Pick<Host, 'control' | 'runtimeOf'>> {
   const { options, directory, model, home, started } = site
   const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
   const { control, controlToken } = provider
@@ -252,6 +249,15 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     started,
     count: options.counting?.count,
   })
+  const known = started(
+    await startKnownKeys({
+      directory,
+      kept: await initialised(gateway.url, directory),
+      readStored: () => readRecoveryKey(engine.client, runtimeOf(site, variables, 'rekey')),
+      onChange: onKeys,
+    }),
+  )
+  site.setKeys.known = known
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
     link_address: link.url,
@@ -262,13 +268,13 @@ async function assemble(site: Site): Promise<{ file: ClusterFile } & Pick<Host, 
     access_key_id: operator.accessKeyId,
     secret_access_key: operator.secretAccessKey,
     tap_url: tap?.url,
-    ...(await initialised(gateway.url, directory)),
+    ...known.present(),
     pid: process.pid,
     pair_pid: options.pairPid,
     cluster: options.cluster,
     functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
   })
-  return { file, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
+  return { file, known, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
 }
 
 /** The metadata service of the instance that logs in; one that is there already stays where it is. */
@@ -305,13 +311,13 @@ function authoritiesFor({ options: { caBundles }, directory }: Site): string {
 
 /** Functions call each other, and workflows, through services that can start only once they are there. */
 async function startFunctions(
-  { options, directory, model, started }: Site,
+  { options, directory, model, started, setKeys }: Site,
   variables: Record<string, string>,
   keys: readonly EngineCredentials[],
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
   const keepLine = functionLines(directory)
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
-  const lambdas = started(
+  const running = started(
     startLambdas(
       defined({
         functions: model.functions.map(one => withPage(rehearsing(withoutNames(one), options), options.peer)),
@@ -325,6 +331,9 @@ async function startFunctions(
         },
       }),
     ),
+  )
+  const lambdas = hearingAnswers(running, namedOf(model, 'rekey'), async answer =>
+    setKeys.known?.hear(answer),
   )
   late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas, keys)).url
   late.AWS_ENDPOINT_URL_SFN = started(

@@ -5,12 +5,18 @@ import { type ClusterFile, textOf, writeWhole } from '../os/cluster-file.ts'
 /** Root token and recovery shares. */
 export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
 
+/** The content of `keys.json`. */
+export interface KeptKeys extends SetKeys {
+  /** further sets of shares that this host has seen: of a rekeying that is not finished, or replaced since */
+  other_recovery_keys?: string[][]
+}
+
 /**
  * Initialises a new cluster; the keys of an old one have been kept, and are told whatever its role is now: those of a
  * former primary are its set's, and there may be no others.
  * @param url of its gateway
  */
-export async function initialised(url: string, directory: string): Promise<SetKeys> {
+export async function initialised(url: string, directory: string): Promise<KeptKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
   if (answer.ok) {
     const { root_token, recovery_keys } = (await answer.json()) as SetKeys
@@ -19,8 +25,8 @@ export async function initialised(url: string, directory: string): Promise<SetKe
   }
   const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
   if (known) {
-    const { root_token, recovery_keys } = JSON.parse(known) as SetKeys
-    return { root_token, recovery_keys }
+    const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as KeptKeys
+    return { root_token, recovery_keys, other_recovery_keys }
   }
   if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
   const text = await answer.text()
@@ -30,12 +36,13 @@ export async function initialised(url: string, directory: string): Promise<SetKe
   )
 }
 
-/** Writes keys down. Others that stood there are put aside: nothing else may have them. */
-export function keepKeys(directory: string, keys: SetKeys): void {
+/** Writes keys to `keys.json`. A file with another root token is copied before, because nothing else may have that. */
+export function keepKeys(directory: string, keys: KeptKeys): void {
   const file = fileOf(directory)
   const [before, now] = [textOf(file), JSON.stringify(keys)]
   if (before === now) return
-  if (before !== undefined) copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
+  if (before !== undefined && (JSON.parse(before) as KeptKeys).root_token !== keys.root_token)
+    copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
   writeWhole(file, now)
 }
 

@@ -22,7 +22,15 @@ export interface ClusterPlace {
 
 type Rest = Pick<
   HostOptions,
-  'memory' | 'unlisted' | 'pairPid' | 'legacySignatures' | 'caBundles' | 'capacity' | 'timeouts' | 'onLine'
+  | 'memory'
+  | 'unlisted'
+  | 'pairPid'
+  | 'legacySignatures'
+  | 'caBundles'
+  | 'capacity'
+  | 'timeouts'
+  | 'onLine'
+  | 'onKeys'
 >
 
 export interface LastingOptions extends Rest {

@@ -8,15 +8,21 @@ import { endingOnSignals } from '../os/ending.ts'
 // started it.
 
 /** What is said between a pair and the processes of its clusters. */
-export type FromMember = { started: ClusterFile & Pick<Host, 'fileFolder'> }
+export type FromMember = { started: ClusterFile & Pick<Host, 'fileFolder'> } | { keys: SetKeys }
 export type ToMember = { adopt: SetKeys }
 
 const ending = endingOnSignals(end => process.on('disconnect', end))
 try {
-  const host = await startLasting(JSON.parse(process.argv[2] ?? '{}') as LastingOptions)
+  const tell = (keys: SetKeys) => process.send?.({ keys } satisfies FromMember)
+  const options = JSON.parse(process.argv[2] ?? '{}') as LastingOptions
+  const host = await startLasting({ ...options, onKeys: tell })
   const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
   ending.runs({ close })
-  process.on('message', ({ adopt }: ToMember) => adoptKeys(adopt))
+  process.on('message', async ({ adopt }: ToMember) => {
+    // without its tables the host looks again later
+    await adoptKeys(adopt).catch(() => undefined)
+    tell({ root_token: host.root_token, recovery_keys: host.recovery_keys })
+  })
   process.send?.({ started } satisfies FromMember)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)

@@ -1,4 +1,5 @@
 import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
+import type { SetKeys } from '../host/initialise.ts'
 import { askHost, askReplication, until } from './dr-client.ts'
 import { type NextStep, nextOfPair } from './joining.ts'
 import { type Stand, standOf } from './stand.ts'
@@ -165,15 +166,21 @@ async function follow(
 }
 
 /**
- * Has both tell the keys of their set: those that the primary takes, wherever they are written down. Where it takes none of
- * them, all stay as they are.
+ * Has both name the keys of their set: the root token that the primary accepts, wherever it is written down, and the shares
+ * that either has seen. Where the primary accepts neither token, all stay as they are.
  */
 async function agreed(primary: PairMember, secondary: PairMember): Promise<Joined> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
-  if (own && !other) secondary.adoptKeys(primary)
-  if (other && !own) primary.adoptKeys(secondary)
+  const holder = own ? primary : secondary
+  if (own) await secondary.adoptKeys(keysOf(other ? secondary : primary, primary))
+  if (other) await primary.adoptKeys(keysOf(holder, secondary))
   return { primary, secondary }
 }
+
+const keysOf = ({ root_token }: SetKeys, { recovery_keys }: SetKeys): SetKeys => ({
+  root_token,
+  recovery_keys,
+})
 
 const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean> =>
   askHost(primary, 'auth/token/lookup-self', undefined, root_token).then(

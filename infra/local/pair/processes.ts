@@ -5,7 +5,7 @@ import { root } from '../../checkout.ts'
 import { awsProcess } from '../host/aws-process.ts'
 import type { Aws } from '../host/host.ts'
 import { type ClusterPlace, CONTROL_TOKEN, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
-import { keptAt } from '../os/cluster-file.ts'
+import { type ClusterFile, keptAt } from '../os/cluster-file.ts'
 import { firstFree, steadyPort } from '../os/loopback.ts'
 import { goesWithProcess, temporaryDirectory } from '../os/temporary.ts'
 import { HOME } from '../provider/home.ts'
@@ -16,7 +16,7 @@ type Name = 'east' | 'west'
 
 export type ProcessOptions = Omit<
   LastingOptions,
-  'cluster' | 'place' | 'onLine' | 'providerPort' | 'pairPid'
+  'cluster' | 'place' | 'onLine' | 'onKeys' | 'providerPort' | 'pairPid'
 > & {
   port?: number
 }
@@ -60,6 +60,8 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
   }
   try {
     const [east, west] = await Promise.all([memberOf(children.east, aws), memberOf(children.west, aws)])
+    followKeys(children.east, east, west)
+    followKeys(children.west, west, east)
     const kill = () => {
       for (const child of Object.values(children)) child.kill('SIGTERM')
     }
@@ -99,19 +101,34 @@ function launch(
 
 /** The cluster of a process, once it has started. @throws Error when it ends instead: it has said why */
 async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
-  const said = once(child, 'message').then(([message]) => message as FromMember)
   const ended = once(child, 'exit').then(() => undefined)
-  const message = await Promise.race([said, ended])
-  if (!message) throw new Error('the pair does not start')
-  const member: PairMember = {
-    ...message.started,
+  const started = new Promise<ClusterFile>(resolve =>
+    child.on('message', (message: FromMember) => 'started' in message && resolve(message.started)),
+  )
+  const file = await Promise.race([started, ended])
+  if (!file) throw new Error('the pair does not start')
+  return {
+    ...file,
     control,
-    adoptKeys: ({ root_token, recovery_keys }) => {
-      Object.assign(member, { root_token, recovery_keys })
-      child.send({ adopt: { root_token, recovery_keys } } satisfies ToMember, () => undefined)
+    adoptKeys: async adopt => {
+      const adopted = once(child, 'message')
+      const failed = new Promise(resolve =>
+        child.send({ adopt } satisfies ToMember, error => error && resolve(undefined)),
+      )
+      await Promise.race([adopted, failed, ended])
     },
   }
-  return member
+}
+
+/** Takes over the keys that a member names. New shares go to the other one too, which names them once it accepts them. */
+function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
+  child.on('message', (message: FromMember) => {
+    if (!('keys' in message)) return
+    const { recovery_keys } = message.keys
+    const isNew = recovery_keys.join() !== member.recovery_keys.join()
+    Object.assign(member, message.keys)
+    if (isNew) void other.adoptKeys({ root_token: other.root_token, recovery_keys })
+  })
 }
 
 /** How a process ends that is not told to. */

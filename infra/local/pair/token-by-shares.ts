@@ -1,4 +1,5 @@
 import type { Host } from '../host/host.ts'
+import { keptAt } from '../os/cluster-file.ts'
 import { askHost, askReplication } from './dr-client.ts'
 
 const GENERATE = 'secondary/generate-operation-token'
@@ -7,6 +8,10 @@ const GENERATE = 'secondary/generate-operation-token'
 export async function tokenByShares(
   secondary: Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
 ): Promise<string> {
+  if (secondary.recovery_keys.length === 0)
+    throw new Error(
+      `no recovery shares that ${secondary.cluster} accepts are known here: stop it, write the present ones to "recovery_keys" in ${keptAt(secondary.cluster)}/keys.json, and start again`,
+    )
   const { nonce, otp } = await asked<{ nonce: string; otp: string }>(secondary, `${GENERATE}/attempt`, {})
   for (const key of secondary.recovery_keys) {
     const { complete, encoded_token } = await asked<{ complete?: boolean; encoded_token?: string }>(

@@ -17,10 +17,14 @@ export interface Pasted {
 }
 
 export interface Shell {
-  /** pastes a block @throws Error with all that it printed, where a line of it failed */
-  paste(block: string): Promise<Pasted>
+  /**
+   * Pastes a block.
+   * @param typed what a reader types when the block asks: lines, each with its end
+   * @throws Error with all that it printed, where a line of it failed
+   */
+  paste(block: string, typed?: string): Promise<Pasted>
   /** the same, whatever comes of it */
-  attempt(block: string): Promise<Pasted>
+  attempt(block: string, typed?: string): Promise<Pasted>
   /** the value of a variable */
   value(name: string): Promise<string>
   close(): void
@@ -114,12 +118,12 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
   })
 
   let pasted = 0
-  async function attempt(block: string): Promise<Pasted> {
+  async function attempt(block: string, typed = ''): Promise<Pasted> {
     const mark = `--- pasted ${++pasted}: `
     const before = { stdout: said.stdout.length, stderr: said.stderr.length }
     // whole, as terminals hand over what is pasted: a shell that ends takes the rest of it along
     const whole = block === 'bash' ? 'bash --norc --noprofile' : `{\n${block}\n}`
-    child.stdin.write(`${whole}\necho "${mark}$?"\necho "${mark}" >&2\n`)
+    child.stdin.write(`${whole}\n${typed}echo "${mark}$?"\necho "${mark}" >&2\n`)
     const at = (name: keyof typeof said) => said[name].indexOf(mark, before[name])
     const isOver = () =>
       ended || (said.stdout.slice(at('stdout')).includes('\n') && at('stdout') >= 0 && at('stderr') >= 0)
@@ -143,8 +147,8 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
     return { status, stdout: told('stdout'), stderr: told('stderr') }
   }
 
-  async function paste(block: string): Promise<Pasted> {
-    const result = await attempt(block)
+  async function paste(block: string, typed?: string): Promise<Pasted> {
+    const result = await attempt(block, typed)
     if (result.status !== 0)
       throw new Error(`this block failed with ${result.status}:\n${block}\n${result.stdout}${result.stderr}`)
     return result

@@ -1,0 +1,145 @@
+import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb'
+import { fromWire } from '../../../shared/adapters/aws/wire/values.ts'
+import { isShareOf } from '../../../shared/cluster/recovery.ts'
+import { readShare } from '../../../shared/cluster/shares.ts'
+import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../../../shared/model/cluster.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
+import type { Lambdas } from '../lambda/lambdas.ts'
+import { type KeptKeys, keepKeys, type SetKeys } from './initialise.ts'
+
+/** The root token, and those recovery shares that the cluster accepts now, of all that this host has seen. */
+export interface KnownKeys {
+  /** what `cluster.json` names */
+  present(): SetKeys
+  /** keeps the root token and the shares of another cluster of the set */
+  adopt(keys: SetKeys): Promise<void>
+  /** keeps the new shares that an answer of rekeying holds */
+  hear(answer: unknown): Promise<void>
+  close(): void
+}
+
+type StoredRecoveryKey = RecoveryKey | KeptRecoveryKey | undefined
+
+interface KeysOptions {
+  directory: string
+  kept: KeptKeys
+  /** reads the cluster's own copy of the recovery key */
+  readStored: () => Promise<StoredRecoveryKey>
+  /** called when `cluster.json` must name other keys */
+  onChange: (keys: SetKeys) => void
+}
+
+/** Between looks at the recovery key: a secondary receives another one from its primary. */
+const LOOK_MS = 5000
+/** Sets of shares that are kept, the newest ones. */
+const MOST_SETS = 8
+
+/**
+ * Follows which recovery shares count. A rekeying replaces them, on this cluster or on another one of the set, and only
+ * its answer names the new ones.
+ */
+export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
+  const { directory, kept, readStored, onChange } = options
+  let present: SetKeys = { root_token: kept.root_token, recovery_keys: kept.recovery_keys }
+  let sets = distinct([kept.recovery_keys, ...(kept.other_recovery_keys ?? [])])
+  let written = ''
+  const keep = (keys: KeptKeys): void => {
+    const text = JSON.stringify(keys)
+    // a secondary that never had keys of its own keeps none
+    if (text === written || sets.length === 0) return
+    keepKeys(directory, keys)
+    written = text
+  }
+  let { root_token, recovery_keys: unjudged } = kept
+  const looks = { begun: 0, used: 0 }
+  const look = async (): Promise<void> => {
+    const turn = ++looks.begun
+    const stored = await readStored()
+    // a later look has read something newer
+    if (turn < looks.used) return
+    looks.used = turn
+    const next = { root_token, recovery_keys: countingShares(sets, stored, unjudged) }
+    const isOther = JSON.stringify(next) !== JSON.stringify(present)
+    present = next
+    keep({ ...next, other_recovery_keys: sets.filter(one => !isSame(one, next.recovery_keys)) })
+    if (isOther) onChange(next)
+  }
+  const learn = (shares: string[]): void => {
+    sets = distinct([shares, present.recovery_keys, ...sets]).slice(0, MOST_SETS)
+  }
+  await look()
+  const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS)
+  timer.unref()
+  return {
+    present: () => present,
+    adopt: keys => {
+      learn(keys.recovery_keys)
+      root_token = keys.root_token
+      unjudged = sets[0] ?? []
+      return look()
+    },
+    hear: async answer => {
+      learn(newSharesIn(answer))
+      // the answer goes to its caller in any case, and the next look comes by itself
+      await look().catch(() => undefined)
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+/** Hands the answers of one function to `hear` before their callers get them. */
+export const hearingAnswers = (
+  lambdas: Lambdas,
+  functionName: string,
+  hear: (answer: unknown) => Promise<void>,
+): Lambdas => ({
+  ...lambdas,
+  invoke: async (name, event) => {
+    const answer = await lambdas.invoke(name, event)
+    if (name === functionName) await hear(answer)
+    return answer
+  },
+})
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join()
+
+/** Sets with shares in them, each once. */
+const distinct = (sets: readonly string[][]): string[][] =>
+  sets.filter((set, index) => set.length > 0 && sets.findIndex(one => isSame(one, set)) === index)
+
+/**
+ * Returns the set whose shares the cluster accepts; empty: this host has never seen them.
+ * @param unjudged the answer where shares cannot be judged one by one
+ */
+export function countingShares(
+  sets: readonly string[][],
+  stored: StoredRecoveryKey,
+  unjudged: string[],
+): string[] {
+  if (!stored || !isVerified(stored) || !stored.shareHashes) return unjudged
+  return sets.find(set => set.some(share => isShareOf(stored, readShare(share)))) ?? []
+}
+
+/** The new shares in an answer of rekeying; empty: there are none, or they are encrypted for their holders. */
+function newSharesIn(answer: unknown): string[] {
+  const { body } = (answer ?? {}) as { body?: unknown }
+  if (typeof body !== 'string' || !body.includes('"keys"')) return []
+  const { data } = JSON.parse(body) as {
+    data?: { keys?: string[]; pgp_fingerprints?: string[] | null } | null
+  }
+  return data?.pgp_fingerprints ? [] : (data?.keys ?? [])
+}
+
+/** Reads the recovery key of a cluster from the table that the environment of its functions names. */
+export async function readRecoveryKey(
+  client: Pick<DynamoDBClient, 'send'>,
+  { environment }: { environment: Record<string, string> },
+): Promise<StoredRecoveryKey> {
+  const { kind, pk, sk } = key('recovery-key')
+  const TableName = environment['DATA_TABLE']
+  const Key = { pk: { S: pk }, sk: { S: sk } }
+  const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))
+  const stored = Item && (fromWire(Item, 'rounded') as unknown as StoredItem)
+  return fromStored(kind, stored, 0)?.data
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { initialised, type SetKeys } from '../../../../../infra/local/host/initialise.ts'
+import { startKnownKeys } from '../../../../../infra/local/host/known-keys.ts'
+import { newRecoveryKey } from '../../../../../shared/cluster/recovery.ts'
+import type { RecoveryKey } from '../../../../../shared/model/cluster.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(`${tmpdir()}/cloud-auth-keys-`)
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+function made() {
+  const { item, shares } = newRecoveryKey({ shares: 5, threshold: 3 }, { random: randomBytes, now: 0 })
+  return { item, shares: shares.map(share => share.toString('hex')) }
+}
+const [first, second, abandoned] = [made(), made(), made()]
+const answer = (shares: string[], pgp_fingerprints: string[] | null = null) => ({
+  statusCode: 200,
+  body: JSON.stringify({ data: { keys: shares, pgp_fingerprints } }),
+})
+
+/** A host whose cluster has a recovery key that a test replaces. */
+async function started(kept: SetKeys = { root_token: 'root', recovery_keys: first.shares }) {
+  const cluster: { stored: RecoveryKey | undefined } = { stored: first.item }
+  const changes: SetKeys[] = []
+  const readStored = async () => cluster.stored
+  const keys = await startKnownKeys({ directory, kept, readStored, onChange: one => changes.push(one) })
+  onTestFinished(keys.close)
+  return { cluster, changes, keys, shares: () => keys.present().recovery_keys }
+}
+/** What the next start reads. */
+const keptKeys = async () => {
+  vi.stubGlobal('fetch', async () => new Response('', { status: 400 }))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return initialised('http://127.0.0.1', directory)
+}
+
+test('new shares are named once the cluster accepts them, not while they wait for their verification', async () => {
+  const { cluster, changes, keys, shares } = await started()
+  await keys.hear(answer(abandoned.shares))
+  await keys.hear(answer(second.shares))
+  expect(shares()).toEqual(first.shares)
+  cluster.stored = second.item
+  await keys.hear({ statusCode: 200, body: '{"data":{"complete":true}}' })
+  expect(shares()).toEqual(second.shares)
+  expect(changes).toEqual([{ root_token: 'root', recovery_keys: second.shares }])
+})
+
+test('void shares are named no more where nobody here has seen the new ones: they were encrypted, or made elsewhere', async () => {
+  const { cluster, keys, shares } = await started()
+  await keys.hear(answer(second.shares, ['ab'.repeat(20)]))
+  cluster.stored = second.item
+  await keys.hear(undefined)
+  expect(shares()).toEqual([])
+  await keys.adopt({ root_token: 'root', recovery_keys: second.shares })
+  expect(shares()).toEqual(second.shares)
+})
+
+test('a secondary that has not applied the rekeying goes on naming the shares that it accepts itself', async () => {
+  const { cluster, keys, shares } = await started()
+  await keys.adopt({ root_token: 'root of the set', recovery_keys: second.shares })
+  expect(keys.present()).toEqual({ root_token: 'root of the set', recovery_keys: first.shares })
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const later = await started()
+  await later.keys.adopt({ root_token: 'root', recovery_keys: second.shares })
+  later.cluster.stored = second.item
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(later.shares()).toEqual(second.shares)
+  cluster.stored = undefined
+  expect(shares()).toEqual(first.shares)
+})
+
+test('the next start knows every set that was seen, and that an operator has written down', async () => {
+  const { cluster, keys } = await started()
+  await keys.hear(answer(second.shares))
+  const again = await started(await keptKeys())
+  again.cluster.stored = second.item
+  await again.keys.hear(undefined)
+  expect(again.shares()).toEqual(second.shares)
+  cluster.stored = second.item
+  writeFileSync(
+    `${directory}/keys.json`,
+    JSON.stringify({ root_token: 'root', recovery_keys: abandoned.shares }),
+  )
+  const written = await started(await keptKeys())
+  written.cluster.stored = abandoned.item
+  await written.keys.hear(undefined)
+  expect(written.shares()).toEqual(abandoned.shares)
+})
+
+test('a host remembers the eight newest sets, and the one that counts whatever its age', async () => {
+  const { cluster, keys, shares } = await started()
+  const sets = Array.from({ length: 9 }, made)
+  for (const one of sets) await keys.hear(answer(one.shares))
+  expect(shares()).toEqual(first.shares)
+  const { other_recovery_keys } = JSON.parse(readFileSync(`${directory}/keys.json`, 'utf8'))
+  expect(other_recovery_keys).toHaveLength(7)
+  cluster.stored = sets.at(-1)?.item
+  await keys.hear(undefined)
+  expect(shares()).toEqual(sets.at(-1)?.shares)
+})
+
+test('where shares cannot be judged one by one, those that were adopted last are named', async () => {
+  const { cluster, keys, shares } = await started()
+  const { shareHashes: _, ...unjudged } = first.item
+  cluster.stored = unjudged
+  await keys.hear(answer(second.shares))
+  expect(shares()).toEqual(first.shares)
+  await keys.adopt({ root_token: 'root', recovery_keys: second.shares })
+  expect(shares()).toEqual(second.shares)
+})
