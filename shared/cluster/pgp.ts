@@ -1,6 +1,10 @@
+import type { SignaturePacket } from 'openpgp'
 import { invalid } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
 import { checkPackets, KeyFault } from './pgp-packets.ts'
+
+/** Characters of a key at most: a binary key of the largest size, with room for armour. */
+const LONGEST_TEXT = 49_152
 
 /**
  * Returns the base64 of an armoured key: headers such as `Comment: x` and the checksum at the end are left out. Any
@@ -39,6 +43,8 @@ const unusable = (where: string, cause: unknown) =>
  */
 export function checkSizes(given: string, where: string): Buffer {
   try {
+    if (given.length > LONGEST_TEXT)
+      throw new KeyFault(`its text has ${given.length} characters, and ${LONGEST_TEXT} are taken`)
     const bytes = bytesOf(given)
     checkPackets(bytes)
     return bytes
@@ -57,12 +63,28 @@ export function checkSizes(given: string, where: string): Buffer {
 async function usable(given: string, where: string) {
   const binaryKey = new Uint8Array(checkSizes(given, where))
   const pgp = await import('openpgp')
+  // where the machine's own library does not do, it would compute in JavaScript: forty times as long
+  pgp.config.useEllipticFallback = false
   try {
     const key = await pgp.readKey({ binaryKey })
+    for (const packet of key.toPacketList()) if (packet instanceof pgp.SignaturePacket) verifyOnce(packet)
     await key.getEncryptionKey()
     return { pgp, key }
   } catch (cause) {
     throw unusable(where, cause)
+  }
+}
+
+/** Remembers that a signature is not valid: the library would verify such a one up to four times. */
+function verifyOnce(signature: SignaturePacket): void {
+  const verify = signature.verify.bind(signature)
+  let fault: unknown
+  signature.verify = async (...parameters) => {
+    if (fault) throw fault
+    await verify(...parameters).catch((cause: unknown) => {
+      fault = cause
+      throw cause
+    })
   }
 }
 

@@ -1,7 +1,13 @@
-import { generateKey, readKey } from 'openpgp'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { config, generateKey, readKey, SignaturePacket } from 'openpgp'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checkSizes, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
+import {
+  costlyKey,
+  mostSignatures,
+  signatureWith,
+  withSignatures,
+} from '../../support/requests/costly-keys.ts'
 import { hostileKey, keyBody, numbers, packet } from '../../support/requests/pgp.ts'
 import { ceremonyWorld } from '../ceremony/support.ts'
 
@@ -16,6 +22,12 @@ beforeEach(() => void computed.mockClear())
 const oid = (hex: string) => Buffer.concat([Buffer.from([hex.length / 2]), Buffer.from(hex, 'hex')])
 const key = (algorithm: number, ...material: Uint8Array[]) => packet(6, keyBody(algorithm, ...material))
 const user = packet(13, Buffer.from('u'))
+const rsa = key(1, numbers(2048, 17))
+const p521 = key(19, oid('2b81040023'), numbers(1059))
+const signatures = (count: number): Buffer[] => Array(count).fill(packet(2, signatureWith(Buffer.alloc(0))))
+/** User ids with as many signatures on each. */
+const users = (count: number, on: number): Buffer[] =>
+  Array(count).fill(Buffer.concat([user, ...signatures(on)]))
 
 const refused: [title: string, bytes: Buffer, says: string][] = [
   ['a modulus and exponent of 16,384 bits', hostileKey(16_384, 16_384), '16384 bits'],
@@ -27,9 +39,39 @@ const refused: [title: string, bytes: Buffer, says: string][] = [
     Buffer.concat([key(1, numbers(2048, 17)), packet(14, keyBody(1, numbers(2048, 2048)))]),
     '2048 bits, and 32',
   ],
-  ['a DSA group that is too large', key(17, numbers(8193, 256, 2048, 2048)), '8193 bits'],
-  ['a DSA order that is too large', key(17, numbers(2048, 257, 2048, 2048)), '257 bits'],
-  ['an ElGamal key that is too large', key(16, numbers(2048, 8193, 2048)), '8193 bits'],
+  ['a DSA primary key', key(17, numbers(1024, 160, 1024, 1024)), 'of the algorithm 17'],
+  [
+    'a DSA subkey',
+    Buffer.concat([rsa, packet(14, keyBody(17, numbers(1024, 160, 1024, 1024)))]),
+    'of the algorithm 17',
+  ],
+  ['an ElGamal primary key', key(16, numbers(2048, 8, 2048)), 'of the algorithm 16'],
+  [
+    'an ElGamal subkey',
+    Buffer.concat([rsa, packet(14, keyBody(16, numbers(2048, 8, 2048)))]),
+    'of the algorithm 16',
+  ],
+  ['an X448 subkey', Buffer.concat([rsa, packet(14, keyBody(26, Buffer.alloc(56)))]), 'of the algorithm 26'],
+  ['an Ed448 primary key', key(28, Buffer.alloc(57)), 'of the algorithm 28'],
+  ['a key of 32,769 bytes', Buffer.concat([rsa, packet(13, Buffer.alloc(32_769 - rsa.length - 6))]), '32769'],
+  [
+    '5 signatures on a user id',
+    Buffer.concat([rsa, user, ...signatures(5)]),
+    'more than 4 signatures on one key, user id or attribute: export it without',
+  ],
+  ['5 signatures on the key itself', Buffer.concat([rsa, ...signatures(5)]), 'more than 4 signatures on one'],
+  [
+    '5 signatures on a user attribute',
+    Buffer.concat([rsa, packet(17, Buffer.from([2, 1, 1])), ...signatures(5)]),
+    'more than 4 signatures on one',
+  ],
+  [
+    '5 signatures on a subkey',
+    Buffer.concat([rsa, packet(14, keyBody(1, numbers(2048, 17))), ...signatures(5)]),
+    'more than 4 signatures on one',
+  ],
+  ['25 signatures', Buffer.concat([rsa, ...users(9, 3)]), 'more than 24 signatures'],
+  ['9 signatures, on P-521', Buffer.concat([p521, ...users(3, 3)]), 'more than 8 signatures'],
   ['a curve that nobody knows', key(19, oid('2b8104000a'), numbers(515)), 'a curve'],
   [
     'a curve that the library does not compute with',
@@ -37,13 +79,13 @@ const refused: [title: string, bytes: Buffer, says: string][] = [
     'a curve',
   ],
   ['a point that is too large', key(22, oid('2b06010401da470f01'), numbers(9000)), '9000 bits'],
-  ['an algorithm that nobody knows', key(99, numbers(8)), 'an algorithm'],
+  ['an algorithm that nobody knows', key(99, numbers(8)), 'of the algorithm 99'],
   ['an old version', packet(6, Buffer.from([3, 0, 0, 0, 0, 0, 0, 1])), 'version'],
   ['a private key', packet(5, keyBody(1, numbers(2048, 17))), 'no public key has'],
   ['a packet in parts', Buffer.from([0xc6, 0xe1, 4, 0, 1, 0]), 'in parts'],
   ['a packet of unknown length', Buffer.from([0x9b, 4, 0]), 'unknown length'],
   ['a packet that is cut off', Buffer.from([0xc6, 0xff, 0xff, 0xff, 0xff, 0xff, 4]), 'cut off'],
-  ['65 packets', Buffer.concat([key(1, numbers(2048, 17)), ...Array(64).fill(user)]), '64 packets'],
+  ['65 packets', Buffer.concat([rsa, ...Array(64).fill(user)]), '64 packets'],
   ['nothing', Buffer.alloc(0), 'empty'],
 ]
 
@@ -69,7 +111,6 @@ describe('an OpenPGP key', () => {
     { type: 'ecc', curve: 'nistP521' },
     { type: 'ecc', curve: 'ed25519Legacy' },
     { type: 'curve25519' },
-    { type: 'curve448' },
     { type: 'curve25519', config: { v6Keys: true } },
   ] as const)('that is ordinary is taken (%j), as base64 and armoured', async options => {
     const { publicKey } = await generateKey({
@@ -102,7 +143,42 @@ describe('an OpenPGP key', () => {
   })
 
   test('of the largest sizes passes the look at its sizes', () => {
-    expect(() => checkSizes(key(1, numbers(8192, 32)).toString('base64'), 'k')).not.toThrow()
+    for (const bytes of [
+      key(1, numbers(8192, 32)),
+      Buffer.concat([rsa, packet(13, Buffer.alloc(32_768 - rsa.length - 6))]),
+      Buffer.concat([rsa, ...users(6, 4)]),
+      Buffer.concat([p521, ...users(2, 4)]),
+    ])
+      expect(() => checkSizes(bytes.toString('base64'), 'k')).not.toThrow()
+  })
+
+  test('whose text is longer than a key of the largest size is refused before it is decoded', () => {
+    expect(() => checkSizes('\n'.repeat(49_153), 'k')).toThrow('49153 characters, and 49152 are taken')
+  })
+
+  test.each(['NIST P-256', 'NIST P-521', 'Ed25519'] as const)(
+    'of %s with as many signatures as it may have has each verified once, valid or not',
+    async algorithm => {
+      const made = await costlyKey(algorithm)
+      const most = mostSignatures(algorithm)
+      const verified = vi.spyOn(SignaturePacket.prototype, 'verify')
+      onTestFinished(() => verified.mockRestore())
+      for (const valid of [true, false]) {
+        verified.mockClear()
+        const bytes = withSignatures(made, { onOne: 2, all: most, valid })
+        const outcome = encryptFor(bytes.toString('base64'), 'x', 'k')
+        await (valid ? outcome : expect(outcome).rejects.toMatchObject({ code: 'invalid_request' }))
+        const failed = await Promise.allSettled(verified.mock.results.map(one => one.value))
+        expect(failed.filter(one => one.status === 'rejected')).toHaveLength(valid ? 0 : most - 1)
+      }
+    },
+  )
+
+  test('is never computed with in JavaScript instead of by the library of the machine', async () => {
+    const made = await costlyKey('NIST P-256')
+    config.useEllipticFallback = true
+    await fingerprintOf(Buffer.from(made.write()).toString('base64'), 'k')
+    expect(config.useEllipticFallback).toBe(false)
   })
 })
 

@@ -1,0 +1,93 @@
+import { generateKey, PacketList, type PublicKey, SignaturePacket, UserIDPacket } from 'openpgp'
+import { keyBody, numbers, packet } from './pgp.ts'
+
+// OpenPGP keys with which whoever computes has much to do.
+
+/** The algorithms that are taken, with what the library makes such a key by. */
+export const algorithms = {
+  'RSA 8192': { type: 'rsa', rsaBits: 8192 },
+  'NIST P-256': { type: 'ecc', curve: 'nistP256' },
+  'NIST P-384': { type: 'ecc', curve: 'nistP384' },
+  'NIST P-521': { type: 'ecc', curve: 'nistP521' },
+  'Ed25519, legacy': { type: 'ecc', curve: 'ed25519Legacy' },
+  Ed25519: { type: 'curve25519' },
+} as const
+export type Algorithm = keyof typeof algorithms
+
+/** Signatures that a key of an algorithm may have in all. */
+export const mostSignatures = (algorithm: Algorithm): number => (algorithm === 'NIST P-521' ? 8 : 24)
+
+/** A key with eleven user ids and a subkey, one signature on each. */
+export async function costlyKey(algorithm: Algorithm): Promise<PublicKey> {
+  const userIDs = Array.from('abcdefghijk', name => ({ name }))
+  const { publicKey } = await generateKey({ ...algorithms[algorithm], userIDs, format: 'object' })
+  return publicKey
+}
+
+interface Repeated {
+  /** signatures on each user id and subkey; the last user ids that would have more than `all` are left out */
+  onOne: number
+  /** signatures of the key */
+  all: number
+  /** otherwise only the first one is valid, and all others have to be verified to know */
+  valid: boolean
+}
+
+/** The same key, with its signatures repeated. */
+export function withSignatures(key: PublicKey, { onOne, all, valid }: Repeated): Buffer {
+  const packets = new PacketList()
+  const kept = all / onOne - 1
+  let [users, count, left] = [0, 0, false]
+  for (const part of key.toPacketList()) {
+    if (part instanceof UserIDPacket) users += 1
+    left = part instanceof UserIDPacket ? users > kept : left && part instanceof SignaturePacket
+    if (left) continue
+    if (!(part instanceof SignaturePacket)) packets.push(part)
+    else for (let one = 0; one < onOne; one++) packets.push(valid || count++ === 0 ? part : spoiled(part))
+  }
+  return Buffer.from(packets.write())
+}
+
+/** A signature of the same digest that is not valid. */
+function spoiled(signature: SignaturePacket): SignaturePacket {
+  const bytes = signature.write()
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+  const other = new SignaturePacket()
+  void other.read(bytes)
+  return other
+}
+
+const subpackets = (bytes: Buffer): Buffer => {
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(bytes.length)
+  return Buffer.concat([length, bytes])
+}
+
+/** A signature by RSA whose unhashed part is arbitrary. */
+export const signatureWith = (unhashed: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from([4, 0x13, 1, 8]),
+    subpackets(Buffer.from([5, 2, 0x5f, 0, 0, 1])),
+    subpackets(unhashed),
+    Buffer.from([0, 0]),
+    numbers(2047),
+  ])
+
+/** A signature in a signature, and so on, as deep as `bytes` allow. */
+export function nestedSignatures(bytes: number): Buffer {
+  let inner = signatureWith(Buffer.alloc(0))
+  while (inner.length < bytes) {
+    const head = Buffer.from([255, 0, 0, 0, 0, 32])
+    head.writeUInt32BE(inner.length + 1, 1)
+    inner = signatureWith(Buffer.concat([head, inner]))
+  }
+  return inner
+}
+
+/** An RSA key with one user id and signatures on it. */
+export const rsaKey = (signatures: readonly Buffer[]): Buffer =>
+  Buffer.concat([
+    packet(6, keyBody(1, numbers(2048, 17))),
+    packet(13, Buffer.from('u')),
+    ...signatures.map(one => packet(2, one)),
+  ])
