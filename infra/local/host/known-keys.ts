@@ -112,7 +112,7 @@ const distinct = (sets: readonly string[][]): string[][] =>
  * Returns the set whose shares the cluster accepts; empty: this host has never seen them.
  * @param unjudged the answer where shares cannot be judged one by one
  */
-export function countingShares(
+function countingShares(
   sets: readonly string[][],
   stored: StoredRecoveryKey,
   unjudged: string[],
