@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
 import { cleanUp, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
+import { rekeyingBlocks } from '../support/programs/rekeying.ts'
 import { openShell, type Pasted } from '../support/programs/shell.ts'
 import { call } from '../support/service/api.ts'
 
@@ -21,7 +22,6 @@ afterAll(() => {
 
 const file = (): ClusterFile => JSON.parse(readFileSync(`${STATE}/east/cluster.json`, 'utf8')) as ClusterFile
 const NEW_SHARES = `${STATE}/new-shares.json`
-const REKEYING = 'Some shares are lost, or somebody has them who should not'
 
 /** Pastes a block into a shell that ends after it. */
 async function paste(block: string, { before = '', typed = '' } = {}): Promise<Pasted> {
@@ -50,7 +50,7 @@ async function makeRoot(shares: readonly string[]): Promise<boolean> {
 test('rekeying by the page hands out shares that count, shell by shell, and again because a cluster was stolen', async () => {
   const run = startIn({ CLOUD_AUTH_STATE: STATE }, '--cluster', 'east', '--port', '0')
   await run.until('Serving.')
-  const [begin = '', give = '', giveLast = '', verify = '', check = ''] = blocksOf('lost-shares', REKEYING)
+  const [begin = '', give = '', giveLast = '', verify = '', check = ''] = rekeyingBlocks()
   const [checkOld = ''] = blocksOf('stolen', '3. Recovery shares')
 
   const rekey = async (): Promise<string[]> => {

@@ -7,6 +7,7 @@ import { type CommandEnd, commandFile, endedWhen, startCommand } from '../suppor
 import { healthChecks } from '../support/programs/health-checks.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { blocksOf } from '../support/programs/pages.ts'
+import { rekeyIn } from '../support/programs/rekeying.ts'
 import { promotionIn, type RunbookPair, startRunbookPair } from '../support/programs/runbook-pair.ts'
 import type { Shell } from '../support/programs/shell.ts'
 import { storyOf } from '../support/programs/story.ts'
@@ -17,7 +18,6 @@ import { invokeAt } from '../support/service/invoke.ts'
 // bad week. They lie where readers have them, in .local/, of a folder of their own.
 
 const R = '/sys/replication/dr'
-const REKEYING = 'Some shares are lost, or somebody has them who should not'
 let rehearsal: Rehearsal
 let shell: Shell
 let checkout: string
@@ -258,7 +258,7 @@ describe('the runbooks, one after the other', () => {
       expect(await shell.value('OPERATION')).toMatch(/^hvs\./)
       await shell.paste(last)
     }
-    await rekey()
+    await rekeyIn(shell)
     await shell.paste('echo "$PREPARED" > "$KEPT"')
   })
 
@@ -289,7 +289,7 @@ describe('the runbooks, one after the other', () => {
     await shell.paste(`NAMED=east WRAPPED=${accessor}`)
     const rekeyed = blocksOf('stolen').findIndex(block => block.includes('OLD_SHARE'))
     await follow('stolen', 0, rekeyed)
-    await rekey()
+    await rekeyIn(shell)
     await follow('stolen', rekeyed)
     expect((await on('GET', `${R}/status`)).body.data.known_secondaries).toEqual([])
     expect((await on('GET', `${R}/readiness`, undefined, prepared)).status).toBe(403)
@@ -311,18 +311,6 @@ describe('the runbooks, one after the other', () => {
     })
   })
 })
-
-/** Makes other recovery shares by the page. Its holders give them from then on, and one keeps an old share. */
-async function rekey(): Promise<void> {
-  await shell.paste('OLD_SHARE=$SHARE_1')
-  for (const block of blocksOf('lost-shares', REKEYING)) {
-    // the file is removed at the end
-    if (block.includes('rm "$NEW_SHARES"'))
-      for (const one of [1, 2, 3])
-        await shell.paste(`SHARE_${one}=$(jq -er '.keys[${one - 1}]' "$NEW_SHARES")`)
-    await shell.paste(block, block.includes('read -rp') ? 'yes\n' : '')
-  }
-}
 
 /** A switch by the command, with the prepared token. @param answers to its questions */
 async function switching(from: Host, to: Host, answers: string, ...options: string[]) {

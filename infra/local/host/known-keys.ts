@@ -112,11 +112,7 @@ const distinct = (sets: readonly string[][]): string[][] =>
  * Returns the set whose shares the cluster accepts; empty: this host has never seen them.
  * @param unjudged the answer where shares cannot be judged one by one
  */
-function countingShares(
-  sets: readonly string[][],
-  stored: StoredRecoveryKey,
-  unjudged: string[],
-): string[] {
+function countingShares(sets: readonly string[][], stored: StoredRecoveryKey, unjudged: string[]): string[] {
   if (!stored || !isVerified(stored) || !stored.shareHashes) return unjudged
   return sets.find(set => set.some(share => isShareOf(stored, readShare(share)))) ?? []
 }
