@@ -8,7 +8,8 @@ import { endingOnSignals } from '../os/ending.ts'
 // started it.
 
 /** What is said between a pair and the processes of its clusters. */
-export type FromMember = { started: ClusterFile & Pick<Host, 'fileFolder'> } | { keys: SetKeys }
+export type Started = ClusterFile & Pick<Host, 'fileFolder'>
+export type FromMember = { started: Started } | { keys: SetKeys }
 export type ToMember = { adopt: SetKeys }
 
 const ending = endingOnSignals(end => process.on('disconnect', end))

@@ -5,11 +5,11 @@ import { root } from '../../checkout.ts'
 import { awsProcess } from '../host/aws-process.ts'
 import type { Aws } from '../host/host.ts'
 import { type ClusterPlace, CONTROL_TOKEN, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
-import { type ClusterFile, keptAt } from '../os/cluster-file.ts'
+import { keptAt } from '../os/cluster-file.ts'
 import { firstFree, steadyPort } from '../os/loopback.ts'
 import { goesWithProcess, temporaryDirectory } from '../os/temporary.ts'
 import { HOME } from '../provider/home.ts'
-import type { FromMember, ToMember } from './member.ts'
+import type { FromMember, Started, ToMember } from './member.ts'
 import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
 
 type Name = 'east' | 'west'
@@ -102,7 +102,7 @@ function launch(
 /** The cluster of a process, once it has started. @throws Error when it ends instead: it has said why */
 async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
   const ended = once(child, 'exit').then(() => undefined)
-  const started = new Promise<ClusterFile>(resolve =>
+  const started = new Promise<Started>(resolve =>
     child.on('message', (message: FromMember) => 'started' in message && resolve(message.started)),
   )
   const file = await Promise.race([started, ended])
