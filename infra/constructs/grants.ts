@@ -86,6 +86,7 @@ const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:Assume
 const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
+    allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('read', 'stores', 'cluster'))),
     allow(
       ['kms:Decrypt'],
       [store.key.keyArn],

@@ -42,6 +42,9 @@ export const errorCodes = {
 
 export type Code = keyof typeof errorCodes
 
+/** The text of `busy` where the tables do not answer. */
+export const STORAGE_BUSY = 'the storage is busy'
+
 export interface ErrorDetails extends ErrorOptions {
   /** seconds after which repeating the request makes sense */
   retryAfter?: number

@@ -31,6 +31,8 @@ export interface Said {
   /** of a secondary: whether a promotion would have gone through, as it was tried last */
   tried?: { ready: boolean; refusedBy: readonly string[]; at: number }
   fences: readonly { address: string; result: string; text: string }[]
+  /** what has failed lately while it served */
+  faults: readonly ShownFault[]
   /** epoch milliseconds; absent: no licence */
   licenceEnds?: number
 }
@@ -51,6 +53,16 @@ export interface KnownCluster {
   skew: number
   /** of a primary: the last position that it has told of */
   position?: number
+}
+
+/** A part of a cluster that has failed lately. */
+export interface ShownFault {
+  part: string
+  isOngoing: boolean
+  text: string
+  /** as it was told: of the last failure, and of the success that ended them, if any */
+  last: string
+  ended: string
 }
 
 /** A change of the role, or work on the tree, that is under way. */
@@ -113,6 +125,7 @@ export function saidOf(health: { status: number; body: unknown }, status: unknow
     secondaries: listIn(dr['secondaries']).map(peerOf),
     activationError: saidText(dr['activation_error']),
     fences: listIn(dr['fences']).map(objectOf).map(fenceOf),
+    faults: listIn(dr['recent_faults']).map(objectOf).map(faultOf),
     ...optional('primary', listIn(dr['primaries']).map(peerOf)[0]),
     ...optional('licenceEnds', timeOf(objectOf(own['license'])['expiry_time'])),
     ...workOf(dr),
@@ -135,6 +148,14 @@ const fenceOf = (one: Json) => ({
   address: saidText(one['cluster_address']),
   result: saidText(one['result']),
   text: saidText(one['text']),
+})
+
+const faultOf = (one: Json): ShownFault => ({
+  part: saidText(one['part']),
+  isOngoing: one['ongoing'] === true,
+  text: saidText(one['text']),
+  last: saidText(one['last']),
+  ended: saidText(one['ended']),
 })
 
 function peerOf(value: unknown): KnownCluster {

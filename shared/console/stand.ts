@@ -1,4 +1,4 @@
-import type { Said } from './said.ts'
+import type { Said, ShownFault } from './said.ts'
 import { countOf, spanOf } from './words.ts'
 
 /** What the page knows of a cluster. Times are epoch milliseconds, by the clock of the page. */
@@ -35,6 +35,19 @@ interface Row {
 
 const isSecondary = ({ mode }: Said) => mode === 'secondary'
 const isPrimary = ({ mode }: Said) => mode === 'primary'
+const ongoing = ({ faults }: Said) => faults.filter(one => one.isOngoing)
+
+/** What fails, for the sentence of a cluster. */
+const FAILS: Readonly<Record<string, string>> = {
+  keyring:
+    'KMS does not decrypt its keyring. The KMS key should be enabled, and its functions allowed to use it.',
+  logins: 'Logins fail, and should succeed: the log of their function tells why.',
+  audit: 'Its audit log cannot be written, so that it refuses requests. There should be room for it.',
+  storage: 'Its tables do not answer, and should.',
+}
+const faultSentence = ({ part, text, last }: ShownFault): string =>
+  `${Object.hasOwn(FAILS, part) ? FAILS[part] : `${part} fails.`} Last at ${last}: ${text}.`
+
 const connected = ({ secondaries }: Said) => secondaries.filter(one => one.isConnected)
 const ageOf = ({ primary }: Said): number => primary?.canaryAge ?? 0
 
@@ -72,6 +85,13 @@ const rows: readonly Row[] = [
       said.operation.name !== 'reindex',
     says: ({ operation }) =>
       `The operation ${operation?.name} is under way, at the step ${operation?.step}. It should be over within a minute; nobody should begin another one.`,
+  },
+  {
+    state: 'failing',
+    tone: 'bad',
+    title: 'Serves, and fails',
+    fits: said => ongoing(said).length > 0 && (isPrimary(said) || said.mode === 'disabled'),
+    says: said => ongoing(said).map(faultSentence).join(' '),
   },
   {
     state: 'disabled',

@@ -11,6 +11,8 @@ interface Allowed {
 export const guards = {
   /** what has no guard of its own */
   write: { stores: ['write'], deletes: ['write'] },
+  /** notes on what fails: of every function, whatever it may write besides */
+  fault: { stores: ['read'], deletes: [] },
   /** tokens: one that is used up or revoked goes */
   mint: { stores: ['mint'], deletes: ['spend', 'write'] },
   /** keys without which nothing can be read again */

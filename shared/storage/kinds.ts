@@ -5,6 +5,7 @@ import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../mo
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
+import type { Fault } from '../model/fault.ts'
 import type { Holder } from '../model/holder.ts'
 import type {
   Fences,
@@ -101,6 +102,7 @@ export interface Stored {
   recovery: Recovery
   notice: Notice
   readiness: ReadinessTried
+  fault: Fault
   reindex: Reindex
   reencryption: Reencryption
   'tree-check': TreeCheck
@@ -331,6 +333,8 @@ export const kinds = {
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
   readiness: { ...OWN, pk: 'puller', sk: 'readiness', guard: 'apply' },
+  // by part
+  fault: { ...OWN, pk: 'fault', guard: 'fault' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },
   reindex: { ...OWN, pk: 'reindex', sk: 'progress' },

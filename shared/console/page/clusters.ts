@@ -59,6 +59,13 @@ const factsOf = (said: Said): HTMLElement =>
     ['ready to take over', triedText(said)],
     ['differing items', said.diverging.length === 0 ? '' : said.diverging.join(', ')],
     ['went wrong last', said.lastError ? `${said.lastError.text} (${said.lastError.time})` : ''],
+    ...said.faults.map(
+      ({ part, text, last, ended }) =>
+        [
+          `failed lately: ${part}`,
+          `${text}; last ${last}${ended === '' ? '' : `, works again since ${ended}`}`,
+        ] as const,
+    ),
     ...said.fences.map(
       one => [`fence of ${one.address}`, [one.result, one.text].filter(Boolean).join(': ')] as const,
     ),

@@ -1,3 +1,4 @@
+import { faultyParts } from '../../model/fault.ts'
 import {
   type Answers,
   aFlag,
@@ -44,6 +45,19 @@ const building = {
 const underWay = {
   operation: titled('RoleOperation', object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText })),
   last_error: titled('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
+  recent_faults: manyOf(
+    titled(
+      'RecentFault',
+      object({
+        part: words(...faultyParts),
+        ongoing: aFlag,
+        text: aText,
+        since: aTime,
+        last: aTime,
+        ended: timeOrEmpty,
+      }),
+    ),
+  ),
 }
 
 const heartbeat = {

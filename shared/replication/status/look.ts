@@ -5,6 +5,7 @@ import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
+import { type Fault, type FaultyPart, faultyParts } from '../../model/fault.ts'
 import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Diverging, Puller } from '../../model/secondary.ts'
@@ -28,10 +29,14 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
     key('tree-reindex'),
     key('diverging'),
     key('readiness'),
+    ...faultKeys,
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
   ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
 })
+
+/** Where parts of this cluster are noted that have failed. */
+const faultKeys = faultyParts.map(part => key('fault', part))
 
 /** Where the operation stands that holds the record, or that was given up last. */
 const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failed'> | undefined) => {
@@ -51,7 +56,8 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
   const operation = record && (await operationFacts(call, record))
-  if (!record || record.mode === 'disabled') return { record, now, ...defined({ operation }) }
+  const faults = faultFacts(fetched)
+  if (!record || record.mode === 'disabled') return { record, now, faults, ...defined({ operation }) }
   const [looked, given] = await Promise.all([
     journalOf(call, record),
     record.mode === 'primary' ? givenIn(record, ports) : undefined,
@@ -63,6 +69,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   return {
     record: withUsable(record, rules),
     now,
+    faults,
     secondaries: (shown?.secondaries ?? []).map(one => secondaryFacts(one, rules)),
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
@@ -82,6 +89,12 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
     }),
   }
 }
+
+const faultFacts = (fetched: Looking['fetched']): (Fault & { part: FaultyPart })[] =>
+  faultyParts.flatMap(part => {
+    const fault = fetched.get(key('fault', part))?.data
+    return fault ? [{ part, ...fault }] : []
+  })
 
 async function givenIn({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
   const [terms, holders, secondaries] = await Promise.all([

@@ -1,5 +1,6 @@
 import { epochNumber } from '../../journal/position.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
+import type { Fault, FaultyPart } from '../../model/fault.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import type { ReadinessTried } from '../../model/secondary.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -27,6 +28,8 @@ export interface StatusFacts {
   activationError?: string
   /** that holds the cluster record, or was given up last */
   operation?: OperationFacts
+  /** what has failed lately while this cluster served */
+  faults?: readonly (Fault & { part: FaultyPart })[]
   /** epoch milliseconds */
   now: number
 }
@@ -128,9 +131,31 @@ const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
  */
 export function statusOf(facts: StatusFacts): Record<string, unknown> {
   const { record } = facts
-  if (!record || record.mode === 'disabled') return { mode: 'disabled', ...underWay(facts) }
+  if (!record || record.mode === 'disabled')
+    return { mode: 'disabled', ...underWay(facts), ...recentFaults(facts) }
   const shown = record.mode === 'primary' ? primaryStatus(record, facts) : secondaryStatus(record, facts)
-  return { ...shown, ...underWay(facts) }
+  return { ...shown, ...underWay(facts), ...recentFaults(facts) }
+}
+
+/** Milliseconds after which a failure that did not come again counts as over: nobody has asked since, or others than who met it. */
+const FAULT_LASTS_MS = 10 * 60_000
+/** Milliseconds after which it is not shown any more. */
+const FAULT_SHOWN_MS = 24 * 3600_000
+
+/** What has failed lately: noted by the functions that met it, so that nobody is asked now. */
+function recentFaults({ faults = [], now }: StatusFacts): Record<string, unknown> {
+  const shown = faults.filter(({ at }) => now - at < FAULT_SHOWN_MS)
+  if (shown.length === 0) return {}
+  return {
+    recent_faults: shown.map(({ part, text, since, at, endedAt }) => ({
+      part,
+      ongoing: endedAt === undefined && now - at < FAULT_LASTS_MS,
+      text,
+      since: secondsOf(since),
+      last: secondsOf(at),
+      ended: endedAt === undefined ? '' : secondsOf(endedAt),
+    })),
+  }
 }
 
 /** What changes the role, and what went wrong last: of an operation that was given up, or of asking the primary. */

@@ -53,6 +53,18 @@ const underWay = {
   last_error: v.optional(
     v.strictObject({ text: v.string(), time, operation: v.optional(v.strictObject(names)) }),
   ),
+  recent_faults: v.optional(
+    v.array(
+      v.strictObject({
+        part: v.picklist(['keyring', 'logins', 'audit', 'storage']),
+        ongoing: v.boolean(),
+        text: v.string(),
+        since: time,
+        last: time,
+        ended: v.union([time, v.literal('')]),
+      }),
+    ),
+  ),
 }
 
 const common = {

@@ -35,6 +35,8 @@ const seen = (status: object, code = 472, more: object = {}): StandSeen => ({
   word: { said: saidOf(health(code, more), status), at: NOW },
 })
 
+const keyringFault = { part: 'keyring', ongoing: true, text: 'it is off', last: '12:00', ended: '' }
+
 /** Answers of a cluster, the state that they come to, and what the sentence says should be. */
 const vectors: readonly (readonly [state: string, seen: StandSeen, should: RegExp])[] = [
   ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /should be initialised once/],
@@ -44,6 +46,21 @@ const vectors: readonly (readonly [state: string, seen: StandSeen, should: RegEx
     'changing',
     seen({ ...secondary, operation: { id: '1', name: 'promotion', step: 'drain' } }),
     /promotion is under way, at the step drain\. It should be over within a minute/,
+  ],
+  [
+    'failing',
+    seen({ mode: 'disabled', recent_faults: [keyringFault] }, 200),
+    /KMS does not decrypt its keyring\. The KMS key should be enabled.* Last at 12:00: it is off\.$/,
+  ],
+  [
+    'failing',
+    seen({ ...primary, recent_faults: [{ ...keyringFault, part: 'logins' }] }, 200),
+    /should succeed/,
+  ],
+  [
+    'disabled',
+    seen({ mode: 'disabled', recent_faults: [{ ...keyringFault, ongoing: false }] }, 200),
+    /should/,
   ],
   ['disabled', seen({ mode: 'disabled' }, 200), /should be the primary of a DR set/],
   ['closed', seen({ ...primary, state: 'idle' }, 503), /should serve again/],

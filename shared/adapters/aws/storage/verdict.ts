@@ -1,4 +1,4 @@
-import { ApiError, refused } from '../../../api/errors.ts'
+import { ApiError, refused, STORAGE_BUSY } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
@@ -57,7 +57,7 @@ export function failureOf(error: unknown): Failure {
 
 /** The engine cannot take it now: try again. */
 export const busy = (cause?: unknown): ApiError =>
-  new ApiError('busy', 'the storage is busy', defined({ retryAfter: 1, cause }))
+  new ApiError('busy', STORAGE_BUSY, defined({ retryAfter: 1, cause }))
 
 /** The journal has its exact end, and the record does not say so yet: it will in a moment, unless a process has died. */
 export const handingOver = (): ApiError =>

@@ -66,3 +66,26 @@ describe('a KMS that', () => {
     },
   )
 })
+
+test('a cluster of no set whose KMS key is disabled says so in its status, though nobody asks KMS for it', async () => {
+  const path = '/sys/replication/dr/status'
+  await aws.fault({ service: 'kms', times: 99, kind: 'error', status: 400, code: 'DisabledException' })
+  expect((await host.api('POST', '/auth/cloud/login', { role: 'none' })).status).toBe(503)
+  await aws.clearFaults()
+  const asked = async () => (await aws.calls({ since: 0 })).calls.filter(one => one.service === 'kms').length
+  const before = await asked()
+  const { data } = (await host.api('GET', path, undefined, { token: '' })).body
+  expect(data.mode).toBe('disabled')
+  const fault = { ongoing: true, ended: '', text: expect.stringContaining('(DisabledException)') }
+  expect(data.recent_faults).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ part: 'keyring', ...fault }),
+      expect.objectContaining({ part: 'logins', ...fault }),
+    ]),
+  )
+  expect(await asked()).toBe(before)
+  expect((await host.api('GET', '/sys/health', undefined, { token: '' })).status).toBe(200)
+  expect((await host.api('POST', '/auth/cloud/login', { role: 'none' })).status).toBe(400)
+  const parts = (await host.api('GET', path, undefined, { token: '' })).body.data.recent_faults
+  expect(parts.filter(({ ongoing }: { ongoing: boolean }) => ongoing)).toEqual([])
+})

@@ -72,6 +72,44 @@ describe('status of a cluster without replication', () => {
   })
 })
 
+test('failures of a day are shown in every mode: ongoing for ten minutes, unless they have ended', () => {
+  const minutes = (count: number) => NOW - count * 60_000
+  const text = 'it is off'
+  const faults = [
+    { part: 'keyring', text, since: minutes(60), at: minutes(9) },
+    { part: 'logins', text, since: minutes(60), at: minutes(11) },
+    { part: 'audit', text, since: minutes(60), at: minutes(9), endedAt: minutes(8) },
+    { part: 'storage', text, since: minutes(1500), at: minutes(1441) },
+  ] as const
+  for (const mode of ['disabled', 'primary', 'secondary'] as const)
+    expect(shown({ record: record({ mode, link }), journal, faults })['recent_faults']).toEqual([
+      {
+        part: 'keyring',
+        ongoing: true,
+        text,
+        since: '2026-01-02T02:04:05Z',
+        last: '2026-01-02T02:55:05Z',
+        ended: '',
+      },
+      {
+        part: 'logins',
+        ongoing: false,
+        text,
+        since: '2026-01-02T02:04:05Z',
+        last: '2026-01-02T02:53:05Z',
+        ended: '',
+      },
+      {
+        part: 'audit',
+        ongoing: false,
+        text,
+        since: '2026-01-02T02:04:05Z',
+        last: '2026-01-02T02:55:05Z',
+        ended: '2026-01-02T02:56:05Z',
+      },
+    ])
+})
+
 describe('status of a primary', () => {
   test('names secondaries that are there, lost, and never came', () => {
     const secondaries = [

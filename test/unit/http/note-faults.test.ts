@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { alarming } from '../../../shared/api/alarming.ts'
+import { ApiError, STORAGE_BUSY } from '../../../shared/api/errors.ts'
+import { noteFaults } from '../../../shared/http/note-faults.ts'
+import type { Fault } from '../../../shared/model/fault.ts'
+import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { Change } from '../../../shared/storage/changes.ts'
+
+/** An environment of a function, whose clock and storage a test moves. */
+function environment() {
+  const world = { now: 1_000_000, written: [] as (Fault & { part: string })[], isDown: false }
+  const commit = async (changes: readonly Change[]) => {
+    if (world.isDown) throw new ApiError('busy', STORAGE_BUSY)
+    for (const change of changes)
+      if ('put' in change) world.written.push({ part: change.put.sk, ...(change.data as Fault) })
+    return 'done'
+  }
+  const ports = {
+    memory: { cluster: { record: {}, readAt: 0 } as unknown as ClusterRead },
+    store: { commit },
+    clock: { now: () => world.now },
+    log: { warn: () => undefined },
+  } as unknown as Ports
+  const ended = (error?: ApiError, { login, kms = 0 }: { login?: object; kms?: number } = {}) =>
+    noteFaults({ error, login, calls: { kms } }, ports)
+  return { world, ended }
+}
+
+const disabled = Object.assign(new Error('arn:aws:kms:us-east-1:1:key/x is disabled.'), {
+  name: 'DisabledException',
+})
+const sealed = () => new ApiError('busy', alarming.keyring, { cause: disabled })
+
+test('a login that fails by KMS is noted as keyring and logins, with the name of the cause and not its text', async () => {
+  const { world, ended } = environment()
+  await ended(sealed(), { login: {}, kms: 3 })
+  const text = `${alarming.keyring} (DisabledException)`
+  const at = world.now
+  expect(world.written).toEqual([
+    { part: 'keyring', text, since: at, at },
+    { part: 'logins', text, since: at, at },
+  ])
+})
+
+test('an environment notes a part that keeps failing once in 30 s, and once when it works again', async () => {
+  const { world, ended } = environment()
+  for (let second = 0; second < 60; second++) {
+    await ended(sealed(), { kms: 1 })
+    world.now += 1000
+  }
+  expect(world.written.map(({ since, at }) => [since, at])).toEqual([
+    [1_000_000, 1_000_000],
+    [1_000_000, 1_030_000],
+  ])
+  // served without the keyring, or from memory, proves nothing about KMS
+  await ended()
+  expect(world.written).toHaveLength(2)
+  await ended(undefined, { kms: 1 })
+  await ended(undefined, { kms: 1 })
+  expect(world.written.slice(2)).toEqual([expect.objectContaining({ part: 'keyring', endedAt: 1_060_000 })])
+})
+
+test('nothing is written while all is well, nor for what callers did wrong', async () => {
+  const { world, ended } = environment()
+  await ended(undefined, { login: {}, kms: 1 })
+  await ended(new ApiError('invalid_request', 'no'), { login: {} })
+  await ended(new ApiError('permission_denied'))
+  expect(world.written).toEqual([])
+})
+
+test('storage that failed is noted once it answers again', async () => {
+  const { world, ended } = environment()
+  world.isDown = true
+  await ended(new ApiError('busy', STORAGE_BUSY))
+  world.isDown = false
+  world.now += 5000
+  await ended()
+  expect(world.written).toEqual([
+    { part: 'storage', text: STORAGE_BUSY, since: 1_000_000, at: 1_000_000, endedAt: 1_005_000 },
+  ])
+})
+
+test('an audit log that cannot be written is noted with the code of the fault', async () => {
+  const { world, ended } = environment()
+  const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  await ended(new ApiError('internal', '', { cause, reason: { why: 'audit-log' } }))
+  expect(world.written).toMatchObject([{ part: 'audit', text: expect.stringContaining('(ENOSPC)') }])
+})
