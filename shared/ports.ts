@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalView } from './journal/journal.ts'
 import type { Addresses, ClusterRecord, Keyring } from './model/cluster.ts'
-import type { Fault, FaultyPart } from './model/fault.ts'
+import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
@@ -383,7 +383,7 @@ export interface Memory {
   /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */
   keyring?: { at: number; opens: boolean }
   /** parts that failed when they were needed last, as they were noted */
-  faults?: Map<FaultyPart, Fault>
+  faults?: Map<FaultyPart, RecentFault>
 }
 
 /** Requests that an environment has refused, and not told of yet. */

@@ -44,6 +44,8 @@ export type Code = keyof typeof errorCodes
 
 /** The text of `busy` where the tables do not answer. */
 export const STORAGE_BUSY = 'the storage is busy'
+/** The beginning of the text of `busy` where an entry of the audit log could not be written. */
+export const AUDIT_UNWRITABLE = 'the audit log cannot be written'
 
 export interface ErrorDetails extends ErrorOptions {
   /** seconds after which repeating the request makes sense */

@@ -1,6 +1,6 @@
 import type { Answer, Caller, Operator } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { ApiError, errorCodes } from '../api/errors.ts'
+import { type ApiError, errorCodes } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { type Mount, shownKeys } from '../model/mount.ts'
@@ -39,16 +39,10 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
   let begun: Begun | undefined
   const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
-  const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) => {
-    const entry = await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text =>
-      cipher.hmac(text),
+  const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
+    audit.write(
+      await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
     )
-    await audit.write(entry).catch((cause: unknown) => {
-      throw cause instanceof ApiError
-        ? cause
-        : new ApiError('internal', '', { cause, reason: { why: AUDIT_FAILED } })
-    })
-  }
   const begin = async (seen: CallerSeen, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)
     const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
@@ -66,9 +60,6 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
     },
   }
 }
-
-/** The reason of an error: an entry could not be written. */
-export const AUDIT_FAILED = 'audit-log'
 
 /** What stands in an entry in the place of an HMAC. */
 const NO_HMAC = 'not shown: the keyring does not open'

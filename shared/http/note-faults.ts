@@ -1,16 +1,15 @@
 import { alarming } from '../api/alarming.ts'
-import { type ApiError, errorCodes, STORAGE_BUSY } from '../api/errors.ts'
-import { type Fault, type FaultyPart, faultyParts } from '../model/fault.ts'
+import { type ApiError, AUDIT_UNWRITABLE, errorCodes, STORAGE_BUSY } from '../api/errors.ts'
+import type { FaultyPart, RecentFault } from '../model/fault.ts'
 import type { Ports } from '../ports.ts'
 import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { AUDIT_FAILED } from './audit.ts'
 
 /** Between two notes of one environment on a part that keeps failing. */
 const NOTE_MS = 30_000
 
 /** How a request ended, as far as it shows what works. */
-export interface Ended {
+export interface RequestEnd {
   error: ApiError | undefined
   /** of a login */
   login: unknown
@@ -25,13 +24,13 @@ type NotingPorts = Pick<Ports, 'memory' | 'store' | 'clock' | 'log'>
  * writes at most one small item per part in half a minute while it fails, and one when it works again: nothing is written,
  * or read, while all is well. Nothing is thrown.
  */
-export async function noteFaults(ended: Ended, ports: NotingPorts): Promise<void> {
-  const noted = ports.memory.faults ?? new Map<FaultyPart, Fault>()
+export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise<void> {
+  const noted = ports.memory.faults ?? new Map<FaultyPart, RecentFault>()
   ports.memory.faults = noted
   const now = ports.clock.now()
   const failing = failingParts(ended)
   const working = workingParts(ended, failing)
-  for (const part of faultyParts) {
+  for (const part of new Set([...noted.keys(), ...failing])) {
     const before = noted.get(part)
     if (failing.has(part)) {
       if (before && now - before.at < NOTE_MS) continue
@@ -46,19 +45,19 @@ export async function noteFaults(ended: Ended, ports: NotingPorts): Promise<void
   }
 }
 
-function failingParts({ error, login }: Ended): ReadonlySet<FaultyPart> {
+function failingParts({ error, login }: RequestEnd): ReadonlySet<FaultyPart> {
   const failing = new Set<FaultyPart>()
   if (!error || errorCodes[error.code].status < 500) return failing
   if (error.message === alarming.keyring) failing.add('keyring')
   if (error.message === STORAGE_BUSY) failing.add('storage')
-  if (error.reason?.['why'] === AUDIT_FAILED) failing.add('audit')
+  if (error.message.startsWith(AUDIT_UNWRITABLE)) failing.add('audit')
   if (login !== undefined) failing.add('logins')
   return failing
 }
 
 /** A part has worked where the request needed it. A keyring that is in memory proves nothing about KMS. */
 function workingParts(
-  { error, login, calls }: Ended,
+  { error, login, calls }: RequestEnd,
   failing: ReadonlySet<FaultyPart>,
 ): ReadonlySet<FaultyPart> {
   const working = new Set<FaultyPart>()
@@ -70,16 +69,16 @@ function workingParts(
 }
 
 /** The text that the caller got, with the name of the cause: texts of causes hold names of keys and files. */
-function textOf({ error }: Ended): string {
+function textOf({ error }: RequestEnd): string {
   const { cause, message = '' } = error ?? {}
   const { name = '', code } = (cause ?? {}) as { name?: string; code?: unknown }
   const named = typeof code === 'string' ? code : name
-  return named === '' || named === 'Error' ? message : `${message} (${named})`
+  return named === '' || named === 'Error' || message.includes(named) ? message : `${message} (${named})`
 }
 
 async function write(
   part: FaultyPart,
-  fault: Fault,
+  fault: RecentFault,
   { memory, store, clock, log }: NotingPorts,
 ): Promise<void> {
   const { record } = memory.cluster ?? {}

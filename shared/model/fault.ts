@@ -3,7 +3,7 @@ export const faultyParts = ['keyring', 'logins', 'audit', 'storage'] as const
 export type FaultyPart = (typeof faultyParts)[number]
 
 /** Recent failures of one part, as an environment of some function met them. Times are epoch milliseconds. */
-export interface Fault {
+export interface RecentFault {
   /** what failed, without anything secret */
   text: string
   /** the first failure in a row, and the last one that was noted */

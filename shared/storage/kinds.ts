@@ -5,7 +5,7 @@ import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../mo
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
-import type { Fault } from '../model/fault.ts'
+import type { RecentFault } from '../model/fault.ts'
 import type { Holder } from '../model/holder.ts'
 import type {
   Fences,
@@ -102,7 +102,7 @@ export interface Stored {
   recovery: Recovery
   notice: Notice
   readiness: ReadinessTried
-  fault: Fault
+  fault: RecentFault
   reindex: Reindex
   reencryption: Reencryption
   'tree-check': TreeCheck
@@ -333,7 +333,6 @@ export const kinds = {
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
   diverging: { ...OWN, pk: 'puller', sk: 'diverging', guard: 'apply' },
   readiness: { ...OWN, pk: 'puller', sk: 'readiness', guard: 'apply' },
-  // by part
   fault: { ...OWN, pk: 'fault', guard: 'fault' },
   recovery: { ...OWN, pk: 'link', sk: 'recovery', guard: 'link' },
   notice: { ...OWN, pk: 'link', sk: 'notice', guard: 'link' },

@@ -141,7 +141,10 @@ function rowsOfWord({
   last_error,
   readiness,
 }: ShownCluster): [string, string][] {
-  const behind = lag === null ? '' : `, ${lag} behind what its primary told`
+  const since = peers.some(({ connected }) => connected)
+    ? ''
+    : '; its primary does not answer, and what that committed since is missing too'
+  const behind = lag === null ? '' : `, ${lag} behind what its primary told${since}`
   return [
     ...(position === null ? [] : ([['position', `${position}${behind}`]] as [string, string][])),
     ...peers.map(({ name, connected, heard_age_ms, canary_age_ms }): [string, string] => [

@@ -1,5 +1,5 @@
-import { type DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb'
-import { fromWire } from '../../../shared/adapters/aws/wire/values.ts'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { isShareOf } from '../../../shared/cluster/recovery.ts'
 import { readShare } from '../../../shared/cluster/shares.ts'
 import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../../../shared/model/cluster.ts'
@@ -129,13 +129,12 @@ function newSharesIn(answer: unknown): string[] {
 
 /** Reads the recovery key of a cluster from the table that the environment of its functions names. */
 export async function readRecoveryKey(
-  client: Pick<DynamoDBClient, 'send'>,
+  client: DynamoDBClient,
   { environment }: { environment: Record<string, string> },
 ): Promise<StoredRecoveryKey> {
   const { kind, pk, sk } = key('recovery-key')
   const TableName = environment['DATA_TABLE']
-  const Key = { pk: { S: pk }, sk: { S: sk } }
-  const { Item } = await client.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))
-  const stored = Item && (fromWire(Item, 'rounded') as unknown as StoredItem)
-  return fromStored(kind, stored, 0)?.data
+  const documents = DynamoDBDocumentClient.from(client)
+  const { Item } = await documents.send(new GetCommand({ TableName, Key: { pk, sk }, ConsistentRead: true }))
+  return fromStored(kind, Item as StoredItem | undefined, 0)?.data
 }

@@ -5,7 +5,7 @@ import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { type Fault, type FaultyPart, faultyParts } from '../../model/fault.ts'
+import { type FaultyPart, faultyParts, type RecentFault } from '../../model/fault.ts'
 import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { Diverging, Puller } from '../../model/secondary.ts'
@@ -90,7 +90,7 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
   }
 }
 
-const faultFacts = (fetched: Looking['fetched']): (Fault & { part: FaultyPart })[] =>
+const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyPart })[] =>
   faultyParts.flatMap(part => {
     const fault = fetched.get(key('fault', part))?.data
     return fault ? [{ part, ...fault }] : []

@@ -1,6 +1,6 @@
 import { epochNumber } from '../../journal/position.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
-import type { Fault, FaultyPart } from '../../model/fault.ts'
+import type { FaultyPart, RecentFault } from '../../model/fault.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import type { ReadinessTried } from '../../model/secondary.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -29,7 +29,7 @@ export interface StatusFacts {
   /** that holds the cluster record, or was given up last */
   operation?: OperationFacts
   /** what has failed lately while this cluster served */
-  faults?: readonly (Fault & { part: FaultyPart })[]
+  faults?: readonly (RecentFault & { part: FaultyPart })[]
   /** epoch milliseconds */
   now: number
 }

@@ -137,6 +137,13 @@ describe('what status tells', () => {
     expect(describedSet(shown(never))).toMatch(/^east: cannot be reached\n/)
   })
 
+  test('positions beside a primary that does not answer are not all that is missing', () => {
+    const primaries = [{ ...following.primaries[0], last_position: 10, connection_status: 'disconnected' }]
+    expect(describedSet(shown(west({ primaries })))).toContain(
+      '10, 0 behind what its primary told; its primary does not answer, and what that committed since is missing too\n',
+    )
+  })
+
   test('reads well', () => {
     const text = describedSet(shown(east(), west({ operation: promotion })))
     expect(text).toContain('east: primary, running, serves\n')
