@@ -38,7 +38,13 @@ import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from '.
 import { functionLines } from './function-lines.ts'
 import { initialised, type SetKeys } from './initialise.ts'
 import { keysOf } from './keys.ts'
-import { hearingAnswers, type KnownKeys, readRecoveryKey, startKnownKeys } from './known-keys.ts'
+import {
+  hearingAnswers,
+  type KeysOptions,
+  type KnownKeys,
+  readRecoveryKey,
+  startKnownKeys,
+} from './known-keys.ts'
 import { startRefreshing } from './refreshing.ts'
 
 export interface HostOptions {
@@ -249,15 +255,11 @@ async function assemble(
     started,
     count: options.counting?.count,
   })
-  const known = started(
-    await startKnownKeys({
-      directory,
-      kept: await initialised(gateway.url, directory),
-      readStored: () => readRecoveryKey(engine.client, runtimeOf(site, variables, 'rekey')),
-      onChange: onKeys,
-    }),
-  )
-  site.setKeys.known = known
+  const known = await followKeys(site, {
+    kept: await initialised(gateway.url, directory),
+    readStored: () => readRecoveryKey(engine.client, runtimeOf(site, variables, 'rekey')),
+    onChange: onKeys,
+  })
   const file: ClusterFile = defined({
     base_url: `${gateway.url}/v1`,
     link_address: link.url,
@@ -275,6 +277,16 @@ async function assemble(
     functions: Object.fromEntries(model.functions.map(one => [one.folder, one.name])),
   })
   return { file, known, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
+}
+
+/** From then on answers of rekeying are heard. */
+async function followKeys(
+  { directory, started, setKeys }: Site,
+  options: Omit<KeysOptions, 'directory'>,
+): Promise<KnownKeys> {
+  const known = started(await startKnownKeys({ directory, ...options }))
+  setKeys.known = known
+  return known
 }
 
 /** The metadata service of the instance that logs in; one that is there already stays where it is. */

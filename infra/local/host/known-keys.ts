@@ -21,7 +21,7 @@ export interface KnownKeys {
 
 type StoredRecoveryKey = RecoveryKey | KeptRecoveryKey | undefined
 
-interface KeysOptions {
+export interface KeysOptions {
   directory: string
   kept: KeptKeys
   /** reads the cluster's own copy of the recovery key */
