@@ -46,6 +46,7 @@ import {
   startKnownKeys,
 } from './known-keys.ts'
 import { startRefreshing } from './refreshing.ts'
+import { startSchedules } from './schedules.ts'
 
 export interface HostOptions {
   /** name of the cluster, and of its folder under .local/ */
@@ -392,18 +393,3 @@ const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, ho
       stateFile: memory ? undefined : `${directory}/provider.json`,
     }),
   )
-
-/** Schedules of every minute begin at once: they make up for what the last start has missed. */
-function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
-  const timers = schedules.map(({ functionName, minutes }) => {
-    const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })
-    if (minutes === 1) run()
-    return setInterval(run, minutes * 60_000)
-  })
-  for (const timer of timers) timer.unref()
-  return {
-    close: () => {
-      for (const timer of timers) clearInterval(timer)
-    },
-  }
-}

@@ -1,0 +1,17 @@
+import type { Lambdas } from '../lambda/lambdas.ts'
+import type { Model } from '../template/assembly.ts'
+
+/** Schedules of every minute begin at once: they make up for what the last start has missed. */
+export function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
+  const timers = schedules.map(({ functionName, minutes }) => {
+    const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })
+    if (minutes === 1) run()
+    return setInterval(run, minutes * 60_000)
+  })
+  for (const timer of timers) timer.unref()
+  return {
+    close: () => {
+      for (const timer of timers) clearInterval(timer)
+    },
+  }
+}
