@@ -88,4 +88,6 @@ test('rekeying by the page hands out shares that count, shell by shell, and agai
   const again = startIn({ CLOUD_AUTH_STATE: STATE }, '--cluster', 'east')
   await again.until('Serving.')
   expect(file().recovery_keys, 'after a start').toEqual(keys)
+  again.child.kill('SIGINT')
+  expect(await again.ended, again.output()).toBe(0)
 }, 300_000)
