@@ -1,4 +1,5 @@
-import type { InTree, Item, Key, Kind, Stored } from './kinds.ts'
+import type { InTree, Item, Key, Kind } from './kinds.ts'
+import type { Stored } from './stored.ts'
 
 /** What a write expects to find: nothing, whatever is there, or the revision that was read; `orAbsent`: or nothing. */
 export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree; orAbsent?: true }

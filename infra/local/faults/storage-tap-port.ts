@@ -4,7 +4,7 @@ import { endServer, listen } from '../os/loopback.ts'
 import { type Connections, newConnections } from '../provider/faults/connections.ts'
 import { headerOf, textAnswer, type WireOutcome, type WireRequest } from '../provider/wire/http.ts'
 import { serverOf } from '../provider/wire/server.ts'
-import { refusalOfSignature, type SigningKey } from '../provider/wire/signed-server.ts'
+import { type AccessKeyPair, refusalOfSignature } from '../provider/wire/signed-server.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { type StorageTap, storageTap, type Taken } from './storage-tap.ts'
 
@@ -19,7 +19,7 @@ export interface StorageTapPort {
 
 /** Who may use a tap: calls to the tables are signed, commands carry the control token. */
 interface TapUsers {
-  keys: readonly SigningKey[]
+  keys: readonly AccessKeyPair[]
   controlToken: string
 }
 

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { UNWRITABLE } from '../../../shared/adapters/aws/audit.ts'
+import { AUDIT_UNWRITABLE } from '../../../shared/api/errors.ts'
 import { byTick } from '../os/by-tick.ts'
 
 /** Between two lines of the terminal that say the same, milliseconds. */
@@ -32,7 +32,7 @@ export function functionLines(
   })
   return line => {
     write(line)
-    const at = line.indexOf(UNWRITABLE)
+    const at = line.indexOf(AUDIT_UNWRITABLE)
     if (at < 0) return
     const [why = ''] = line.slice(at).split('"')
     complain(audit, `${audit}: ${why}. Until then requests are answered with 503.`)

@@ -37,7 +37,7 @@ import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { functionLines } from './function-lines.ts'
 import { initialised, type SetKeys } from './initialise.ts'
-import { keysOf } from './keys.ts'
+import { makeClusterKeys } from './keys.ts'
 import {
   hearingAnswers,
   type KeysOptions,
@@ -216,7 +216,7 @@ async function assemble(
   const provider = started(await (options.provider?.(directory) ?? startOwnProvider(site)))
   const { control, controlToken } = provider
   const metadata = await metadataOf(control, options.metadataPort)
-  const { credentials, operator } = await keysOf(control, options.cluster, directory, home.account)
+  const { credentials, operator } = await makeClusterKeys(control, options.cluster, directory, home.account)
   const keys = [credentials, operator]
   const { engine, tap } = await startTables(site, credentials, { keys, controlToken })
   const ports = await portsOf(model, options)

@@ -1,18 +1,18 @@
 import { textOf, writeWhole } from '../os/cluster-file.ts'
 import type { Control } from '../provider/control.ts'
 import { EXECUTION_USER } from '../provider/home.ts'
-import type { SigningKey } from '../provider/wire/signed-server.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 
 /** Keys of the imitated AWS that a cluster takes. */
 interface Keys {
   /** stands for the functions' own roles; kept with the state of the imitated AWS */
-  credentials: SigningKey
+  credentials: AccessKeyPair
   /** of whoever runs the hosts: the same for all clusters of an imitated AWS, so that one shell reaches all */
-  operator: SigningKey
+  operator: AccessKeyPair
 }
 
 /** Returns the keys of a cluster, and makes those that are not there yet. */
-export async function keysOf(
+export async function makeClusterKeys(
   control: Control,
   cluster: string,
   directory: string,
@@ -30,10 +30,10 @@ async function executionKey(
   control: Control,
   user: { account: string; name: string },
   directory: string,
-): Promise<SigningKey> {
+): Promise<AccessKeyPair> {
   const file = `${directory}/execution-key.json`
   const kept = textOf(file)
-  if (kept !== undefined) return JSON.parse(kept) as SigningKey
+  if (kept !== undefined) return JSON.parse(kept) as AccessKeyPair
   // an imitated AWS that outlives its clusters may know the user of an earlier one
   await control.deleteUser(user).catch(() => undefined)
   await control.putUser(user)

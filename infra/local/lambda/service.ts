@@ -1,6 +1,6 @@
 import { endServer, listen } from '../os/loopback.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
-import { type SigningKey, signedServer } from '../provider/wire/signed-server.ts'
+import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
 import type { Lambdas } from './lambdas.ts'
 
 export interface LambdaService {
@@ -19,7 +19,7 @@ const LARGEST_EVENT = 6 * 1024 * 1024
  */
 export async function startLambdaService(
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,
-  keys: readonly SigningKey[],
+  keys: readonly AccessKeyPair[],
 ): Promise<LambdaService> {
   const server = signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT)
   return { url: await listen(server), close: () => endServer(server) }

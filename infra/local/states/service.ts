@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
-import { type SigningKey, signedServer } from '../provider/wire/signed-server.ts'
+import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
 import { type Machines, ServiceFault } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
@@ -160,7 +160,7 @@ const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
  */
 export async function startStatesService(
   machines: Machines,
-  keys: readonly SigningKey[],
+  keys: readonly AccessKeyPair[],
 ): Promise<StatesService> {
   const server = signedServer(keys, async request => serve(machines, request))
   return { url: await listen(server), close: () => endServer(server) }

@@ -1,6 +1,6 @@
 import { InvocationFault } from '../lambda/environment.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
-import type { SigningKey } from '../provider/wire/signed-server.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { Model } from '../template/assembly.ts'
 import { type Count, ofRule } from '../template/counts.ts'
 import { systemTime } from './dependencies.ts'
@@ -11,7 +11,7 @@ import { FunctionFault } from './task.ts'
 
 interface WorkflowOptions {
   /** of whoever may call the API */
-  keys: readonly SigningKey[]
+  keys: readonly AccessKeyPair[]
   count?: Count | undefined
 }
 

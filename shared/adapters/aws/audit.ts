@@ -25,7 +25,7 @@ export function auditLog({ auditFile, framedJson }: Settings, write: Write = wri
 const RETRY_AFTER_S = 5
 
 /** How the text begins of a request that is refused because its entry cannot be written to the file. */
-export const UNWRITABLE = `${AUDIT_UNWRITABLE}: free its disk, or make its file writable`
+const UNWRITABLE = `${AUDIT_UNWRITABLE}: free its disk, or make its file writable`
 
 /** Refuses the request whose entry could not be written. Who sent it may send it again once there is room. */
 function unwritable(cause: unknown): ApiError {

@@ -1,5 +1,6 @@
 import { isRoot } from '../../model/token.ts'
-import type { Kind, kinds, Stored } from '../../storage/kinds.ts'
+import type { Kind, kinds } from '../../storage/kinds.ts'
+import type { Stored } from '../../storage/stored.ts'
 
 /** Kinds that every cluster of a set has: journals are about no others. */
 type Replicated = {

@@ -1,4 +1,5 @@
-import type { Item, Key, Kind, Stored } from '../../../shared/storage/kinds.ts'
+import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
+import type { Stored } from '../../../shared/storage/stored.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 
 /** An item under a key, as a store would have read it. */

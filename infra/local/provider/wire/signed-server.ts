@@ -7,7 +7,7 @@ import { type HttpAnswer, textAnswer, type WireRequest } from './http.ts'
 import { serverOf } from './server.ts'
 
 /** A long-term key of AWS. */
-export interface SigningKey {
+export interface AccessKeyPair {
   accessKeyId: string
   secretAccessKey: string
 }
@@ -18,7 +18,7 @@ export interface SigningKey {
  * @param largestBody bytes; default: a megabyte
  */
 export const signedServer = (
-  keys: readonly SigningKey[],
+  keys: readonly AccessKeyPair[],
   answer: (request: WireRequest) => Promise<HttpAnswer>,
   largestBody?: number,
 ): Server =>
@@ -29,7 +29,7 @@ export const signedServer = (
 
 /** Refuses a request that none of the keys has signed. @returns undefined: one of them has */
 export function refusalOfSignature(
-  keys: readonly SigningKey[],
+  keys: readonly AccessKeyPair[],
   request: WireRequest,
 ): HttpAnswer | undefined {
   const fault = faultOf(keys, request)
@@ -39,7 +39,7 @@ export function refusalOfSignature(
   return { ...answer, headers: { ...answer.headers, 'x-amzn-errortype': code } }
 }
 
-function faultOf(keys: readonly SigningKey[], request: WireRequest): ErrorText | undefined {
+function faultOf(keys: readonly AccessKeyPair[], request: WireRequest): ErrorText | undefined {
   const presented = readSignature(request)
   if (!('scope' in presented)) return presented
   const key = keys.find(one => one.accessKeyId === presented.accessKeyId)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { functionLines } from '../../../../../infra/local/host/function-lines.ts'
-import { UNWRITABLE } from '../../../../../shared/adapters/aws/audit.ts'
+import { AUDIT_UNWRITABLE } from '../../../../../shared/api/errors.ts'
 
 let directory: string
 let printed: string[]
@@ -24,11 +24,11 @@ test('lines of functions are kept, and none is printed', async () => {
 })
 
 test('an audit log that cannot be written is printed once, with its file and what to do', () => {
-  const line = JSON.stringify({ level: 'ERROR', message: 'request', cause: [`${UNWRITABLE} (ENOSPC)`] })
+  const line = JSON.stringify({ level: 'ERROR', message: 'request', cause: [`${AUDIT_UNWRITABLE} (ENOSPC)`] })
   take(line)
   take(line)
   expect(printed).toEqual([
-    `${directory}/audit.log: ${UNWRITABLE} (ENOSPC). Until then requests are answered with 503.`,
+    `${directory}/audit.log: ${AUDIT_UNWRITABLE} (ENOSPC). Until then requests are answered with 503.`,
   ])
 })
 
