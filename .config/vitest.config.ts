@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { TEST_HUNG_MS } from '../test/support/runner/patience.ts'
+import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
 import WaitingFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname

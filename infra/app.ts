@@ -1,7 +1,8 @@
 import { App, type AppProps } from 'aws-cdk-lib'
 import { buildFunctions } from './build/functions.ts'
 import { bundlesDir, readContext, root } from './checkout.ts'
-import { readSettings, SettingsError } from './settings.ts'
+import { readSettings } from './settings.ts'
+import { SettingsError } from './settings-fault.ts'
 import { defineStacks } from './stacks/cluster.ts'
 
 /** For templates that nobody deploys: the CDK's own rules take several times as long as the rest of a synthesis. */

@@ -1,6 +1,22 @@
 import type { BaseIssue } from 'valibot'
 import { nearestName } from '../shared/api/unknown-fields.ts'
 
+/** Settings that cannot be used, with a line for each fault: a text for whoever wrote them. */
+export class SettingsError extends Error {
+  constructor(faults: readonly string[]) {
+    super(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+  }
+}
+
+/** @throws SettingsError for a text that is no JSON */
+export function parseSettings(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new SettingsError(['settings: not valid JSON'])
+  }
+}
+
 /** What is read of a schema: its members, or the schema that it makes optional. */
 interface Node {
   entries?: Readonly<Record<string, object>>

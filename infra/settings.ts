@@ -4,7 +4,7 @@ import { accountFaults, accountFields } from './account-settings.ts'
 import { readAuthorities } from './build/authorities.ts'
 import { functionNames } from './checkout.ts'
 import { frontFaults, frontFields, withAddress } from './front-settings.ts'
-import { faultIn } from './settings-fault.ts'
+import { faultIn, parseSettings, SettingsError } from './settings-fault.ts'
 import { webFault, webFields } from './web-settings.ts'
 
 const DAYS = [
@@ -371,12 +371,9 @@ export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   linkAddress: string | undefined
 }
 
-/** Settings that cannot be used: a text for whoever wrote them. */
-export class SettingsError extends Error {}
-
 /** @throws SettingsError naming every fault */
 export function readSettings(text: unknown): Settings {
-  const given = withAddress(typeof text === 'string' ? parseText(text) : text)
+  const given = withAddress(typeof text === 'string' ? parseSettings(text) : text)
   const read = v.safeParse(schema, given)
   const faults = (read.issues ?? []).map(
     issue => `${v.getDotPath(issue) ?? 'settings'}: ${faultIn(issue, settingsSchema)}`,
@@ -387,20 +384,11 @@ export function readSettings(text: unknown): Settings {
     if (fault) faults.push(`webLogins: ${fault}`)
     faults.push(...accountFaults(read.output))
   }
-  if (!read.success || faults.length > 0)
-    throw new SettingsError(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+  if (!read.success || faults.length > 0) throw new SettingsError(faults)
   const { clusterName, stage, linkDomain } = read.output
   return {
     ...read.output,
     clusterName: clusterName ?? `cloud-auth-${stage}`,
     linkAddress: linkDomain && `https://${linkDomain.name}`,
-  }
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new SettingsError('the settings are not usable:\n  settings: not valid JSON')
   }
 }

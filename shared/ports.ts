@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalView } from './journal/journal.ts'
 import type { Addresses, ClusterRecord, Keyring } from './model/cluster.ts'
+import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
@@ -379,19 +380,11 @@ export interface Memory {
   /** by mount and form of the proof, what vouched last: believed only where its revision is read with the login */
   certificates?: Map<string, KnownCertificate>
   /** by why it was refused */
-  refusals?: Map<string, Refusals>
+  refusals?: Map<string, CountedRefusals>
   /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */
   keyring?: { at: number; opens: boolean }
   /** parts that failed when they were needed last, as they were noted */
   faults?: Map<FaultyPart, RecentFault>
-}
-
-/** Requests that an environment has refused, and not told of yet. */
-export interface Refusals {
-  /** epoch milliseconds of the last entry */
-  toldAt: number
-  /** by operation, as the endpoint table or the link names it */
-  counts: Map<string, number>
 }
 
 /** Counts calls for the piece of work that makes them; an environment may do several at once. */

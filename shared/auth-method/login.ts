@@ -15,7 +15,7 @@ import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { defaultClient } from './config/client.ts'
+import { defaultSettings } from './config/client-settings.ts'
 import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
@@ -143,7 +143,7 @@ export function loginNowhere(call: Call<typeof loginFields>): never {
   const proof = proofOf(call)
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
-    const outbound = outboundOf(proof.request, defaultClient, call)
+    const outbound = outboundOf(proof.request, defaultSettings, call)
     return refuse('why' in outbound ? outbound : notAccepted(ageOf(proof.request, now)), seen)
   }
   const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)

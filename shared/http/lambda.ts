@@ -9,7 +9,6 @@ import { defined } from '../values/defined.ts'
 import { loginDimensions, loginMeasures, providerMeasures } from '../watching/logins.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
-import { noteFaults } from './note-faults.ts'
 import { renderError } from './render.ts'
 
 /** Time for calls to the provider in one request, and what is left for everything else. */
@@ -26,7 +25,12 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
       const deadline = ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS))
       const request = requestOf(event, deadline, ports.deployment.proxy)
       const { value: done, calls } = await ports.meter.measured(() => served(request))
-      await noteFaults({ error: done.error, login: done.login, calls }, ports)
+      const hasFailed = done.error && errorCodes[done.error.code].status >= 500
+      if (hasFailed || ports.memory.faults?.size) {
+        // loaded with the first fault only
+        const { noteFaults } = await import('./note-faults.ts')
+        await noteFaults({ error: done.error, login: done.login, calls }, ports)
+      }
       const value = isCarried(event, answerOf(event, done.response, false)) ? done : refused(done)
       const front = answerOf(event, value.response, request.method === 'HEAD')
       return { served: value, gatewayId: request.gatewayId, calls, front }

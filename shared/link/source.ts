@@ -166,8 +166,10 @@ export const isLasting = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
 /** Reports whether the same call may succeed later: nobody answered, or the other cluster was busy. */
-export const mayPass = (error: LinkRefused | LinkSilent): boolean =>
-  error instanceof LinkRefused ? error.code === 'unavailable' : !(error instanceof LinkUnbelieved)
+export const mayPass = (error: Error): boolean =>
+  error instanceof LinkRefused
+    ? error.code === 'unavailable'
+    : error instanceof LinkSilent && !(error instanceof LinkUnbelieved)
 
 /** No acceptable answer: nothing was reached, it took too long, or the signature is missing or by another key. */
 export class LinkSilent extends Error {

@@ -89,6 +89,7 @@ const IGNORED = [
   'AWS::ElasticLoadBalancingV2::LoadBalancer',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
+  'AWS::Lambda::EventInvokeConfig',
   'AWS::Lambda::Permission',
   'AWS::Logs::LogGroup',
   'AWS::Logs::MetricFilter',
@@ -283,6 +284,8 @@ const mapping = v.strictObject({
   MaximumRetryAttempts: v.number(),
   // where AWS tells of what a function could not take: this host logs it
   DestinationConfig: v.optional(v.unknown()),
+  // for CloudFormation alone: a new table under the old name changes them
+  Tags: v.optional(v.unknown()),
   FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
 })
 

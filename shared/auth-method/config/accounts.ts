@@ -1,9 +1,9 @@
+import type { ClientConfig } from '../../model/config.ts'
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Secret } from '../../values/secret.ts'
-import { defaultClient } from './client.ts'
-import { callSettings } from './client-settings.ts'
+import { callSettings, defaultSettings } from './client-settings.ts'
 
 /** Items that say how to reach an account. */
 export interface AccountItems {
@@ -48,7 +48,7 @@ export async function providerSettings(
   stored: Item<'client-config'> | undefined,
   cipher: FieldCipher,
 ): Promise<ProviderSettings> {
-  const config = stored?.data ?? defaultClient
+  const config: ClientConfig = stored?.data ?? defaultSettings
   const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
   const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
   return defined({

@@ -1,8 +1,10 @@
 import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { invalid } from '../../api/errors.ts'
 import { bool, text, unsupported } from '../../api/fields.ts'
 import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
+import { isNear } from '../../values/member-address.ts'
 import { defaultSettings, mergeSettings, settingFields, settingsAnswer } from './client-settings.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
@@ -22,18 +24,16 @@ export const clientFields = {
   disable_automated_rotation: bool('Accepted: nothing is rotated unless it is asked for'),
 }
 
-/** What holds where nothing was ever configured. */
-export const defaultClient: ClientConfig = defaultSettings
-
 /**
  * POST config/client: fields that are not supplied keep their values.
  * @see docs/spec/configuration.md#client
  */
 export async function writeClient(call: Call<typeof clientFields>): Promise<Outcome> {
   const stored = subjectOf(call, 'client-config')
-  const before = stored?.data ?? defaultClient
+  const before: ClientConfig = stored?.data ?? defaultSettings
   const { plainEndpoints } = call.ports.deployment
   const next: ClientConfig = { ...before, ...mergeSettings(before, call.given, plainEndpoints) }
+  if (!plainEndpoints) forbidNearEndpoints(next)
   const place = placeOf(call, 'client-config')
   const { secret_key: secret, access_key: accessKey } = call.given
   if (secret !== undefined || accessKey !== undefined) {
@@ -44,6 +44,16 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   if (secret === '') delete next.secretKey
   else if (secret !== undefined) next.secretKey = await call.ports.cipher.encrypt(place, 'secretKey', secret)
   return after([replace(place, stored, next)], nothing(warningsOf(next)))
+}
+
+/** @throws ApiError for an endpoint on this machine, in its link-local network or at its metadata service */
+function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfig): void {
+  const endpoints = { endpoint, iam_endpoint: iamEndpoint, sts_endpoint: stsEndpoint }
+  for (const [name, url] of Object.entries(endpoints))
+    if (url !== '' && isNear(new URL(url).hostname))
+      throw invalid(
+        `${name} must not name a loopback, link-local or metadata address: use the address of an AWS endpoint or of a proxy`,
+      )
 }
 
 const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string[] => [

@@ -13,7 +13,7 @@ import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
-import { defaultClient } from '../config/client.ts'
+import { defaultSettings } from '../config/client-settings.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, refuse } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
@@ -46,7 +46,7 @@ const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
 /** Sends the caller's request to STS and reads who it is. @throws ApiError */
 export async function askSts(call: LoginCall, request: SignedRequest): Promise<VerifiedIdentity> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
-  const outbound = outboundOf(request, client?.data ?? defaultClient, call)
+  const outbound = outboundOf(request, client?.data ?? defaultSettings, call)
   if ('why' in outbound) return refuse(outbound)
   // the request as it is sent is the whole question
   const answer = await call.once(JSON.stringify(['sts', outbound]), () =>

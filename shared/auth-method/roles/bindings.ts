@@ -1,6 +1,5 @@
 import { type Field, list, mapOfLists } from '../../api/fields.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
-import { accountForm, arnForm, type BindingForm, formWarnings, idForm, regionForm, tagForm } from './forms.ts'
 
 /** What the constraints of a role look at: an instance, and what its document or its principal's ARN says. */
 export interface InstanceFacts {
@@ -28,8 +27,6 @@ interface Binding<B> {
   store(given: B): B
   /** why a value may not be stored, as a message */
   fault?(bound: B): string | undefined
-  /** warnings of what can match nobody, by the form of the values alone */
-  warnings(name: string, bound: B): string[]
   /** what is compared, for administrators */
   seen(facts: InstanceFacts, bound: B): unknown
   meets(bound: B, facts: InstanceFacts): boolean
@@ -44,13 +41,11 @@ const unique = (values: List): List => [...new Set(values)]
 const anyOf = (
   doc: string,
   seen: (facts: InstanceFacts) => string | undefined,
-  form: BindingForm,
   matches: typeof isIn = isIn,
 ): Binding<List> => ({
   field: list(`${doc}; any one must match`),
   neutral: [],
   store: unique,
-  warnings: (name, bound) => formWarnings(name, bound, form),
   seen,
   meets: (bound, facts) => matches(bound, seen(facts)),
 })
@@ -78,10 +73,6 @@ const everyKey = (
         ? `${name}: "${key}" has no values and nothing would match it; leave the key out, or give ["*"] for any value, [""] for the empty one`
         : `${name}: a key must not be longer than ${LONGEST_TAG_KEY} characters`
     },
-    warnings: (field, bound) =>
-      Object.entries(bound).flatMap(([key, values]) =>
-        formWarnings(`${field}: ${JSON.stringify(key)}`, values, tagForm),
-      ),
     // tags that the role does not list are not shown
     seen: (facts, bound) =>
       Object.fromEntries(Object.keys(bound).map(key => [key, valueAt(facts, key) ?? null])),
@@ -92,26 +83,24 @@ const everyKey = (
 
 /**
  * The constraints on instances, in the order in which they are checked. Adding one is one line: the role's
- * field, its read-back, its applicability and its check follow from it.
+ * field, its read-back, its applicability and its check follow from it; the compiler asks for the form of its values (`forms.ts`).
  * @see docs/spec/login-ec2.md#constraints
  */
 export const bindings = {
-  bound_region: anyOf('Regions', f => f.region, regionForm),
-  bound_ec2_instance_id: anyOf('Instance IDs', f => f.instance.id, idForm('i')),
-  bound_account_id: anyOf('Account IDs', f => f.account, accountForm),
-  bound_ami_id: anyOf('AMI IDs', f => f.instance.amiId, idForm('ami')),
-  bound_subnet_id: anyOf('Subnet IDs', f => f.instance.subnetId, idForm('subnet')),
-  bound_vpc_id: anyOf('VPC IDs', f => f.instance.vpcId, idForm('vpc')),
+  bound_region: anyOf('Regions', f => f.region),
+  bound_ec2_instance_id: anyOf('Instance IDs', f => f.instance.id),
+  bound_account_id: anyOf('Account IDs', f => f.account),
+  bound_ami_id: anyOf('AMI IDs', f => f.instance.amiId),
+  bound_subnet_id: anyOf('Subnet IDs', f => f.instance.subnetId),
+  bound_vpc_id: anyOf('VPC IDs', f => f.instance.vpcId),
   bound_iam_instance_profile_arn: anyOf(
     'Instance profile ARNs, with a trailing wildcard if wanted',
     f => f.instance.profileArn,
-    arnForm('instance-profile'),
     matchesAny,
   ),
   bound_iam_role_arn: anyOf(
     'ARNs of the IAM role of the instance, with a trailing wildcard if wanted',
     f => f.instance.roleArn,
-    arnForm('role'),
     matchesAny,
   ),
   bound_tags: everyKey(
@@ -151,10 +140,6 @@ export const seenOf = (name: BindingName, bound: Bound, facts: InstanceFacts): u
 /** Why what a role stores of a constraint makes no sense. */
 export const boundFault = (name: BindingName, bound: Bound): string | undefined =>
   rowOf(name).fault?.(boundBy(name, bound))
-
-/** Warnings of what a role stores of a constraint and can match nobody. */
-export const boundWarnings = (name: BindingName, bound: Bound): string[] =>
-  rowOf(name).warnings(name, boundBy(name, bound))
 
 /** Supplied constraints take the place of stored ones, each as a whole. */
 export const mergeBound = (stored: Bound, given: { readonly [K in BindingName]?: unknown }): Bound =>

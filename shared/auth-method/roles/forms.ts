@@ -1,5 +1,6 @@
 import { beginsEntity, type Entity, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
+import type { BindingName, Bound } from './bindings.ts'
 
 /**
  * The form of the values of a constraint. A value of another form can match nobody. Forms are the grammar of AWS, never a list of
@@ -13,15 +14,15 @@ export interface BindingForm {
 
 const ACCOUNT = /^\d{12}$/
 
-export const accountForm: BindingForm = { fits: value => ACCOUNT.test(value), example: '111122223333' }
+const accountForm: BindingForm = { fits: value => ACCOUNT.test(value), example: '111122223333' }
 
-export const regionForm: BindingForm = {
+const regionForm: BindingForm = {
   fits: value => partitionOf(value) !== undefined,
   example: 'us-east-1',
 }
 
 /** The ID of something in EC2: its prefix, and hexadecimal digits. */
-export function idForm(prefix: string): BindingForm {
+function idForm(prefix: string): BindingForm {
   const id = new RegExp(`^${prefix}-[0-9a-f]+$`)
   return { fits: value => id.test(value), example: `${prefix}-0123456789abcdef0` }
 }
@@ -41,12 +42,35 @@ const LONGEST_TAG_VALUE = 256
 /** A list, or a part of one, that was written as JSON inside a text. */
 const JSON_TEXT = /^[[{]|[\]}]$/
 
-export const tagForm: BindingForm = {
+const tagForm: BindingForm = {
   fits: value => {
     const text = value.endsWith('*') ? value.slice(0, -1) : value
     return text.length <= LONGEST_TAG_VALUE && !text.includes('*') && !JSON_TEXT.test(text)
   },
   example: 'prod, or prod* for every value that begins so',
+}
+
+/** The form of the values of each constraint. Role writes alone need it, so no login loads it. */
+const forms: Readonly<Record<BindingName, BindingForm>> = {
+  bound_region: regionForm,
+  bound_ec2_instance_id: idForm('i'),
+  bound_account_id: accountForm,
+  bound_ami_id: idForm('ami'),
+  bound_subnet_id: idForm('subnet'),
+  bound_vpc_id: idForm('vpc'),
+  bound_iam_instance_profile_arn: arnForm('instance-profile'),
+  bound_iam_role_arn: arnForm('role'),
+  bound_tags: tagForm,
+}
+
+/** Returns warnings of what a role stores of a constraint and can match nobody, by the form of the values alone. */
+export function boundWarnings(name: BindingName, bound: Bound): string[] {
+  const values: readonly string[] | Readonly<Record<string, readonly string[]>> = bound[name] ?? []
+  return Array.isArray(values)
+    ? formWarnings(name, values, forms[name])
+    : Object.entries(values as Readonly<Record<string, readonly string[]>>).flatMap(([key, listed]) =>
+        formWarnings(`${name}: ${JSON.stringify(key)}`, listed, forms[name]),
+      )
 }
 
 const MOST_VALUES = 5

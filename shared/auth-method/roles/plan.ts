@@ -5,17 +5,9 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf, unsupportedFault } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import {
-  type BindingName,
-  bindingNames,
-  boundFault,
-  boundWarnings,
-  isBound,
-  mergeBound,
-  unbound,
-} from './bindings.ts'
+import { type BindingName, bindingNames, boundFault, isBound, mergeBound, unbound } from './bindings.ts'
 import type { roleFields } from './fields.ts'
-import { arnForm, formWarnings } from './forms.ts'
+import { arnForm, boundWarnings, formWarnings } from './forms.ts'
 
 type Given = Supplied<typeof roleFields>
 

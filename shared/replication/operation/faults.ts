@@ -142,7 +142,7 @@ export const setLeft = () => failed('internal', 'this cluster follows another se
 // of an update of the primary, and of what leaves the set or closes a primary
 
 /** @param failures by address: why it is not the primary */
-export function nobodyAnswered(failures: ReadonlyMap<string, LinkRefused | LinkSilent>) {
+export function nobodyAnswered(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
     [...failures.values()].some(mayPass) ? 'busy' : 'activation_failed',

@@ -41,7 +41,7 @@ export const findPrimary: OperationStep = async (run, id) => {
 async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
   const { record } = await readStand(run, id)
   const { clock } = run.ports
-  const failures = new Map<string, LinkRefused | LinkSilent>()
+  const failures = new Map<string, Error>()
   const end = clock.now() + FIND_TIMEOUT_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
@@ -71,10 +71,9 @@ async function askedAt(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
-): Promise<HeartbeatAnswer | LinkRefused | LinkSilent> {
+): Promise<HeartbeatAnswer | Error> {
   const known = primaryOf(record)
-  if (!known || record.set === undefined)
-    return new LinkRefused('unauthenticated', 'this cluster has no credentials')
+  if (!known || record.set === undefined) return new Error('this cluster has no credentials')
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
   const { id, primaryKey: otherKey, ca } = known
   const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })

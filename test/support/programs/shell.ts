@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { root } from '../../../infra/checkout.ts'
-import { BLOCK_HUNG_MS } from '../runner/patience.ts'
+import { BLOCK_HUNG_MS } from './patience.ts'
 
 // Documents are run as a reader does it: block after block is pasted into one bash. Programs are those of this machine.
 // What a machine with Node alone lacks has a stand-in, and whoever runs the tests is told.

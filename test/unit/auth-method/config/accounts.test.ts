@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
-import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import type { FieldCipher } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
@@ -8,7 +8,7 @@ import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 const accessor = 'auth_cloud_1'
 const cipher = plainCipher as unknown as FieldCipher
 const config = {
-  ...defaultClient,
+  ...defaultSettings,
   accessKey: 'AKIA1',
   secretKey: encrypted('client-config', 'client', 'secretKey', 'new'),
   previousAccessKey: 'AKIA0',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { renewLogin } from '../../../../shared/auth-method/renewal/renew.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { LoginRecord } from '../../../../shared/model/token.ts'
@@ -145,7 +145,7 @@ describe('renewal of an ec2 login', () => {
         role: 'arn:aws:iam::111122223333:role/r',
         externalId: 'x',
       }),
-      item(key('client-config', accessor), { ...defaultClient, endpoint: 'https://ec2.example.com' }),
+      item(key('client-config', accessor), { ...defaultSettings, endpoint: 'https://ec2.example.com' }),
     ]
     const { asked, renewal } = renew({ others })
     await renewal

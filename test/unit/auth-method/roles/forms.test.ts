@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type BindingName,
-  bindingNames,
-  boundWarnings,
-  unbound,
-} from '../../../../shared/auth-method/roles/bindings.ts'
+import { type BindingName, bindingNames, unbound } from '../../../../shared/auth-method/roles/bindings.ts'
+import { boundWarnings } from '../../../../shared/auth-method/roles/forms.ts'
 import { plan, rawEc2, rawIam } from '../../../builders/role-plans.ts'
 
 const ACCOUNT = '111122223333'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { defaultClient } from '../../../../shared/auth-method/config/client.ts'
+import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { rotateRoot } from '../../../../shared/auth-method/rotate-root/rotate.ts'
 import { firstHead } from '../../../../shared/journal/head.ts'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
@@ -18,7 +18,7 @@ const accessor = 'auth_cloud_1'
 const place = key('client-config', accessor)
 const guard = key('rotation', accessor)
 export const configured: ClientConfig = {
-  ...defaultClient,
+  ...defaultSettings,
   accessKey: 'OLD',
   secretKey: encrypted('client-config', 'client', 'secretKey', 'old'),
 }
