@@ -2,6 +2,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -9,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { root } from '../../checkout.ts'
 import { temporaryDirectory } from './temporary.ts'
@@ -71,14 +72,41 @@ const OWNER_ONLY = 0o700
 export function privateDirectory(directory: string): void {
   // threads cannot change it, and have their process's
   if (isMainThread) process.umask(0o077)
-  mkdirSync(directory, { recursive: true, mode: OWNER_ONLY })
+  makeFolder(directory)
   chmodSync(directory, OWNER_ONLY)
   for (const one of readdirSync(directory, { withFileTypes: true }))
     if (one.isFile()) chmodSync(`${directory}/${one.name}`, 0o600)
 }
 
+/** Makes a directory and those above it, one by one: below `/proc`, Node's own recursive call never returns. */
+export function makeFolder(directory: string): void {
+  if (existsSync(directory)) return
+  makeFolder(dirname(directory))
+  try {
+    mkdirSync(directory, { mode: OWNER_ONLY })
+  } catch (error) {
+    // another process may have made it at this moment
+    if (!existsSync(directory)) throw error
+  }
+}
+
 /** Where clusters keep their state: `.local`, unless the environment names another directory. */
 const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
+
+/**
+ * Makes the directory in which clusters keep their state, and tries to write there. Commands call it before they begin anything.
+ * @throws Error where it cannot be written
+ */
+export function makeState(): void {
+  try {
+    makeFolder(STATE)
+    rmdirSync(mkdtempSync(`${STATE}/.try-`))
+  } catch (error) {
+    throw new Error(
+      `clusters keep their state in ${STATE}, which cannot be written (${(error as Error).message}): set CLOUD_AUTH_STATE to a directory that can be written`,
+    )
+  }
+}
 
 /** The directory of a cluster that keeps its state. */
 export const keptAt = (cluster: string): string => `${STATE}/${cluster}`

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { writerTo } from '../../../command/output.ts'
+import { makeState } from '../../os/cluster-file.ts'
 import { disaster, type Rehearsal, startRehearsal, switchOver } from './drill.ts'
 import { type Drilled, described, judged } from './verdict.ts'
 
@@ -64,6 +65,7 @@ async function drill(seen: Partial<Drilled>): Promise<void> {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return void process.stdout.write(HELP)
+  makeState()
   const seen: Partial<Drilled> = {}
   const fault = await drill(seen).then(() => undefined, textOf)
   const result = judged(seen, fault)

@@ -1,6 +1,7 @@
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { writerTo } from '../../../command/output.ts'
+import { makeState } from '../../os/cluster-file.ts'
 import { brokenIn, quartersOf } from './judge.ts'
 import type { SoakPlan } from './plan.ts'
 import { soak } from './soak.ts'
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return print(HELP)
   const plan = planOf(values)
+  makeState()
   print(
     `${plan.minutes} minutes, ${plan.rate} logins a second, on ${cpus().length} processors with ${Math.round(totalmem() / 2 ** 30)} GiB; seed ${plan.seed}`,
   )

@@ -2,6 +2,7 @@ import { defined } from '../../../../shared/values/defined.ts'
 import { writerTo } from '../../../command/output.ts'
 import type { Host } from '../../host/host.ts'
 import { startLasting } from '../../host/lasting-host.ts'
+import { makeState } from '../../os/cluster-file.ts'
 import { endingOnSignals } from '../../os/ending.ts'
 import { heardOf, shownSecondary } from '../../pair/stand.ts'
 import { HOME, WORKLOAD } from '../../provider/home.ts'
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
   const asked = askedIn(process.argv.slice(2), process.env)
   const { once = false, port } = asked
   if (asked.help) return print(HELP)
+  makeState()
   if (asked.pair) return runPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
   const ending = endingOnSignals()
   const host = await startLasting({ ...lastingOptions(asked), onLine: watch })

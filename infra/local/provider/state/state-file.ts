@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '../../os/cluster-file.ts'
 import { emptyState, type ProviderState } from './state.ts'
 
 /** Reads the state a former run left; an empty one when there is no file yet. */
@@ -24,7 +25,7 @@ export interface StateWriter {
  */
 export function stateWriter(path: string | undefined, state: ProviderState): StateWriter {
   if (path === undefined) return { changed: () => undefined, saved: () => Promise.resolve() }
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   let last = Promise.resolve()
   let queued = false
   const write = async () => {
