@@ -121,7 +121,7 @@ export const alarms = {
   NotReady: {
     counts: { own: ['NotReady'] },
     says: 'This secondary could not take over: status says what would refuse the promotion',
-    // tried every ten minutes: a first sync, or one refusal, wakes nobody
+    // tried every ten minutes, and after changes: a first sync, or one refusal, wakes nobody
     period: 15 * MINUTE,
     of: [2, 3],
   },

@@ -103,7 +103,7 @@ export const metrics = {
   },
   NotReady: {
     unit: 'Count',
-    from: '`on-pull`, every ten minutes, on a secondary',
+    from: '`on-pull`, every ten minutes and after changes of role or contact, on a secondary',
     tells: '1: a promotion without force would be refused right now; 0: it would go through',
     series: EVERY_HOUR,
     idle: 'secondary',

@@ -71,10 +71,10 @@ const factsOf = (said: Said): HTMLElement =>
     ),
   ])
 
-const triedText = ({ tried }: Said): string => {
-  if (!tried) return ''
+const triedText = ({ tried, mode }: Said): string => {
+  if (!tried) return mode === 'secondary' ? 'not tried since its role or its contact has changed' : ''
   const verdict = tried.ready ? 'yes' : `no: ${tried.refusedBy.join(', ')}`
-  return `${verdict}, as it tried itself at ${new Date(tried.at).toISOString().slice(11, 19)}`
+  return `${verdict}, as it tried itself ${spanOf(Math.max(0, Date.now() - tried.at))} ago`
 }
 
 const BOX: Box = { width: 600, height: 140 }

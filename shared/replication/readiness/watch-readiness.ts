@@ -5,13 +5,15 @@ import { promotionChecks } from '../promotion/decide.ts'
 import { promotionFacts } from '../promotion/facts.ts'
 import type { Connect } from '../secondary/connect.ts'
 import type { FollowerPorts } from '../secondary/follower.ts'
+import { readinessBasis } from './basis.ts'
 
 /** Milliseconds that a primary is waited for: heartbeats must not wait for long. */
 const PATIENCE_MS = 3000
 
 /**
- * Tries every ten minutes whether a promotion of this secondary would go through, by the promotion's own rules. The result
- * stands in status, an alarm counts refusals. Nothing happens while the role changes. Nothing is thrown.
+ * Tries whether a promotion of this secondary would go through, by the promotion's own rules: every ten minutes, and as
+ * soon as its role or its contact with the primary has changed. The result stands in status, an alarm counts refusals.
+ * Nothing happens while the role changes. Nothing is thrown.
  */
 export async function watchReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
   await tryReadiness(ports, connect).catch((error: unknown) =>
@@ -20,16 +22,20 @@ export async function watchReadiness(ports: FollowerPorts, connect: Connect): Pr
 }
 
 async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
-  const { store, clock, log } = ports
+  const { store, journal, clock, log } = ports
   const readAt = clock.now()
-  const [cluster, last] = await store.read([key('cluster'), key('readiness')])
+  const [[cluster, last, contact], head] = await Promise.all([
+    store.read([key('cluster'), key('readiness'), key('contact')]),
+    journal.head(),
+  ])
   const record = cluster?.data
   if (record?.mode !== 'secondary' || record.operation !== undefined) return
-  if (last && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
+  const basis = readinessBasis({ record, contact: contact?.data, head }, readAt)
+  if (last?.data.basis === basis && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
   const facts = await promotionFacts({ ports, connect, deadline: readAt + PATIENCE_MS }, record)
   const found = promotionChecks(facts).filter(({ text }) => text !== undefined)
   const refusedBy = found.map(({ name }) => name)
-  await store.commit([put(key('readiness'), { at: readAt, refusedBy })], { record, readAt })
+  await store.commit([put(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })
   const line = { refused_by: refusedBy, texts: found.map(({ text }) => text) }
   const write = found.length > 0 ? log.warn : log.info
   write('readiness', line, { NotReady: found.length > 0 ? 1 : 0 })

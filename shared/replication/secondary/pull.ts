@@ -35,7 +35,7 @@ interface PullTimes {
    * until then.
    */
   readonly standsBy?: boolean
-  /** what is done once, behind the first heartbeat of the run: the primary is asked by one alone */
+  /** what is done behind each heartbeat, answered or not: the primary is asked by one alone */
   readonly beside?: (() => Promise<void>) | undefined
 }
 
@@ -64,7 +64,6 @@ export async function pull(
     attention: attentionTo(notice),
   }
   let lease = before
-  let waits = beside
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
@@ -73,8 +72,7 @@ export async function pull(
       const renewed = await renew(pulling, lease)
       if (!renewed) return
       lease = renewed.item
-      await waits?.()
-      waits = undefined
+      await beside?.()
     }
     const progress = await followOnCarefully(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break

@@ -8,12 +8,13 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import { type FaultyPart, faultyParts, type RecentFault } from '../../model/fault.ts'
 import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
 import type { Reindex } from '../../model/reindex.ts'
-import type { Diverging, Puller } from '../../model/secondary.ts'
+import type { Diverging, Puller, ReadinessTried } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../../values/member-address.ts'
+import { readinessBasis } from '../readiness/basis.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { showHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
@@ -84,10 +85,21 @@ export async function lookAt(call: Looking): Promise<StatusFacts> {
       }),
       contact: contact && contactFacts(contact, looked.head, rules),
       activationError,
-      readiness: fetched.get(key('readiness'))?.data,
+      readiness: readinessIn(call, record, looked.head),
       operation,
     }),
   }
+}
+
+/** The last trial of a promotion, where role and contact have not changed since. */
+function readinessIn(
+  { fetched, now }: Looking,
+  record: ClusterRecord,
+  head: JournalSeen['head'],
+): ReadinessTried | undefined {
+  const tried = fetched.get(key('readiness'))?.data
+  const contact = fetched.get(key('contact'))?.data
+  return tried?.basis === readinessBasis({ record, contact, head }, now) ? tried : undefined
 }
 
 const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyPart })[] =>

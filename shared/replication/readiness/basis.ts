@@ -1,0 +1,29 @@
+import type { Head } from '../../journal/head.ts'
+import type { ClusterRecord } from '../../model/cluster.ts'
+import type { PrimaryContact } from '../../model/link.ts'
+import { bounds } from '../../values/bounds.ts'
+
+/** What the result of a trial of a promotion rests on. */
+interface Circumstances {
+  readonly record: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId' | 'link' | 'operation' | 'failed'>
+  readonly contact: Pick<PrimaryContact, 'at' | 'epoch' | 'refused'> | undefined
+  readonly head: Pick<Head, 'mode'> | undefined
+}
+
+/**
+ * Names the role of a secondary and its contact with the primary. A trial counts only while both are as they were when it
+ * was made.
+ * @param now epoch milliseconds
+ */
+export function readinessBasis({ record, contact, head }: Circumstances, now: number): string {
+  const { mode, epoch, treeId, link, operation, failed } = record
+  const role = [mode, epoch, treeId, link?.name, link?.id, operation, failed, head?.mode === 'syncing']
+  return JSON.stringify([...role.map(one => one ?? ''), contact?.epoch ?? '', describeContact(contact, now)])
+}
+
+function describeContact(contact: Circumstances['contact'], now: number): string {
+  if (!contact) return 'none'
+  const { at, refused } = contact
+  if (!refused) return now - at < bounds.PEER_LOST_MS ? 'answered' : 'silent'
+  return (refused.silentMs ?? 0) < bounds.PRIMARY_LOST_MS ? refused.code : 'lost'
+}

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { key } from '../../../../shared/storage/kinds.ts'
+import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
+
+const DR = '/sys/replication/dr'
+const MINUTE = 60_000
+
+let set: ClusterSet
+beforeEach(async () => {
+  set = await clusterSet(['east', 'west'], { memory: true })
+  await set.enable('east')
+  await set.join('west', 'east')
+  await set.converge()
+  await scheduled()
+})
+
+/** The run of every minute, until its first heartbeat is over. */
+const scheduled = () => set.at('west').pull(700, { source: 'aws.events' })
+
+const shown = async () => (await set.at('west').ok('GET', `${DR}/status`)).body.data.readiness
+
+/** When the primary answered last. */
+async function contactAt(): Promise<number | undefined> {
+  const [contact] = await set.at('west').ports.store.read([key('contact')])
+  return contact?.data.at
+}
+
+const READY = { ready: true, refused_by: [], tried: expect.any(String) }
+const SILENT = { ready: false, refused_by: ['silent'], tried: expect.any(String) }
+
+describe('readiness in the status of a secondary', () => {
+  test('is tried again with the next run when the primary falls silent, and when it answers again', async () => {
+    expect(await shown()).toEqual(READY)
+    set.pass(10_000)
+    set.cut('east', 'west')
+    await scheduled()
+    expect(await shown()).toEqual(SILENT)
+    set.pass(10_000)
+    set.heal('east', 'west')
+    await scheduled()
+    expect(await shown()).toEqual(READY)
+  })
+
+  test('is tried again within one run, at the heartbeat that is not answered', async () => {
+    const before = await contactAt()
+    set.pass(1000)
+    const run = set.at('west').pull(25_000, { source: 'aws.events' })
+    while ((await contactAt()) === before);
+    set.cut('east', 'west')
+    await run
+    expect(await shown()).toEqual(SILENT)
+  })
+
+  test('is not shown when it is older than a change of contact or of role', async () => {
+    expect(await shown()).toEqual(READY)
+    set.cut('east', 'west')
+    // a run that no schedule has started notes the silence, and tries nothing
+    set.pass(10_000)
+    await set.at('west').pull()
+    expect(await shown()).toBeUndefined()
+    await scheduled()
+    expect(await shown()).toEqual(SILENT)
+    set.heal('east', 'west')
+    await set.at('west').pull()
+    expect(await shown()).toBeUndefined()
+  })
+
+  test('is not shown once no run asks the primary any more, because nobody knows whether it answers', async () => {
+    set.pass(MINUTE)
+    expect(await shown()).toBeUndefined()
+    await scheduled()
+    expect(await shown()).toEqual(READY)
+  })
+
+  test('counts for ten minutes while nothing changes', async () => {
+    const { tried } = await shown()
+    set.pass(5 * MINUTE)
+    await scheduled()
+    expect(await shown()).toMatchObject({ tried })
+    set.pass(5 * MINUTE)
+    await scheduled()
+    expect((await shown()).tried).not.toBe(tried)
+  })
+})
