@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { alarming } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 
 type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']
@@ -9,8 +10,7 @@ export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
   const own = new Map<string, Uint8Array>()
   let isEnabled = true
   const check = (): void => {
-    if (!isEnabled)
-      throw new ApiError('busy', 'the keyring of this cluster cannot be decrypted at the moment')
+    if (!isEnabled) throw new ApiError('busy', alarming.keyring)
   }
   return {
     setEnabled: enabled => {
