@@ -100,7 +100,7 @@ export const alarms = {
     of: [2, 3],
   },
   Keyring: {
-    counts: { pattern: errorText(alarming.keyring) },
+    counts: { pattern: errorText(`${alarming.keyring}*`) },
     says: 'KMS does not open the keyring: look at the state and the policy of the key',
   },
   Head: {

@@ -1,9 +1,7 @@
 /** What log lines and errors say that alarms of a deployment count: the patterns of their filters hold these texts. */
 export const alarming = {
-  /** nothing that is encrypted can be read or written: KMS refuses, or cannot be reached */
-  keyring:
-    'the keyring of this cluster cannot be decrypted at the moment: KMS does not decrypt with the key of its data stack; ' +
-    'check that the key is enabled and that its policy allows kms:Decrypt',
+  /** nothing that is encrypted can be read or written, because KMS refuses or cannot be reached; what to do follows it */
+  keyring: 'the keyring of this cluster cannot be decrypted at the moment',
   /** once a minute, as long as it lasts */
   peer: 'a cluster of the DR set is silent or behind',
   /** with each event that the event bus is told */

@@ -48,7 +48,7 @@ export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise
 function failingParts({ error, login }: RequestEnd): ReadonlySet<FaultyPart> {
   const failing = new Set<FaultyPart>()
   if (!error || errorCodes[error.code].status < 500) return failing
-  if (error.message === alarming.keyring) failing.add('keyring')
+  if (error.message.startsWith(alarming.keyring)) failing.add('keyring')
   if (error.message === STORAGE_BUSY) failing.add('storage')
   if (error.message.startsWith(AUDIT_UNWRITABLE)) failing.add('audit')
   if (login !== undefined) failing.add('logins')

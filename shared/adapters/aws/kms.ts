@@ -11,9 +11,12 @@ import { type SignedPost, signedPosts } from './wire/signed-posts.ts'
 /** What a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
 
+const WHY =
+  'KMS does not decrypt with the key of its data stack; check that the key is enabled and that its policy allows kms:Decrypt'
+
 /** Whatever KMS says, it is no fault of the caller's, and may pass. */
 function away(cause: unknown): never {
-  throw new ApiError('busy', alarming.keyring, { retryAfter: 5, cause })
+  throw new ApiError('busy', `${alarming.keyring}: ${WHY}`, { retryAfter: 5, cause })
 }
 
 /** The two calls that a keyring's envelope needs. @throws ApiError `busy` */

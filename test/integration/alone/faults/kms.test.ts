@@ -57,7 +57,7 @@ describe('a KMS that', () => {
       await aws.fault({ service: 'kms', times: 99, ...fault })
       const reply = await host.api(method, path)
       expect(reply.status, reply.text).toBe(503)
-      expect(reply.body.errors).toEqual([alarming.keyring])
+      expect(reply.body.errors).toEqual([expect.stringMatching(`^${alarming.keyring}: KMS does not decrypt`)])
       expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
       await aws.clearFaults()
       expect((await host.api(method, path)).status, 'KMS is back').toBe(404)
