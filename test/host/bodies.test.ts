@@ -36,6 +36,10 @@ describe('bodies that are read', () => {
     ['a form', asForm, form],
     ['a form with a charset', asForm, { 'content-type': `${form['content-type']}; charset=UTF-8` }],
     ['the last of repeated keys', `{"token_ttl":1,${json.slice(1)}`, {}],
+    ['a byte order mark before it', `\ufeff${json}`, {}],
+  ]
+  /** Bodies with a field that the endpoint does not know. */
+  const unknown: [title: string, body: string, headers: Record<string, string>][] = [
     [
       'keys of every object',
       `{"__proto__":{"token_ttl":5},"constructor":1,"toString":2,${json.slice(1)}`,
@@ -48,6 +52,16 @@ describe('bodies that are read', () => {
   test.each(rows)('%s', async (_, body, headers) => {
     const { status, text, stored } = await written(body, headers)
     expect(status, text).toBe(204)
+    expect(stored).toMatchObject({ bound_iam_principal_arn: [arn], token_ttl: 60 })
+  })
+
+  test.each(unknown)('%s, with a warning of the unknown field', async (_, body, headers) => {
+    const { status, text, stored } = await written(body, headers)
+    expect(status, text).toBe(200)
+    expect(JSON.parse(text)).toMatchObject({
+      data: null,
+      warnings: [expect.stringContaining('unknown parameters were ignored')],
+    })
     expect(stored).toMatchObject({ bound_iam_principal_arn: [arn], token_ttl: 60 })
   })
 
@@ -93,7 +107,6 @@ describe('bodies that are refused', () => {
     '{"x":01}',
     '{"x":NaN}',
     '{"x":"\\u12"}',
-    '\ufeff{}',
     'token_ttl=5',
     '}{',
     `{"x":"${SECRET}`,

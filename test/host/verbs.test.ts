@@ -68,10 +68,18 @@ describe('a listing is asked for with LIST or with ?list=true', () => {
     expect((await api('GET', `${mount}/roles?list=${flag}`)).body).toEqual(A_LISTING)
   })
 
-  test.each(['', 'yes', 'TrUe', '2', 'true ', 'null'])('list=%s is refused without a word', async flag => {
-    const { status, body } = await api('GET', `${mount}/roles?list=${encodeURIComponent(flag)}`)
-    expect([status, body]).toEqual([400, { errors: [] }])
-  })
+  test.each(['', 'yes', 'TrUe', '2', 'true ', 'null'])(
+    'list=%s is refused, and the answer says what is allowed',
+    async flag => {
+      const { status, body } = await api('GET', `${mount}/roles?list=${encodeURIComponent(flag)}`)
+      expect([status, body.errors]).toEqual([
+        400,
+        [
+          `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
+        ],
+      ])
+    },
+  )
 
   test('several on one connection, among other requests', async () => {
     const request = (line: string, ...more: string[]) =>

@@ -162,7 +162,6 @@ describe('iam login', () => {
       'InvalidClientTokenId',
     ],
     ['a wrong secret', () => signedBy({ ...bob, secretAccessKey: 'x' }), 'SignatureDoesNotMatch'],
-    ['a session without its token', () => signedBy({ ...worker, sessionToken: '' }), 'InvalidClientTokenId'],
     [
       'the token of another session',
       () => signedBy({ ...worker, sessionToken: 'other' }),
@@ -182,6 +181,14 @@ describe('iam login', () => {
     const answer = await login({ role: 'bob', ...fields() })
     expect([answer.status, errorsOf(answer)]).toEqual([400, NOT_ACCEPTED])
     expect(answer.text).not.toContain(code)
+  })
+
+  test('a session without its token is refused before STS is asked', async () => {
+    const answer = await login({ role: 'bob', ...signedBy({ ...worker, sessionToken: '' }) })
+    expect([answer.status, errorsOf(answer)]).toEqual([
+      400,
+      'iam_request_headers: the request is signed with a temporary key, but has no X-Amz-Security-Token; sign it with the session token (AWS_SESSION_TOKEN) too',
+    ])
   })
 
   test('a session that is over is refused', async () => {

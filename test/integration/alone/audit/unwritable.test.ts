@@ -15,12 +15,14 @@ beforeAll(async () => {
   symlinkSync('/dev/full', `${host.directory}/audit.log`)
 })
 
-const INTERNAL = { errors: ['internal error'] }
+const UNWRITABLE = {
+  errors: ['the audit log cannot be written: free its disk, or make its file writable (ENOSPC)'],
+}
 
 describe('what cannot be audited is not done', () => {
   test('a write is refused, and nothing is written', async () => {
     const { status, body } = await host.api('POST', '/auth/cloud/role/x', iamRole.body)
-    expect([status, body]).toEqual([500, INTERNAL])
+    expect([status, body]).toEqual([503, UNWRITABLE])
     const [role] = await tableStore(host).store.read([key('role', mount, 'x')])
     expect(role).toBeUndefined()
   })
@@ -30,16 +32,16 @@ describe('what cannot be audited is not done', () => {
       id: 'chosen',
       policies: 'default',
     })
-    expect([status, body]).toEqual([500, INTERNAL])
+    expect([status, body]).toEqual([503, UNWRITABLE])
     const tokens: unknown[] = []
     for await (const page of tableStore(host).store.scan('token', { index: 0, of: 1 }))
       tokens.push(...page.items)
     expect(tokens, 'the root token alone').toHaveLength(1)
   })
 
-  test('a refusal tells no more than usual', async () => {
+  test('a refusal says the same, and not who was refused', async () => {
     const { status, body } = await host.api('GET', '/auth/cloud/role/x', undefined, { token: '' })
-    expect([status, body]).toEqual([500, INTERNAL])
+    expect([status, body]).toEqual([503, UNWRITABLE])
   })
 
   test('probes by machines go on', async () => {

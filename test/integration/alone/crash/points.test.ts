@@ -97,7 +97,9 @@ async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
   await settled()
   const struck = (await storage.calls()).some(call => call.struck)
   await storage.mend()
-  const changes = async () => changesBy(cluster, await storage.calls())
+  // a function that met the fault notes it for the status: that is no effect of the request
+  const changes = async () =>
+    (await changesBy(cluster, await storage.calls())).filter(change => change !== 'fault')
   return { reply, struck, changes, repeated: () => send(request) }
 }
 

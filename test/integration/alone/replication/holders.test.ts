@@ -209,7 +209,7 @@ describe('a cluster that has left the set', () => {
       .at('west')
       .request('POST', `${R}/secondary/enable`, { token: body.wrap_info.token })
     expect([refused.status, refused.text]).toEqual([
-      500,
+      400,
       expect.stringContaining('revoke it by POST sys/replication/dr/primary/revoke-secondary'),
     ])
     expect(refused.text).toContain('west')

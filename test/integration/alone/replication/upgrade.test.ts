@@ -126,7 +126,7 @@ describe('an upgrade in its order', () => {
     const before = await set.everything('east')
     const refused = await update('east', 'west')
     expect([refused.status, refused.body.errors]).toEqual([
-      500,
+      400,
       [expect.stringContaining(`${UPGRADE_SECONDARY}; nothing has changed on this cluster`)],
     ])
     expect(await set.everything('east')).toEqual(before)
@@ -196,7 +196,7 @@ describe('a primary that is upgraded first', () => {
     const { status, text } = await set
       .at('west')
       .request('POST', `${R}/secondary/enable`, { token: body.wrap_info.token })
-    expect([status, text]).toEqual([500, expect.stringContaining(UPGRADE_SECONDARY)])
+    expect([status, text]).toEqual([400, expect.stringContaining(UPGRADE_SECONDARY)])
     expect(await health('west')).toBe(200)
     expect(await policies('west')).toContain('of west')
   })

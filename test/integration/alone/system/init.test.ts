@@ -153,7 +153,7 @@ describe('initialisation', () => {
     [{ recovery_pgp_keys: ['x', 'y'] }, 'recovery_pgp_keys must name one key for each share'],
     [
       { recovery_shares: 1, recovery_pgp_keys: ['x'] },
-      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key: it is empty',
+      'recovery_pgp_keys: key 1 is not a usable OpenPGP public key: it is neither base64 of a binary key nor an armoured key',
     ],
     [
       { root_token_pgp_key: 'AAAA' },
