@@ -151,7 +151,7 @@ describe('a pair on AWS, as its page makes it', () => {
     const wanted = [...(blocksOf('README', 'On AWS')[0] ?? '').matchAll(/^(\w+)=/gm)].map(
       ([, name = '']) => name,
     )
-    const own = ['SHARE_1', 'KEPT']
+    const own = ['SHARE_1', 'KEPT', 'NEW_SHARES']
     for (const name of wanted.filter(one => !own.includes(one) && one !== 'CA_FILE'))
       expect(await shell.value(name), name).not.toBe('')
     expect(await shell.value('TOKEN')).toBe('hvs.root')
