@@ -1,8 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { denseUpTo } from '../../../../shared/journal/density.ts'
+import { lastEnded } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochName } from '../../../../shared/journal/position.ts'
+import { epochAt, epochName, posText } from '../../../../shared/journal/position.ts'
+import { rootsPk, SUBTREES } from '../../../../shared/journal/refresh.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { activationToken, tokenKeys } from '../../../../shared/link/admin/activation.ts'
@@ -62,7 +65,13 @@ function memoryJournal(first: Head) {
             next: { pk: 'policy', sk: 'a' },
           },
     page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
-    pageHashes: async root => new Map([['00', { hash: `hash in ${root}`, asOf: '' }]]),
+    pageHashes: async pk => {
+      if (pk !== rootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
+      // both roots are those of this moment
+      const seq = await denseUpTo(journal as Journal, head)
+      const asOf = posText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
+      return new Map(SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEnded(START / 1000) }]))
+    },
   }
   return {
     journal: journal as Journal,
