@@ -49,6 +49,13 @@ describe('sys/auth', () => {
     expect(Object.keys(body.data)).toEqual(Object.keys(body.data).sort())
   })
 
+  const refusalOf = (path: string): string => {
+    if (path === '') return 'the path names no mount; GET sys/auth, without a slash at its end, has all'
+    return /\/|%2F/.test(path)
+      ? 'the path of a mount must be one segment, without "/"'
+      : 'the path of a mount may hold letters, digits, "_", "-" and "."'
+  }
+
   test.each<[string, string]>([
     ['nested', 'a/b'],
     ['nested and encoded', 'a%2Fb'],
@@ -63,13 +70,7 @@ describe('sys/auth', () => {
     const mounts = async () => (await done('GET', '/sys/auth')).body.data
     const before = await mounts()
     const reply = await enable(path)
-    const nested = /\/|%2F/.test(path)
-    expect([reply.status, errorsOf(reply)]).toEqual([
-      400,
-      nested
-        ? 'the path of a mount must be one segment, without "/"'
-        : 'the path of a mount may hold letters, digits, "_", "-" and "."',
-    ])
+    expect([reply.status, errorsOf(reply)]).toEqual([400, refusalOf(path)])
     expect(await mounts()).toEqual(before)
   })
 
