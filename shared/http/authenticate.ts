@@ -8,6 +8,7 @@ import { type Item, type Key, key } from '../storage/kinds.ts'
 import { openBatch, readBatch } from '../tokens/batch.ts'
 import { anyContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
+import { CONFLICT, ok, type Result } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
@@ -112,16 +113,21 @@ export async function takeUse(
     if (item) [item] = await store.read([item])
     if (!item) throw denied('token-spent')
   }
-  const taken = await retrying({ tries: USE_COUNT_TRIES, pause }, async (): Promise<Alive | 'again'> => {
-    if (!item || item.data.numUses <= 0) return alive
-    const numUses = item.data.numUses - 1
-    const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
-    if ((await store.commit([change], cluster)) !== 'done') return 'again'
-    return numUses === 0
-      ? { ...spent, spent: true }
-      : { ...alive, item: { ...item, data: { ...item.data, numUses } } }
-  })
-  if (taken === 'again')
+  const taken = await retrying(
+    { tries: USE_COUNT_TRIES, pause },
+    async (): Promise<Result<Alive, 'conflict'>> => {
+      if (!item || item.data.numUses <= 0) return ok(alive)
+      const numUses = item.data.numUses - 1
+      const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)
+      if ((await store.commit([change], cluster)) !== 'done') return CONFLICT
+      return ok(
+        numUses === 0
+          ? { ...spent, spent: true }
+          : { ...alive, item: { ...item, data: { ...item.data, numUses } } },
+      )
+    },
+  )
+  if (!taken.ok)
     throw new ApiError('busy', 'too many concurrent requests with this token; try again', { retryAfter: 1 })
-  return taken
+  return taken.value
 }

@@ -1,5 +1,6 @@
 import type { Ports } from '../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
+import { CONFLICT, ok } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
@@ -95,10 +96,10 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
       { tries: SETTLINGS, pause: tried => clock.sleep(25 * Math.min(tried, 8)) },
       async () => {
         const put = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
-        return put === 'conflict' ? 'again' : put
+        return put === 'conflict' ? CONFLICT : ok()
       },
     )
-    if (result === 'again') throw journalWritten()
+    if (!result.ok) throw journalWritten()
   }
   return { isOld }
 }

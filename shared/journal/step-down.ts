@@ -3,6 +3,7 @@ import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { byStoredNames } from '../storage/stored-names.ts'
+import { CONFLICT, ok } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
 import { noteEvent } from './events.ts'
@@ -43,9 +44,8 @@ export async function stepDown(
   const ended = await retrying({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
-    if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return end
-    if (record?.data.mode !== 'primary' || record.data.epoch !== end.epoch || !record.data.link)
-      return undefined
+    if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return ok(end)
+    if (record?.data.mode !== 'primary' || record.data.epoch !== end.epoch || !record.data.link) return ok()
     const closed: ClusterRecord = {
       ...record.data,
       mode: 'secondary',
@@ -62,10 +62,10 @@ export async function stepDown(
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }
     const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
-    return (await ports.store.commit(changes, as)) === 'done' ? end : 'again'
+    return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
   })
-  if (ended === 'again') throw recordWritten()
-  return ended
+  if (!ended.ok) throw recordWritten()
+  return ended.value
 }
 
 /**

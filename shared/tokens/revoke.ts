@@ -5,6 +5,7 @@ import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
+import { CONFLICT, ok } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import { orphanChildren, sweepDescendants } from './descendants.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
@@ -47,9 +48,9 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {
     const released = await retrying({ tries: REVOKE_TOKEN_TRIES }, async () =>
-      (await orphanChildren(item, accessor, call.ports, cluster)) ? 'released' : 'again',
+      (await orphanChildren(item, accessor, call.ports, cluster)) ? ok() : CONFLICT,
     )
-    if (released === 'again') throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
+    if (!released.ok) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
   await release(call.cluster)
   // these were made while it went; one that is made later still is dead

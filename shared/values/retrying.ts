@@ -1,4 +1,6 @@
-/** A clock that is slept by. */
+import type { Result } from './result.ts'
+
+/** A clock with which a caller can wait. */
 interface Sleeping {
   /** epoch milliseconds */
   now(): number
@@ -6,39 +8,36 @@ interface Sleeping {
 }
 
 /**
- * Tries something a number of times, at most, until it comes to something.
- * @param how `pause`: what is waited for before each try but the first; `tried`: how many there were by then
- * @param attempt `again`: it came to nothing. `tried`: how many there were before
- * @returns `again` when no try came to anything
+ * Repeats an attempt until it succeeds, at most `tries` times and at least once.
+ * @param how `pause` is awaited before each attempt but the first, with the number of attempts so far
+ * @param attempt gets the number of attempts before it
+ * @returns the success, or the fault of the last attempt
  */
-export async function retrying<T>(
+export async function retrying<T, F>(
   { tries, pause }: { tries: number; pause?: (tried: number) => Promise<unknown> },
-  attempt: (tried: number) => Promise<T | 'again'>,
-): Promise<T | 'again'> {
-  for (let tried = 0; tried < tries; tried++) {
-    if (tried > 0) await pause?.(tried)
-    const outcome = await attempt(tried)
-    if (outcome !== 'again') return outcome
+  attempt: (tried: number) => Promise<Result<T, F>>,
+): Promise<Result<T, F>> {
+  for (let tried = 1; ; tried++) {
+    const result = await attempt(tried - 1)
+    if (result.ok || tried >= tries) return result
+    await pause?.(tried)
   }
-  return 'again'
 }
 
 /**
- * Looks again and again until there is something to see, the last time when time is up.
- * @param when `everyMs`: milliseconds between two looks; `until`: epoch milliseconds
- * @param look `again`: there is nothing yet
- * @returns `again` when there was nothing in time
+ * Repeats an attempt at intervals until it succeeds; the last attempt is made when the time is up.
+ * @param when `everyMs`: milliseconds between two attempts; `until`: epoch milliseconds
+ * @returns the success, or the fault of the last attempt
  */
-export async function polling<T>(
+export async function polling<T, F>(
   clock: Sleeping,
   { everyMs, until }: { everyMs: number; until: number },
-  look: () => Promise<T | 'again'>,
-): Promise<T | 'again'> {
+  attempt: () => Promise<Result<T, F>>,
+): Promise<Result<T, F>> {
   for (;;) {
-    const seen = await look()
-    if (seen !== 'again') return seen
+    const result = await attempt()
     const left = until - clock.now()
-    if (left <= 0) return 'again'
+    if (result.ok || left <= 0) return result
     await clock.sleep(Math.min(everyMs, left))
   }
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Clock, Meter } from '../../ports.ts'
 import { serviceHost } from '../../values/region.ts'
+import { failed, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import type { BusEvent, EventBus } from '../../work-ports.ts'
 import { type Environment, ownCredentials } from './environment.ts'
@@ -42,18 +43,14 @@ export function eventBridge({ environment, clock, meter }: Dependencies): EventB
   }
 
   async function insist(body: string): Promise<void> {
-    let cause: unknown
     const put = await retrying({ tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) }, () =>
       once(body).then(
-        () => 'done' as const,
-        (error: unknown) => {
-          cause = error
-          return 'again' as const
-        },
+        () => ok(),
+        (error: unknown) => failed(error),
       ),
     )
-    if (put === 'again')
-      throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause })
+    if (!put.ok)
+      throw new ApiError('busy', 'the event bus cannot be reached', { retryAfter: 5, cause: put.fault })
   }
 
   return {

@@ -2,6 +2,7 @@ import type { Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget, Instance } from '../../ports.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import type { SeenInstance } from './instance.ts'
 
@@ -45,11 +46,11 @@ async function describe(
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
-  const found = await retrying(
-    { tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) },
-    async () => (await naming(id, () => instances.describe(target, id, call.request.deadline))) ?? 'again',
-  )
-  return found === 'again' ? undefined : found
+  const found = await retrying({ tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) }, async () => {
+    const instance = await naming(id, () => instances.describe(target, id, call.request.deadline))
+    return instance ? ok(instance) : PENDING
+  })
+  return found.ok ? found.value : undefined
 }
 
 /** Faults that the caller cannot mend by waiting name the instance they are about. */

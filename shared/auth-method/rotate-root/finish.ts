@@ -2,6 +2,7 @@ import type { Ports, ProviderSettings } from '../../ports.ts'
 import { isAcknowledged } from '../../replication/status/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
 
@@ -52,7 +53,7 @@ const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
   const until = ports.clock.now() + patience
   const seen = await polling(ports.clock, { everyMs: PAUSE_MS, until: until - PAUSE_MS }, async () =>
-    (await ports.accessKeys.works(settings, until)) ? 'works' : 'again',
+    (await ports.accessKeys.works(settings, until)) ? ok() : PENDING,
   )
-  return seen === 'works'
+  return seen.ok
 }

@@ -5,6 +5,7 @@ import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
 
@@ -92,11 +93,12 @@ async function updateRun(
   const place = key('tidy-run', mount, list)
   const holds = await retrying({ tries: TIDY_COMMIT_TRIES }, async () => {
     const [item] = await store.read([place])
-    if (item?.data.runner !== runner) return false
-    return (await store.commit([replace(place, item, change(item.data))], cluster)) === 'done' || 'again'
+    if (item?.data.runner !== runner) return ok(false)
+    const written = await store.commit([replace(place, item, change(item.data))], cluster)
+    return written === 'done' ? ok(true) : CONFLICT
   })
-  if (holds === 'again') throw new ApiError('busy', 'the record of the run is being changed')
-  return holds
+  if (!holds.ok) throw new ApiError('busy', 'the record of the run is being changed')
+  return holds.value
 }
 
 /** Entries removed between two looks at the time. */

@@ -3,6 +3,7 @@ import type { FenceOutcome, Fences, Member } from '../../model/link.ts'
 import { isNewlyPromoted } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type Known, readKnown } from '../admin/known.ts'
 import { addVouchers } from '../membership.ts'
@@ -102,11 +103,11 @@ export async function noteCalls(
 ): Promise<NotedCalls | undefined> {
   const noted = await retrying({ tries: NOTES }, async () => {
     const stand = await readFenceStand(ports, 'due')
-    if (!stand || stand.record.epoch !== epoch) return undefined
+    if (!stand || stand.record.epoch !== epoch) return ok()
     return noteOnce(calls, epoch, stand, ports)
   })
-  if (noted === 'again') throw new Error('other runs store outcomes of fences at the same time')
-  return noted
+  if (!noted.ok) throw new Error('other runs store outcomes of fences at the same time')
+  return noted.value
 }
 
 async function noteOnce(
@@ -114,7 +115,7 @@ async function noteOnce(
   epoch: string,
   { readAt, record, fences, outcomes: before, known, shown, isQuick }: FenceStand,
   { store, log }: StorePorts,
-): Promise<NotedCalls | 'again'> {
+): Promise<Result<NotedCalls, 'conflict'>> {
   const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
   const outcomes = { ...Object.fromEntries(kept), ...outcomesOf(calls, before, readAt) }
   const changed = Object.entries(outcomes).filter(([address, one]) => before[address] !== one)
@@ -130,9 +131,9 @@ async function noteOnce(
       : []),
     ...(learnt ? [replace(key('member', record.id), known.self, self)] : []),
   ]
-  if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return 'again'
+  if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return CONFLICT
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
-  return { outcomes, shown: { ...shown, chain: self.statements.length }, learnt, isQuick }
+  return ok({ outcomes, shown: { ...shown, chain: self.statements.length }, learnt, isQuick })
 }
 
 /** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */

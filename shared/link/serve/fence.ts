@@ -8,6 +8,7 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
@@ -146,10 +147,10 @@ async function remember(
     const known: Member = before?.data ?? { statements: [], addresses: [] }
     const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
     const met: Member = { ...known, addresses: all, key: signing, claimed, signers }
-    if (claimed < (known.claimed ?? '') || isDeepStrictEqual(met, known)) return 'done'
-    return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? 'again' : 'done'
+    if (claimed < (known.claimed ?? '') || isDeepStrictEqual(met, known)) return ok()
+    return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
   })
-  if (noted === 'again') throw concurrentCalls()
+  if (!noted.ok) throw concurrentCalls()
 }
 
 /** How often it tries that while others fence this cluster too. */

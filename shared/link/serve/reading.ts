@@ -6,6 +6,7 @@ import { compareLineages, type Lineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
@@ -63,10 +64,10 @@ async function noteDense(
 ): Promise<void> {
   let head: Head | undefined = seen
   await retrying({ tries: NOTINGS }, async () => {
-    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return 'noted'
-    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return 'noted'
+    if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return ok()
+    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return ok()
     head = await journal.head()
-    return 'again'
+    return CONFLICT
   })
 }
 

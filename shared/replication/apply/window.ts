@@ -3,6 +3,7 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { markText, posText } from '../../journal/position.ts'
 import { bucketOf, bucketText } from '../../journal/tree.ts'
 import type { Clock, Entropy } from '../../ports.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import {
   type DatedChange,
@@ -79,7 +80,7 @@ async function applyPack(pack: readonly Component[], setting: Setting, target: T
   let left: Left[] = pack.map(run => ({ run, wrong: [] }))
   await retrying({ tries: APPLY_TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
-    return left.length > 0 ? 'again' : 'done'
+    return left.length > 0 ? CONFLICT : ok()
   })
   return left
 }

@@ -5,6 +5,7 @@ import { leafOf, placeInTree } from '../../journal/tree.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
 import { readBucket } from './examine.ts'
@@ -45,9 +46,9 @@ export async function repairBucket(
     { tries: REPAIR_TRIES, pause: tried => clock.sleep(PAUSE_MS * tried) },
     async () => {
       const read = await readBucket(view, place, subpage)
-      if (!read) return 'again'
+      if (!read) return PENDING
       const { difference, misplaced } = read.verdict
-      if (difference === '') return true
+      if (difference === '') return ok()
       const isOwn = (await journal.head())?.mode === 'writing'
       if (isOwn && misplaced.length > 0) {
         for (const item of misplaced) {
@@ -55,10 +56,10 @@ export async function repairBucket(
           await clock.sleep(PACE_MS)
         }
       } else await journal.transact(inPlace(read))
-      return 'again'
+      return PENDING
     },
   )
-  return fits === true
+  return fits.ok
 }
 
 /** The elements that correct a bucket, and the items in it with a wrong leaf or place. */

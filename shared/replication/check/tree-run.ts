@@ -2,6 +2,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { treeLost, treePasses, treeTooLarge, treeUnbuilt } from '../operation/faults.ts'
 import {
@@ -75,7 +76,7 @@ export interface TreeEnd {
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
   const ends = await retrying({ tries: NOTE_TRIES }, async () => {
     const stand = await readStand(run, id)
-    if (stand.operation.data.status !== 'running') return DONE
+    if (stand.operation.data.status !== 'running') return ok()
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
     const ended = await commitStep(
       run,
@@ -86,9 +87,9 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
       ],
       stand,
     )
-    return ended === DONE ? DONE : 'again'
+    return ended === DONE ? ok() : CONFLICT
   })
-  return ends === 'again' ? AGAIN : ends
+  return ends.ok ? DONE : AGAIN
 }
 
 /** Called when a step is given up: repairs stay, and nothing else has changed. */

@@ -7,6 +7,7 @@ import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
 import { type Tail, tailOf } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { newTally, type Tally } from './tally.ts'
 
@@ -101,10 +102,10 @@ const SETTLING_MS = 100
 async function settledHashes(view: TreeView): Promise<StoredHashes> {
   let hashes = await readHashes(view)
   await retrying({ tries: SETTLING }, async () => {
-    if (hashes.isSettled) return 'settled'
+    if (hashes.isSettled) return ok()
     await view.clock.sleep(SETTLING_MS)
     hashes = await readHashes(view)
-    return 'again'
+    return PENDING
   })
   return hashes
 }

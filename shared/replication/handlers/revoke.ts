@@ -3,6 +3,7 @@ import { bool, text } from '../../api/fields.ts'
 import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
 import { wasKept } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
+import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
 import { secondariesChanging } from '../operation/refusals.ts'
@@ -64,14 +65,17 @@ async function revokeOnce(call: Call<typeof revokeFields>): Promise<RevocationTa
   const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
   const pause = (tried: number) => ports.clock.sleep(PAUSE_MS * 2 ** tried)
-  const found = await retrying({ tries: REVOKE_TRIES, pause }, async () => {
-    const known = await readKnownClusters(cluster.record, ports.store)
-    const target = findTarget(id, known, force)
-    if (target.is === 'revoked') return target
-    await call.once('note', () => noteRevocation(target.revoking, request.id, cluster.record, ports))
-    const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
-    return (await ports.store.commit(changes, cluster)) === 'done' ? target : 'again'
-  })
-  if (found === 'again') throw secondariesChanging()
-  return found
+  const found = await retrying(
+    { tries: REVOKE_TRIES, pause },
+    async (): Promise<Result<RevocationTarget, 'conflict'>> => {
+      const known = await readKnownClusters(cluster.record, ports.store)
+      const target = findTarget(id, known, force)
+      if (target.is === 'revoked') return ok(target)
+      await call.once('note', () => noteRevocation(target.revoking, request.id, cluster.record, ports))
+      const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
+      return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
+    },
+  )
+  if (!found.ok) throw secondariesChanging()
+  return found.value
 }

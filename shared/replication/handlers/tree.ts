@@ -4,6 +4,7 @@ import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { type Change, create, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
+import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { corruptionReport } from '../check/findings.ts'
 import { awaitOperation, newOperation } from '../operation/operate.ts'
@@ -78,19 +79,19 @@ async function joinCheck(
   const { ports, now } = call
   let check = before
   const joins = await retrying({ tries: TREE_CHECK_TRIES }, async () => {
-    if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return check.data.operation
+    if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return ok(check.data.operation)
     const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {
       const next: TreeCheck = { corrupted: false, ...old, treeId, operation, startedAt: now }
       return replace(key('tree-check'), check, next)
     })
-    if (begun) return begun
+    if (begun) return ok(begun)
     const [again] = await ports.store.read([key('tree-check')])
     check = again
-    return 'again'
+    return CONFLICT
   })
-  if (joins === 'again') throw checksBegin()
-  return joins
+  if (!joins.ok) throw checksBegin()
+  return joins.value
 }
 
 /** Whether an operation counts as going on. */

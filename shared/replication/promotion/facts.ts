@@ -8,6 +8,7 @@ import { versionIn } from '../../storage/encryption.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
+import { ok, PENDING, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
@@ -139,29 +140,29 @@ async function askedPrimary(
   const pause = () => clock.sleep(PAUSE_MS)
   const heard = await retrying(
     { tries: ASK_TRIES, pause },
-    async (tried): Promise<PrimaryFacts | 'again'> => {
+    async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
       const started = clock.now()
       try {
-        return await factsOfAnswer(follower, head)
+        return ok(await factsOfAnswer(follower, head))
       } catch (error) {
         if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
         // a cluster that has followed another primary since has new keys: it lives, and another one is the primary
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
         if (error instanceof LinkUnsigned) front = { front: error.message }
         const over = tried + 1 === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
-        if (refuses && over) return { state: 'refuses', text: error.message }
+        if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
           // one that answered the first question, and not the second, answered just now
-          return {
+          return ok({
             ...silent,
             ...front,
             ...(follower.session.source ? { heardAt: started, silentMs: 0 } : {}),
-          }
-        return 'again'
+          })
+        return PENDING
       }
     },
   )
-  return heard === 'again' ? silent : heard
+  return heard.ok ? heard.value : silent
 }
 
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {

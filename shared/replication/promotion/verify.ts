@@ -1,6 +1,7 @@
 import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 import { promotionRefused } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
@@ -45,10 +46,10 @@ async function caughtUpFacts(
   await clock.sleep(LOOK_MS)
   const seen = await polling(clock, { everyMs: LOOK_MS, until }, async () => {
     const head = await journal.head()
-    if (head?.mode !== 'applying') return 'elsewhere'
-    return head.applied >= frontier ? 'there' : 'again'
+    if (head?.mode !== 'applying') return ok(false)
+    return head.applied >= frontier ? ok(true) : PENDING
   })
-  return seen === 'there' ? promotionFacts(run, record.data) : facts
+  return seen.ok && seen.value ? promotionFacts(run, record.data) : facts
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 import { haveFetched } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
@@ -89,9 +90,9 @@ async function untilFree({ store, clock }: FollowerPorts, end: number) {
   const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
-    return !lease || lease.data.until <= clock.now() ? found : 'again'
+    return !lease || lease.data.until <= clock.now() ? ok(found) : PENDING
   })
-  return free === 'again' ? undefined : free
+  return free.ok ? free.value : undefined
 }
 
 interface Pulling {
@@ -286,9 +287,7 @@ export async function restUntil(
   if (clock.now() >= until) return
   const everyMs = listeningOf(follower, attention, clock.now())
   await clock.sleep(Math.min(everyMs, until - clock.now()))
-  await polling(clock, { everyMs, until }, async () =>
-    (await isNoticed(ports, attention)) ? 'noticed' : 'again',
-  )
+  await polling(clock, { everyMs, until }, async () => ((await isNoticed(ports, attention)) ? ok() : PENDING))
 }
 
 /** Forgets why a link has stopped; given-up items are fetched once more, and then must be as journal entries expect again. */

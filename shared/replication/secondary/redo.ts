@@ -2,6 +2,7 @@ import type { Head } from '../../journal/head.ts'
 import { type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
+import { failed, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import type { Setting } from '../apply/judge.ts'
 import { type Applied, applyWindow, type Own, targetOf } from '../apply/window.ts'
@@ -62,19 +63,18 @@ const DRAIN_TRIES = 8
  * @param link by which this cluster must still follow: a late call for an earlier link stops nothing
  */
 export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
-  let why = 'moved' as Redone
-  const drained = await retrying({ tries: DRAIN_TRIES }, async (): Promise<Redone | 'again'> => {
+  const drained = await retrying({ tries: DRAIN_TRIES }, async (): Promise<Result<Redone, Redone>> => {
     const head = await own.journal.head()
-    if (link !== undefined && head?.link !== link) return 'moved'
+    if (link !== undefined && head?.link !== link) return ok('moved')
     if (head?.mode === 'applying') {
       await own.journal.moveHead(moves.stopStaging(head))
-      return 'again'
+      return failed('moved')
     }
-    if (head?.mode !== 'draining') return 'moved'
-    if (head.applied >= head.last) return 'done'
-    why = await redo(own, treeId, head)
-    return typeof why === 'object' ? why : 'again'
+    if (head?.mode !== 'draining') return ok('moved')
+    if (head.applied >= head.last) return ok('done')
+    const redone = await redo(own, treeId, head)
+    if (typeof redone === 'object') return ok(redone)
+    return failed(redone === 'done' ? 'moved' : redone)
   })
-  if (drained !== 'again') return drained
-  return why === 'done' ? 'moved' : why
+  return drained.ok ? drained.value : drained.fault
 }

@@ -5,6 +5,7 @@ import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 
 const EVERY_MS = 500
@@ -62,7 +63,7 @@ export async function acknowledgements(
   let all: Secondary[] = []
   await polling(clock, { everyMs: EVERY_MS, until: clock.now() + patience }, async () => {
     all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
-    return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? 'heard' : 'again'
+    return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })
   const heard = all.filter(one => hasUpTo(one, head.last, head))
   return { heard, missing: all.filter(one => !heard.includes(one)) }

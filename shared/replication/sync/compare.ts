@@ -8,6 +8,7 @@ import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
+import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 
 /** A secondary beside its primary. */
@@ -130,7 +131,7 @@ async function caughtUp(
   const when = { everyMs: EVERY_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
   const seen = await polling(clock, when, async () => {
     const head = await journal.head()
-    return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? 'there' : 'again'
+    return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? ok() : PENDING
   })
-  if (seen === 'again') throw new Error('this secondary does not keep up with its primary')
+  if (!seen.ok) throw new Error('this secondary does not keep up with its primary')
 }

@@ -6,6 +6,7 @@ import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { byOwnNames, byStoredNames } from '../../storage/stored-names.ts'
 import { inBatches } from '../../values/batches.ts'
+import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type Own, pauseBefore } from '../apply/window.ts'
 
@@ -84,10 +85,10 @@ async function insist(own: Own, write: () => ReturnType<Own['journal']['transact
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
     async () => {
       const written = await write()
-      return written === 'conflict' ? 'again' : written
+      return written === 'conflict' ? CONFLICT : ok(written)
     },
   )
-  return result === 'again' ? 'conflict' : result
+  return result.ok ? result.value : result.fault
 }
 
 interface Work {
@@ -200,17 +201,17 @@ async function writeSome(
 ): Promise<HeldSegment | 'lost'> {
   const written = await retrying(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
-    async () => {
+    async (): Promise<Result<HeldSegment | 'lost', 'conflict'>> => {
       const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
       const next = nextElement(own, held, data)
       const now = Math.floor(own.clock.now() / 1000)
       const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
       const result = await own.journal.transact(elements)
-      if (result === 'done') return next.held
-      return result !== 'conflict' && result.condition.includes(0) ? 'lost' : 'again'
+      if (result === 'done') return ok(next.held)
+      return result !== 'conflict' && result.condition.includes(0) ? ok('lost') : CONFLICT
     },
   )
-  return written === 'again' ? 'lost' : written
+  return written.ok ? written.value : 'lost'
 }
 
 /** An item as the source has it; nothing: it has none. */

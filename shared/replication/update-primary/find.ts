@@ -3,6 +3,7 @@ import { type HeartbeatAnswer, LinkRefused, LinkSilent } from '../../link/source
 import type { SourceLink } from '../../link/source-link.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
+import { failed, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { handIn } from '../activation/handshake.ts'
 import { nobodyAnswered } from '../operation/faults.ts'
@@ -82,16 +83,14 @@ async function askedAt(
   const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
-  let refusal: LinkRefused | undefined
   const pause = () => ports.clock.sleep(PAUSE_MS)
   const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
     const answer = await answerOf(link, request)
-    if (!(answer instanceof LinkRefused)) return answer
+    if (!(answer instanceof LinkRefused)) return ok(answer)
     // a heartbeat of the puller may have come in between
-    refusal = answer
-    return ports.clock.now() + PAUSE_MS >= until ? refusal : 'again'
+    return ports.clock.now() + PAUSE_MS >= until ? ok(answer) : failed(answer)
   })
-  return found === 'again' ? (refusal ?? new LinkSilent('no answer')) : found
+  return found.ok ? found.value : found.fault
 }
 
 const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>

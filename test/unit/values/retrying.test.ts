@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { failed, ok } from '../../../shared/values/result.ts'
 import { polling, retrying } from '../../../shared/values/retrying.ts'
 
-/** A clock on which time passes by sleeping alone. */
+/** A clock on which time passes only while somebody sleeps. */
 function sleeper() {
   const slept: number[] = []
   let now = 0
@@ -16,27 +17,27 @@ function sleeper() {
 }
 
 describe('retrying', () => {
-  test('tries until something comes of it, with a pause before each try but the first', async () => {
+  test('repeats until an attempt succeeds, with a pause before each attempt but the first', async () => {
     const pauses: number[] = []
     const tried: number[] = []
-    const outcome = await retrying({ tries: 5, pause: async before => pauses.push(before) }, async before => {
+    const result = await retrying({ tries: 5, pause: async before => pauses.push(before) }, async before => {
       tried.push(before)
-      return before === 2 ? 'done' : 'again'
+      return before === 2 ? ok('done') : failed(before)
     })
-    expect({ outcome, tried, pauses }).toEqual({ outcome: 'done', tried: [0, 1, 2], pauses: [1, 2] })
+    expect({ result, tried, pauses }).toEqual({ result: ok('done'), tried: [0, 1, 2], pauses: [1, 2] })
   })
 
-  test('says so when no try came to anything, and does not pause behind the last', async () => {
+  test('returns the last fault when no attempt succeeds, and does not pause after the last attempt', async () => {
     const pauses: number[] = []
     let tried = 0
-    const outcome = await retrying({ tries: 3, pause: async before => pauses.push(before) }, async () => {
+    const result = await retrying({ tries: 3, pause: async before => pauses.push(before) }, async () => {
       tried += 1
-      return 'again'
+      return failed(`fault ${tried}`)
     })
-    expect({ outcome, tried, pauses }).toEqual({ outcome: 'again', tried: 3, pauses: [1, 2] })
+    expect({ result, tried, pauses }).toEqual({ result: failed('fault 3'), tried: 3, pauses: [1, 2] })
   })
 
-  test('ends with the first fault', async () => {
+  test('throws what the first attempt throws', async () => {
     let tried = 0
     const failing = retrying({ tries: 3 }, async () => {
       tried += 1
@@ -48,33 +49,33 @@ describe('retrying', () => {
 })
 
 describe('polling', () => {
-  test('looks at once, and then as often as it is told until there is something', async () => {
+  test('tries at once, and then at intervals until an attempt succeeds', async () => {
     const { clock, slept } = sleeper()
-    let looks = 0
-    const seen = await polling(clock, { everyMs: 100, until: 1000 }, async () => {
-      looks += 1
-      return looks === 3 ? 'there' : 'again'
+    let tries = 0
+    const result = await polling(clock, { everyMs: 100, until: 1000 }, async () => {
+      tries += 1
+      return tries === 3 ? ok('there') : failed('pending')
     })
-    expect({ seen, looks, slept }).toEqual({ seen: 'there', looks: 3, slept: [100, 100] })
+    expect({ result, tries, slept }).toEqual({ result: ok('there'), tries: 3, slept: [100, 100] })
   })
 
-  test('looks for the last time when time is up', async () => {
+  test('makes the last attempt when the time is up, and returns its fault', async () => {
     const { clock, slept } = sleeper()
-    let looks = 0
-    const seen = await polling(clock, { everyMs: 100, until: 250 }, async () => {
-      looks += 1
-      return 'again'
+    let tries = 0
+    const result = await polling(clock, { everyMs: 100, until: 250 }, async () => {
+      tries += 1
+      return failed(`fault ${tries}`)
     })
-    expect({ seen, looks, slept }).toEqual({ seen: 'again', looks: 4, slept: [100, 100, 50] })
+    expect({ result, tries, slept }).toEqual({ result: failed('fault 4'), tries: 4, slept: [100, 100, 50] })
   })
 
-  test('looks once where no time is left', async () => {
+  test('tries once when no time is left', async () => {
     const { clock, slept } = sleeper()
-    let looks = 0
+    let tries = 0
     await polling(clock, { everyMs: 100, until: 0 }, async () => {
-      looks += 1
-      return 'again'
+      tries += 1
+      return failed('pending')
     })
-    expect({ looks, slept }).toEqual({ looks: 1, slept: [] })
+    expect({ tries, slept }).toEqual({ tries: 1, slept: [] })
   })
 })

@@ -1,3 +1,4 @@
+import { CONFLICT, ok } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import type { Engine } from './engine.ts'
 import { STORAGE_TRIES } from './engine.ts'
@@ -25,9 +26,10 @@ export async function insisted<T>(
   engine: Pick<Engine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<{ value: T } | 'refused'> {
-  const result = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, () =>
-    attempted(engine, request),
-  )
-  if (result === 'again') throw busy()
-  return 'value' in result ? result : 'refused'
+  const result = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+    const outcome = await attempted(engine, request)
+    return outcome === 'again' ? CONFLICT : ok(outcome)
+  })
+  if (!result.ok) throw busy()
+  return 'value' in result.value ? result.value : 'refused'
 }

@@ -1,6 +1,7 @@
 import type { Clock, Entropy, Log, Meter } from '../../../ports.ts'
 import { batchRead, type TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
+import { ok, PENDING } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers } from '../wire/values.ts'
@@ -56,14 +57,14 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     let wanted = keys
     const all: [string, Raw][] = []
     const read = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
-      if (wanted.length === 0) return 'done'
+      if (wanted.length === 0) return ok()
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)
       all.push(...found)
       wanted = left
-      return wanted.length > 0 ? 'again' : 'done'
+      return wanted.length > 0 ? PENDING : ok()
     })
-    if (read === 'again') throw busy()
+    if (!read.ok) throw busy()
     return all
   }
 

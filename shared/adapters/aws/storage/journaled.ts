@@ -7,6 +7,7 @@ import type { ClusterRead } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
+import { CONFLICT, ok } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import type { Part } from './elements.ts'
@@ -99,10 +100,10 @@ async function backfillItems(
     timeLeft(engine, cluster)
     const planned = items.map(item => planOfBackfill(item, { treeId, rev, now: engine.seconds() }))
     const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
-    return outcome === 'look' ? 'again' : outcome
+    return outcome === 'look' || outcome === 'again' ? CONFLICT : ok(outcome)
   })
-  if (stamped === 'again') throw busy()
-  return stamped
+  if (!stamped.ok) throw busy()
+  return stamped.value
 }
 
 async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
@@ -141,11 +142,11 @@ async function settlePosition(
 ): Promise<'ours' | 'closed'> {
   const became = await retrying({ tries: SETTLINGS, pause: engine.pause }, async () => {
     const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
-    if (result === 'conflict') return 'again'
-    return result !== 'done' && result.id === rev ? 'ours' : 'closed'
+    if (result === 'conflict') return CONFLICT
+    return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')
   })
-  if (became === 'again') throw busy()
-  return became
+  if (!became.ok) throw busy()
+  return became.value
 }
 
 /** What the changes come to; what has to be known for it is read once, all of it together. */

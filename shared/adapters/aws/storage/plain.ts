@@ -2,6 +2,7 @@ import type { Change } from '../../../storage/changes.ts'
 import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
@@ -43,7 +44,7 @@ export function plainWriter(engine: Engine): Commit {
     changes: readonly Change[],
     writes: readonly WriteItem[],
     { rev, token, ms }: { rev: string; token: string | undefined; ms: number },
-  ): Promise<'done' | 'conflict' | 'again'> {
+  ): Promise<Result<'done' | 'conflict', 'conflict'>> {
     const [only, ...others] = writes
     const [change] = changes
     const single = others.length === 0
@@ -58,13 +59,14 @@ export function plainWriter(engine: Engine): Commit {
         const input = { TransactItems: writes.map(askingForItems), ClientRequestToken: token }
         await send('TransactWriteItems', input, { ms })
       }
-      return 'done'
+      return ok('done')
     } catch (error) {
       const failure = failureOf(error)
-      if (failure === 'again') return failure
+      if (failure === 'again') return CONFLICT
       // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
-      if (failure.found.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev)) return 'done'
-      return single && only && 'Update' in only ? counted(changes, rev) : 'conflict'
+      if (failure.found.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
+        return ok('done')
+      return ok(single && only && 'Update' in only ? await counted(changes, rev) : 'conflict')
     }
   }
 
@@ -85,7 +87,7 @@ export function plainWriter(engine: Engine): Commit {
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })
     })
-    if (result === 'again') throw busy()
-    return result
+    if (!result.ok) throw busy()
+    return result.value
   }
 }

@@ -1,4 +1,5 @@
 import type { JournalEntry } from '../../../journal/journal-entry.ts'
+import { CONFLICT, ok, PENDING } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { entryItems, entryKey } from './elements.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
@@ -47,10 +48,10 @@ export async function writeEntries(
 async function storeWhole(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
   const stored = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
     const written = await writeEntry(engine, entry)
-    return written === 'conflict' ? 'again' : written
+    return written === 'conflict' ? CONFLICT : ok(written)
   })
-  if (stored === 'again') throw busy()
-  return stored
+  if (!stored.ok) throw busy()
+  return stored.value
 }
 
 async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
@@ -66,12 +67,12 @@ async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
 async function putBatch({ tables, meter, send, pause }: Engine, items: readonly Raw[]): Promise<void> {
   let left = items
   const put = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
-    if (left.length === 0) return 'done'
+    if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
     const { UnprocessedItems } = await sent(send('BatchWriteItem', { RequestItems }))
     left = UnprocessedItems[tables.cluster] ?? []
-    return left.length > 0 ? 'again' : 'done'
+    return left.length > 0 ? PENDING : ok()
   })
-  if (put === 'again') throw busy()
+  if (!put.ok) throw busy()
 }
