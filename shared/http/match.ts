@@ -22,7 +22,13 @@ interface Route {
   operation: Operation
   template: string
   pattern: RegExp
+  /** matches the path with any text in place of each name */
+  anyNames: RegExp
+  /** what each name of the path may be */
+  names: readonly { name: string; pattern: RegExp }[]
 }
+
+const NAME = /:(\w+)/g
 
 const compiled = new WeakMap<Group, readonly Route[]>()
 
@@ -35,6 +41,11 @@ function routesOf(group: Group): readonly Route[] {
       operation: operations[endpoint.method],
       template,
       pattern: patternOf(template, endpoint.method === 'LIST'),
+      anyNames: new RegExp(`^${template.slice(1).replace(NAME, '(?<$1>[^/]+)')}$`),
+      names: [...template.matchAll(NAME)].map(([, name = '']) => ({
+        name,
+        pattern: new RegExp(`^${paramOf(name).pattern}$`),
+      })),
     })),
   )
   compiled.set(group, routes)
@@ -87,12 +98,10 @@ export function match(group: Group, operation: Operation | undefined, path: stri
 
 /** Why a path is none: the parameter whose text cannot be a name. Undefined where more than names is wrong. */
 function nameFault(group: Group, path: string): string | undefined {
-  for (const { template } of routesOf(group)) {
-    const found = new RegExp(`^${template.slice(1).replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`).exec(path)
-    const faulty = Object.entries(found?.groups ?? {}).find(
-      ([name, text]) => !new RegExp(`^${paramOf(name).pattern}$`).test(text),
-    )
-    if (faulty) return `${faulty[0]} may hold letters, digits and "_", and "-" and "." inside`
+  for (const { anyNames, names } of routesOf(group)) {
+    const texts = anyNames.exec(path)?.groups
+    const faulty = texts && names.find(({ name, pattern }) => !pattern.test(texts[name] ?? ''))
+    if (faulty) return `${faulty.name} may hold letters, digits and "_", and "-" and "." inside`
   }
   return undefined
 }
@@ -128,7 +137,7 @@ const normalised = (groups: Record<string, string>): Record<string, string> =>
 
 // The path as typed, but with names as they count: a policy for role/prod governs role/PROD as well.
 const typed = (template: string, params: Readonly<Record<string, string>>): string =>
-  template.slice(1).replace(/:(\w+)/g, (_, name: string) => params[name] ?? '')
+  template.slice(1).replace(NAME, (_, name: string) => params[name] ?? '')
 
 const mountOnly = (path: string): Record<string, string> => {
   const mount = /^auth\/([^/]+)\//.exec(path)?.[1]
