@@ -3,11 +3,8 @@ import { type Mount, maxTtlOf } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { awsTarget, nameOfQuestion } from '../config/accounts.ts'
-import { stateFault } from '../login/instance.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
-import type { Renewal } from './outcome.ts'
-import { notRenewed, sameRole } from './role.ts'
+import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.ts'
 
 /**
  * The instance must run, and the access list must still hold the entry of this login: deleting it stops the
@@ -28,16 +25,7 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
   if (!entry) throw notRenewed('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
     throw notRenewed('entry-recreated')
-  const items = { client, sts }
-  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
-  const instance = await call.once(question, async () =>
-    call.ports.instances.describe(
-      await awsTarget(account, region, items, call.ports.cipher),
-      instanceId,
-      call.request.deadline,
-    ),
-  )
-  if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
+  await checkRunning(call, { account, region, instanceId }, { client, sts })
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const expiresAt = call.now + Math.max(maxTtlOf(mount), ...limits) * 1000
   const renewed = { ...entry.data, updatedAt: call.now, expiresAt }

@@ -7,12 +7,10 @@ import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
-import { stateFault } from '../login/instance.ts'
+import { type AccountItems, awsTarget } from '../config/accounts.ts'
 import { fullArnOf } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
-import type { Renewal } from './outcome.ts'
-import { notRenewed, sameRole } from './role.ts'
+import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.ts'
 
 /**
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
@@ -70,13 +68,5 @@ async function checkInferred(
   if (role.inferredEntityType === '') return
   // tokens from before inferencing was switched on have no instance and cannot be renewed
   if (!instanceId || !region) throw notRenewed('no-instance')
-  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
-  const instance = await call.once(question, async () =>
-    call.ports.instances.describe(
-      await awsTarget(account, region, items, call.ports.cipher),
-      instanceId,
-      call.request.deadline,
-    ),
-  )
-  if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
+  await checkRunning(call, { account, region, instanceId }, items)
 }

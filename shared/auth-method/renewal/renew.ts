@@ -16,9 +16,9 @@ import { livingToken } from '../../tokens/descendants.ts'
 import { accessorField, requiredToken, tokenByAccessor } from '../../tokens/lookup.ts'
 import { authOf } from '../../tokens/mint.ts'
 import { lifetime } from '../../tokens/ttl.ts'
+import type { Renewal } from './conditions.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
-import type { Renewal } from './outcome.ts'
 
 const increment = { increment: duration('Lifetime from now that is wished for') }
 

@@ -1,0 +1,44 @@
+import type { Call } from '../../api/call.ts'
+import { ApiError } from '../../api/errors.ts'
+import type { Role } from '../../model/role.ts'
+import type { LoginRecord } from '../../model/token.ts'
+import type { Change } from '../../storage/changes.ts'
+import type { Item } from '../../storage/kinds.ts'
+import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
+import { stateFault } from '../login/instance.ts'
+
+/** What a renewal may give, by the role as it is now. Seconds. */
+export interface Renewal {
+  ttl: number
+  methodMax: number
+  period: number
+  changes: readonly Change[]
+}
+
+/** A renewal that a rule forbids; the token lives on until its end. */
+export const notRenewed = (why: string): ApiError =>
+  new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
+
+/** The role of a login, if it still is the same one: a role made again under its name is another. */
+export function sameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
+  if (!item) throw notRenewed('role-gone')
+  if (item.data.roleId !== login.roleId) throw notRenewed('role-recreated')
+  return item.data
+}
+
+/**
+ * Asks EC2 for the instance of a login.
+ * @throws ApiError where it does not run
+ */
+export async function checkRunning(
+  call: Call,
+  { account, region, instanceId }: { account: string; region: string; instanceId: string },
+  items: AccountItems,
+): Promise<void> {
+  const { instances, cipher } = call.ports
+  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
+  const instance = await call.once(question, async () =>
+    instances.describe(await awsTarget(account, region, items, cipher), instanceId, call.request.deadline),
+  )
+  if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
+}
