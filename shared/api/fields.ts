@@ -1,9 +1,7 @@
 import { parseDuration } from '../values/duration.ts'
 import { isObject } from '../values/json.ts'
 import { lowerAscii } from '../values/names.ts'
-
-/** The JSON Schema of a field, as OpenAPI prints it. */
-export type Schema = Readonly<Record<string, unknown>>
+import type { Schema } from '../values/shape.ts'
 
 /** A named parameter of an endpoint: how lenient clients may write it, and what it becomes. */
 export interface Field<T> {

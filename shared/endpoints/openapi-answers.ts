@@ -1,6 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { type Code, errorCodes } from '../api/errors.ts'
-import type { Schema } from '../api/fields.ts'
+import type { Schema } from '../values/shape.ts'
 import {
   aFlag,
   anInt,
@@ -12,10 +12,10 @@ import {
   object,
   orNull,
   saying,
-  type Told,
   texts,
   words,
-} from './answers/shape.ts'
+} from '../values/shape.ts'
+import type { Told } from './answers/told.ts'
 import { exampleOf } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>

@@ -1,4 +1,4 @@
-import type { Schema } from '../api/fields.ts'
+import type { Schema } from '../values/shape.ts'
 
 const UUID = '2dbd10f1-8528-4246-89e7-82b25b8aba63'
 

@@ -1,8 +1,9 @@
 import { accessText, type Endpoint, type Group, knowsOf, needsNoHeader } from '../api/endpoint.ts'
-import type { Field, Fields, Schema } from '../api/fields.ts'
+import type { Field, Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
-import type { Answers, Told } from './answers/shape.ts'
+import type { Schema } from '../values/shape.ts'
+import type { Answers, Told } from './answers/told.ts'
 import { commonResponses, commonSchemas, responsesOf } from './openapi-answers.ts'
 
 type Json = Record<string, unknown>

@@ -1,6 +1,7 @@
 import { answer } from '../api/call.ts'
 import { accessText, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
-import { type Fields, type Schema, text } from '../api/fields.ts'
+import { type Fields, text } from '../api/fields.ts'
+import type { Schema } from '../values/shape.ts'
 import { type Match, rowsAt } from './match.ts'
 
 /**

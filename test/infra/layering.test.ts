@@ -51,10 +51,11 @@ const floors: readonly Floor[] = [
   { folder: 'shared/ports.ts', values: [] },
   { folder: 'shared/work-ports.ts', values: [] },
   { folder: 'shared/storage', values: ['shared/values'] },
+  { folder: 'shared/console', values: ['shared/set', 'shared/values'] },
+  { folder: 'shared/set', values: ['shared/model', 'shared/values'] },
   { folder: 'shared/model' },
   { folder: 'shared/wire', values: [] },
   { folder: 'shared/watching', values: [] },
-  { folder: 'shared/console', values: [] },
   { folder: 'shared/values' },
 ]
 

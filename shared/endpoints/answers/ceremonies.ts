@@ -1,16 +1,5 @@
-import {
-  type Answers,
-  aFlag,
-  always,
-  anInt,
-  aText,
-  object,
-  orNull,
-  saying,
-  texts,
-  titled,
-  told,
-} from './shape.ts'
+import { aFlag, always, anInt, aText, object, orNull, saying, texts, titled } from '../../values/shape.ts'
+import { type Answers, told } from './told.ts'
 
 const attempt = titled(
   'Attempt',

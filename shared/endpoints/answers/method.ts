@@ -2,13 +2,11 @@ import { defaultSettings, settingsAnswer } from '../../auth-method/config/client
 import { bindingNames, unbound } from '../../auth-method/roles/bindings.ts'
 import { type Taker, termRows } from '../../tokens/terms.ts'
 import {
-  type Answers,
   aFlag,
   anInt,
   anyValue,
   aText,
   aTime,
-  like,
   manyOf,
   mapOf,
   object,
@@ -16,9 +14,9 @@ import {
   saying,
   texts,
   titled,
-  told,
   words,
-} from './shape.ts'
+} from '../../values/shape.ts'
+import { type Answers, like, told } from './told.ts'
 
 /** How terms of tokens read back, from the table of terms. */
 export function termShapes(taker: Taker) {

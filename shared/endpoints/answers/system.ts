@@ -1,6 +1,5 @@
 import { mountTokenTypes } from '../../model/mount.ts'
 import {
-  type Answers,
   aFlag,
   anInt,
   anyValue,
@@ -15,9 +14,9 @@ import {
   texts,
   timeOrEmpty,
   titled,
-  told,
   words,
-} from './shape.ts'
+} from '../../values/shape.ts'
+import { type Answers, told } from './told.ts'
 
 const kept = {
   listing_visibility: aText,

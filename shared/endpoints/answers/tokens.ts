@@ -1,14 +1,11 @@
 import { termRows } from '../../tokens/terms.ts'
-import { termShapes } from './method.ts'
 import {
-  type Answers,
   aFlag,
   always,
   anInt,
   anyValue,
   aText,
   aTime,
-  like,
   manyOf,
   mapOf,
   none,
@@ -17,9 +14,10 @@ import {
   saying,
   texts,
   titled,
-  told,
   words,
-} from './shape.ts'
+} from '../../values/shape.ts'
+import { termShapes } from './method.ts'
+import { type Answers, like, told } from './told.ts'
 
 /** What a lookup shows of the terms that a token keeps. */
 const keptTerms = (shown: 'shown' | 'shown where used') =>

@@ -3,6 +3,7 @@ import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
 import type { FaultyPart, RecentFault } from '../../model/fault.ts'
 import type { FenceOutcome } from '../../model/link.ts'
 import type { ReadinessTried } from '../../model/secondary.ts'
+import type { DrStatus, PrimaryStatus, SecondaryStatus, UnderWay } from '../../set/schema.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import type { NotShown, ShownTerm } from './shown-terms.ts'
@@ -129,7 +130,7 @@ const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
  * The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret.
  * @see docs/spec/status.md#status
  */
-export function statusOf(facts: StatusFacts): Record<string, unknown> {
+export function statusOf(facts: StatusFacts): DrStatus {
   const { record } = facts
   if (!record || record.mode === 'disabled')
     return { mode: 'disabled', ...underWay(facts), ...recentFaults(facts) }
@@ -143,7 +144,7 @@ const FAULT_LASTS_MS = 10 * 60_000
 const FAULT_SHOWN_MS = 24 * 3600_000
 
 /** What has failed lately: noted by the functions that met it, so that nobody is asked now. */
-function recentFaults({ faults = [], now }: StatusFacts): Record<string, unknown> {
+function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
   const shown = faults.filter(({ at }) => now - at < FAULT_SHOWN_MS)
   if (shown.length === 0) return {}
   return {
@@ -159,7 +160,7 @@ function recentFaults({ faults = [], now }: StatusFacts): Record<string, unknown
 }
 
 /** What changes the role, and what went wrong last: of an operation that was given up, or of asking the primary. */
-function underWay({ operation, now, record, ...facts }: StatusFacts): Record<string, unknown> {
+function underWay({ operation, now, record, ...facts }: StatusFacts): UnderWay {
   const contact = record && primaryOf(record) ? facts.contact : undefined
   if (operation?.isRunning) return { operation: shownOperation(operation, now), ...lastError(contact) }
   return operation?.error === undefined ? lastError(contact) : lastError(contact, operation)
@@ -178,10 +179,10 @@ const shownOperation = (
 })
 
 /** The later one of both. */
-function lastError(contact: ShownContact | undefined, failed?: OperationFacts): Record<string, unknown> {
+function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWay {
   const { at = 0, text = '' } = contact?.refused ?? {}
   if (failed && failed.changedAt >= at) {
-    const { id, name, step, changedAt, error } = failed
+    const { id, name, step, changedAt, error = '' } = failed
     return { last_error: { text: error, time: secondsOf(changedAt), operation: { id, name, step } } }
   }
   return text === '' ? {} : { last_error: { text, time: secondsOf(at) } }
@@ -210,8 +211,7 @@ export const shownRoot = (
   merkle_root_time: journal?.rootComputedAt === undefined ? '' : secondsOf(journal.rootComputedAt),
 })
 
-const common = ({ mode, set }: ClusterRecord, journal: JournalFacts | undefined) => ({
-  mode,
+const common = ({ set }: ClusterRecord, journal: JournalFacts | undefined) => ({
   cluster_id: set ?? '',
   ...shownRoot(journal),
   corrupted_merkle_tree: journal?.corrupted ?? false,
@@ -235,7 +235,8 @@ const shownBuilding = (building: JournalFacts['building']) =>
 const primaryStatus = (
   record: ClusterRecord,
   { journal, secondaries = [], terms = [], left, fences = [], now }: StatusFacts,
-) => ({
+): PrimaryStatus => ({
+  mode: 'primary',
   ...common(record, journal),
   state: journal?.doing === 'writing' ? 'running' : 'idle',
   primary_cluster_addr: record.clusterAddr ?? '',
@@ -257,7 +258,10 @@ const primaryStatus = (
     : {}),
 })
 
-const secondaryPeer = ({ id, address, apiAddress, contact, expires }: SecondaryFacts, now: number) => ({
+const secondaryPeer = (
+  { id, address, apiAddress, contact, expires }: SecondaryFacts,
+  now: number,
+): PrimaryStatus['secondaries'][number] => ({
   node_id: id,
   ...(address === '' && !contact
     ? { connection_status: 'disconnected', ...(expires <= now ? { expired: true } : {}) }
@@ -273,7 +277,12 @@ const asOfThen = (contact: ShownContact, now: number): ShownContact =>
     ? contact
     : { ...contact, canaryAt: contact.canaryAt + (now - contact.at) }
 
-const peerOf = (apiAddress: string, address: string, contact: ShownContact | undefined, now: number) => ({
+const peerOf = (
+  apiAddress: string,
+  address: string,
+  contact: ShownContact | undefined,
+  now: number,
+): SecondaryStatus['primaries'][number] => ({
   api_address: apiAddress,
   cluster_address: address,
   connection_status: isHeard(contact, now) ? 'connected' : 'disconnected',
@@ -292,13 +301,14 @@ const peerOf = (apiAddress: string, address: string, contact: ShownContact | und
 /** Milliseconds since the newest canary that has arrived; of clocks that disagree never less than none. */
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
-const secondaryStatus = (record: ClusterRecord, facts: StatusFacts) => {
+const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondaryStatus => {
   const { journal, contact, activationError, readiness, now } = facts
   const link = primaryOf(record)
   const told = contact?.addresses ?? []
   const known = link ? (told.length > 0 ? told : link.addrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
+    mode: record.mode === 'bootstrapping' ? 'bootstrapping' : 'secondary',
     ...common(record, journal),
     state: activationError === undefined ? stateOf(facts) : 'idle',
     connection_state:
@@ -355,7 +365,7 @@ const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000
  * What a secondary is doing. It streams only while its primary answers, and is idle only where nothing goes on: a link
  * that has just begun is being compared.
  */
-function stateOf({ record, journal, contact, operation, now }: StatusFacts): string {
+function stateOf({ record, journal, contact, operation, now }: StatusFacts): SecondaryStatus['state'] {
   if (record?.mode === 'bootstrapping') return 'merkle-diff'
   if (!record || !primaryOf(record) || !journal) return 'idle'
   const { doing, sync, isStuck } = journal
@@ -366,7 +376,11 @@ function stateOf({ record, journal, contact, operation, now }: StatusFacts): str
 }
 
 /** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */
-function connectionOf(record: ClusterRecord, contact: ShownContact | undefined, now: number): string {
+function connectionOf(
+  record: ClusterRecord,
+  contact: ShownContact | undefined,
+  now: number,
+): SecondaryStatus['connection_state'] {
   if (!primaryOf(record)) return 'idle'
   if (!contact) return 'connecting'
   return isHeard(contact, now) ? 'ready' : 'transient_failure'

@@ -3,8 +3,9 @@ import { answer, data, nothing } from '../../../shared/api/call.ts'
 import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
-import { aFlag, aText, mapOf, object, told } from '../../../shared/endpoints/answers/shape.ts'
+import { told } from '../../../shared/endpoints/answers/told.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
+import { aFlag, aText, mapOf, object } from '../../../shared/values/shape.ts'
 
 const handle = () => answer(data({}))
 const group: Group = {

@@ -1,0 +1,59 @@
+/** A JSON Schema, as OpenAPI prints it. */
+export type Schema = Readonly<Record<string, unknown>>
+
+declare const described: unique symbol
+/** A JSON Schema that describes values of `T`. */
+export type Shape<T = unknown> = Schema & { readonly [described]?: T }
+/** The values that a shape describes. */
+export type ValueOf<S> = S extends { readonly [described]?: infer T } ? T : never
+
+/** Fields of an object by name. */
+type Shapes = Readonly<Record<string, Shape>>
+type Values<S extends Shapes> = { readonly [Name in keyof S]: ValueOf<S[Name]> }
+type Flat<T> = { readonly [Name in keyof T]: T[Name] }
+type Objects<R extends Shapes, O extends Shapes> = Flat<Values<R> & Partial<Values<O>>>
+
+export const aText: Shape<string> = { type: 'string' }
+export const anInt: Shape<number> = { type: 'integer' }
+export const aFlag: Shape<boolean> = { type: 'boolean' }
+export const none: Shape<null> = { type: 'null' }
+export const anyValue: Shape = {}
+/** RFC 3339. */
+export const aTime: Shape<string> = { type: 'string', format: 'date-time' }
+/** RFC 3339, or empty where there is none. */
+export const timeOrEmpty: Shape<string> = { type: 'string', description: 'a time, or empty' }
+
+/** The same with what it means. */
+export const saying = <T>(schema: Shape<T>, description: string): Shape<T> => ({ ...schema, description })
+
+export const words = <const W extends readonly string[]>(...allowed: W): Shape<W[number]> => ({
+  type: 'string',
+  enum: allowed,
+})
+export const always = <const T>(value: T): Shape<T> => ({ const: value })
+export const manyOf = <T>(items: Shape<T>): Shape<readonly T[]> => ({ type: 'array', items })
+export const texts: Shape<readonly string[]> = manyOf(aText)
+export const mapOf = <T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> => ({
+  type: 'object',
+  additionalProperties: values,
+})
+export const orNull = <T>(schema: Shape<T>): Shape<T | null> =>
+  typeof schema['type'] === 'string' && !('enum' in schema) && !('title' in schema)
+    ? { ...schema, type: [schema['type'], 'null'] }
+    : { anyOf: [schema, none] }
+export const oneOf = <S extends readonly Shape[]>(...shapes: S): Shape<ValueOf<S[number]>> => ({
+  anyOf: shapes,
+})
+
+/** An object of these fields, and of no others. */
+export const object = <R extends Shapes, O extends Shapes = Readonly<Record<never, Shape>>>(
+  required: R,
+  optional?: O,
+): Shape<Objects<R, O>> => ({
+  type: 'object',
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
+})
+
+/** A shape that has a name of its own in the document. */
+export const titled = <T>(title: string, schema: Shape<T>): Shape<T> => ({ title, ...schema })
