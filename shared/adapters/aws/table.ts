@@ -1,13 +1,13 @@
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
 import { loadedLater, once } from './loaded-later.ts'
+import { batchCalls } from './storage/batching/batch-calls.ts'
+import { batchReads } from './storage/batching/reads.ts'
 import { commits } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
-import type { Journaling } from './storage/journaling.ts'
-import { plainWriter } from './storage/plain.ts'
+import type { OpenJournal } from './storage/journal.ts'
+import { plainWriter } from './storage/plain-commit.ts'
 import { reads } from './storage/reads.ts'
-import { sharedReads } from './storage/shared-reads.ts'
-import { together } from './storage/together.ts'
 import { type Send, tableSend } from './wire/tables.ts'
 import { tablesOverHttp } from './wire/tables-over-http.ts'
 
@@ -27,20 +27,20 @@ export function dynamoTables(
   journalView: JournalView
 } {
   const engine = storageEngine(send, dependencies)
-  const ask = shares ? together : undefined
+  const ask = shares ? batchCalls : undefined
   const journaled = once(async () => {
-    const { journaling } = await import('./storage/journaling.ts')
-    return journaling(engine, ask)
+    const { openJournal } = await import('./storage/journal.ts')
+    return openJournal(engine, ask)
   })
-  const part = <K extends keyof Journaling>(name: K): Journaling[K] =>
+  const part = <K extends keyof OpenJournal>(name: K): OpenJournal[K] =>
     loadedLater(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
   const commit = commits(engine, { plain: plainWriter(engine), journaled: withJournal })
-  const find = ask && sharedReads(engine)
+  const find = ask && batchReads(engine)
   return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
 }
 
-const methods: { readonly [K in keyof Journaling]: Record<keyof Journaling[K], true> } = {
+const methods: { readonly [K in keyof OpenJournal]: Record<keyof OpenJournal[K], true> } = {
   journal: {
     head: true,
     moveHead: true,

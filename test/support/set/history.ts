@@ -1,4 +1,4 @@
-import { headFrom } from '../../../shared/adapters/aws/storage/head.ts'
+import { parseHead } from '../../../shared/adapters/aws/storage/head.ts'
 import type { Head } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
@@ -106,7 +106,7 @@ function take(standing: Standing, { table, after, ...place }: Changed): void {
   if (table !== 'cluster') return
   if (after) standing.own.set(name, after)
   else standing.own.delete(name)
-  if (place.pk === 'journal') standing.head = headFrom(after ?? {})
+  if (place.pk === 'journal') standing.head = parseHead(after ?? {})
   const record = fromStored('cluster', after as unknown as StoredItem | undefined, 0)
   if (record) standing.record = record.data
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { handingOver } from '../../../shared/adapters/aws/storage/verdict.ts'
+import { handingOver } from '../../../shared/adapters/aws/storage/faults.ts'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import {

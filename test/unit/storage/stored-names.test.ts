@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headFrom, headUpdate } from '../../../shared/adapters/aws/storage/head.ts'
+import { headUpdate, parseHead } from '../../../shared/adapters/aws/storage/head.ts'
 import type { Element } from '../../../shared/journal/journal.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
 import type { SyncSegment } from '../../../shared/model/secondary.ts'
@@ -40,7 +40,7 @@ test('and an old one is read', () => {
     dirtyFrom: EPOCH,
     n: 7,
   }
-  expect(headFrom(stored)).toEqual({
+  expect(parseHead(stored)).toEqual({
     mode: 'writing',
     epoch: EPOCH,
     own: EPOCH,

@@ -6,7 +6,7 @@ import { specOf } from '../../../storage/kinds.ts'
 import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import type { Engine } from './engine.ts'
-import { busy } from './verdict.ts'
+import { busy } from './faults.ts'
 
 /** A way of writing changes that can be stored. */
 export type Commit = (

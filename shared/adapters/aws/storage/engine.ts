@@ -1,12 +1,13 @@
-import type { Clock, Entropy, Log, Meter } from '../../../ports.ts'
-import { batchRead, type TableKey } from '../../../storage/queries.ts'
-import type { Tables } from '../../../storage/requests.ts'
-import { ok, PENDING } from '../../../values/result.ts'
+import type { Clock, Cursor, Entropy, Log, Meter } from '../../../ports.ts'
+import { batchRead, type Query, type ScanCall, type TableKey } from '../../../storage/queries.ts'
+import type { StoredItem, Tables } from '../../../storage/requests.ts'
+import { defined } from '../../../values/defined.ts'
+import { CONFLICT, ok, PENDING } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers } from '../wire/values.ts'
 import type { Raw } from './expressions.ts'
-import { busy, sent } from './verdict.ts'
+import { busy, type Failure, failureOf, sent } from './faults.ts'
 
 /** What the adapter of the tables works with. */
 export interface Dependencies {
@@ -83,4 +84,64 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   }
 
   return { tables, clock, entropy, meter, log, send, pause, seconds, get, getOnce }
+}
+
+/** What a query finds, call by call. */
+export async function* queryPages(
+  { meter, send }: Pick<Engine, 'meter' | 'send'>,
+  query: Query,
+  numbers?: Numbers,
+): AsyncGenerator<Raw[]> {
+  let start: Raw | undefined
+  do {
+    meter.count('dynamodb')
+    const page = await sent(
+      send('Query', { ...query, ...defined({ ExclusiveStartKey: start }) }, defined({ numbers })),
+    )
+    yield page.Items
+    start = page.LastEvaluatedKey
+  } while (start)
+}
+
+/** What one call of a scan finds. @returns `next`: where the segment goes on; absent at its end */
+export async function scanPage(
+  { meter, send }: Pick<Engine, 'meter' | 'send'>,
+  call: ScanCall,
+): Promise<{ items: StoredItem[]; next?: Cursor }> {
+  meter.count('dynamodb')
+  const page = await sent(send('Scan', call))
+  return defined({
+    items: page.Items as unknown as StoredItem[],
+    next: page.LastEvaluatedKey as Cursor | undefined,
+  })
+}
+
+/** A single write. Only a condition decides something; a conflict does not. */
+export async function attemptWrite<T>(
+  { meter }: Pick<Engine, 'meter'>,
+  request: () => Promise<T>,
+): Promise<{ value: T } | Failure> {
+  meter.count('dynamodb')
+  try {
+    return { value: await request() }
+  } catch (error) {
+    return failureOf(error)
+  }
+}
+
+/**
+ * A write of one item, again while others write to it.
+ * @returns what the engine said; `refused` when the item is not as the write expects
+ * @throws ApiError `busy`
+ */
+export async function retryWrite<T>(
+  engine: Pick<Engine, 'meter' | 'pause'>,
+  request: () => Promise<T>,
+): Promise<{ value: T } | 'refused'> {
+  const result = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+    const outcome = await attemptWrite(engine, request)
+    return outcome === 'again' ? CONFLICT : ok(outcome)
+  })
+  if (!result.ok) throw busy()
+  return 'value' in result.value ? result.value : 'refused'
 }

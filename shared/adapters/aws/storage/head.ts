@@ -8,13 +8,14 @@ import {
   headRuleList,
   judgeFact,
 } from '../../../journal/head.ts'
-import { behindNumber, epochNumber } from '../../../journal/position.ts'
-import type { HeadMove } from '../../../journal/transitions.ts'
+import type { Journal } from '../../../journal/journal.ts'
+import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
+import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { byOwnNames, storedName } from '../../../storage/stored-names.ts'
-import type { Engine } from './engine.ts'
+import { type Engine, nameOf, retryWrite } from './engine.ts'
 import { type Raw, type Terms, termsOf } from './expressions.ts'
 
-/** Where the head stands: a partition of its own, for it takes a write with every commit. */
+/** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** What heads of earlier versions do not have. */
@@ -22,11 +23,11 @@ const later: Partial<Head> = { successor: '', link: '' }
 
 const storedAs = (field: string): string => storedName('head', field)
 
-/** The head as it stands in the table. */
-export const headFrom = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
+/** Parses the stored head. */
+export const parseHead = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
   ({ ...later, ...byOwnNames('head', stored) }) as Head
 
-/** An update of the head: it is made where all is as the move expects, and where no rule is broken behind it. */
+/** Returns the update of a move, on condition that the head is as the move expects and breaks no rule afterwards. */
 export function headUpdate(move: HeadMove) {
   const { from, next, add } = move
   const terms = headTerms()
@@ -101,12 +102,12 @@ function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): str
     : `${name(other)} ${turned} ${value(own)}`
 }
 
-/** Whether a move may be asked for: it leads from the mode that its caller has seen, to a head that breaks no rule. */
+/** Reports whether a move may be sent: it starts from the mode that its caller has read, and its head breaks no rule. */
 export const isAllowed = (engine: Pick<Engine, 'log'>, { from, after, name }: HeadMove): boolean =>
-  from.length > 0 && !tellBroken(engine, after, name)
+  from.length > 0 && !reportBrokenRules(engine, after, name)
 
-/** Tells that a head is not, or would not be, what rules say; an alarm counts the line. */
-export function tellBroken(
+/** Logs the rules that a head breaks; an alarm counts these lines. */
+export function reportBrokenRules(
   { log }: Pick<Engine, 'log'>,
   head: Partial<Head>,
   move: HeadMove['name'] | '',
@@ -114,4 +115,59 @@ export function tellBroken(
   const rules = brokenRules(head)
   if (rules.length > 0) log.error(alarming.head, { rules, move, head })
   return rules.length > 0
+}
+
+/**
+ * Reads and moves the stored head. Logs an error for a head that breaks a rule, or would after a move.
+ * @param allocate allocates positions; where an environment batches calls, several commits get theirs by one update
+ */
+export const dynamoHead = (
+  engine: Engine,
+  allocate: Journal['allocate'] = epoch => allocatePosition(engine, epoch),
+): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
+  head: async () => {
+    const at = { table: engine.tables.cluster, ...headKey }
+    const found = (await engine.get([at])).get(nameOf(at))
+    const head = found && parseHead(found)
+    if (head) reportBrokenRules(engine, head, '')
+    return head
+  },
+  moveHead: move => moveHead(engine, move),
+  allocate,
+})
+
+/** A position for one commit, or `refused`: this cluster does not write that epoch. */
+export type AllocatedPosition = Awaited<ReturnType<Journal['allocate']>>
+
+/** Allocates the next position for one commit. */
+export async function allocatePosition(engine: Engine, epoch: Epoch): Promise<AllocatedPosition> {
+  const [position = 'refused'] = await allocatePositions(engine, epoch, 1)
+  return position
+}
+
+/** The part of the engine that moves the head. */
+export type PositionEngine = Pick<Engine, 'tables' | 'log' | 'meter' | 'pause' | 'send'>
+
+/** Allocates the next `count` positions by one update. @returns one answer for each */
+export async function allocatePositions(
+  engine: PositionEngine,
+  epoch: Epoch,
+  count: number,
+): Promise<readonly AllocatedPosition[]> {
+  const move = moves.allocate({ epoch })
+  const head = await moveHead(engine, { ...move, add: { last: count } })
+  return Array.from({ length: count }, (_, index) =>
+    head === 'refused' ? head : { seq: head.last - index, incarnation: head.incarnation },
+  ).reverse()
+}
+
+/** @returns the head as it is after the move */
+async function moveHead(engine: PositionEngine, move: HeadMove): Promise<Head | 'refused'> {
+  if (!isAllowed(engine, move)) return 'refused'
+  const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
+  const result = await retryWrite(engine, () => engine.send('UpdateItem', update))
+  if (result === 'refused') return result
+  const head = parseHead(result.value.Attributes ?? {})
+  reportBrokenRules(engine, head, move.name)
+  return head
 }

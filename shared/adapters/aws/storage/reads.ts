@@ -3,9 +3,8 @@ import type { Item, Key, Kind, Partitions } from '../../../storage/kinds.ts'
 import { dueQuery, kindsScan, partitionQuery, type TableKey } from '../../../storage/queries.ts'
 import { fromStored, isKey, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import { type Engine, nameOf } from './engine.ts'
-import { pagesOf, scanned } from './pages.ts'
-import type { ReadItems } from './shared-reads.ts'
+import type { ReadItems } from './batching/reads.ts'
+import { type Engine, nameOf, queryPages, scanPage } from './engine.ts'
 
 /** Reading the tables. @param find several at a time, maybe together with what others want */
 export const reads = (engine: Engine, find: ReadItems = keys => engine.get(keys)): Omit<Store, 'commit'> => ({
@@ -76,7 +75,7 @@ async function mergePage<K extends Kind>(
   const share = shareOf(limit, pks.length)
   const items: Item<K>[] = []
   const partitions = pks.map(pk => ({
-    calls: pagesOf(engine, partitionQuery(engine.tables, kind, pk, defined({ after, limit: share }))),
+    calls: queryPages(engine, partitionQuery(engine.tables, kind, pk, defined({ after, limit: share }))),
     ended: false,
     last: '',
   }))
@@ -109,7 +108,7 @@ async function listPartition<K extends Kind>(
   page: Page,
 ): Promise<Item<K>[]> {
   const items: Item<K>[] = []
-  for await (const found of pagesOf(engine, partitionQuery(engine.tables, kind, pk, page))) {
+  for await (const found of queryPages(engine, partitionQuery(engine.tables, kind, pk, page))) {
     items.push(...living(kind, found as unknown as StoredItem[], engine.seconds()))
     if (page.limit !== undefined && items.length >= page.limit) break
   }
@@ -122,7 +121,7 @@ async function* dueItems<K extends Kind>(
   before: number,
 ): AsyncGenerator<Due<K>[]> {
   for (const pk of pks)
-    for await (const found of pagesOf(engine, dueQuery(engine.tables, kind, pk, before)))
+    for await (const found of queryPages(engine, dueQuery(engine.tables, kind, pk, before)))
       yield (found as unknown as StoredItem[]).map(({ sk, rev, due = 0 }) => ({ kind, pk, sk, rev, due }))
 }
 
@@ -132,7 +131,7 @@ async function* scanItems<K extends Kind>(
 ): AsyncGenerator<Scanned<K>> {
   let from = segment.from
   do {
-    const { items, next } = await scanned(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
+    const { items, next } = await scanPage(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
     from = next
     const now = engine.seconds()
     yield defined({ items: items.flatMap(item => living(item.kind as K, [item], now)), next })

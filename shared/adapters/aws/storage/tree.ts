@@ -1,14 +1,80 @@
-import type { Journal } from '../../../journal/journal.ts'
-import { bucketText } from '../../../journal/tree.ts'
+import { toDrop } from '../../../journal/generation.ts'
+import type { Element, Journal, StoredBucket, StoredPage } from '../../../journal/journal.ts'
+import { bucketText, liveSums, sumAttributes, sumsFrom } from '../../../journal/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { Numbers } from '../wire/values.ts'
-import { bucketFrom, storedPageFrom } from './buckets.ts'
-import { type Engine, nameOf } from './engine.ts'
-import type { Raw } from './expressions.ts'
-import { pagesOf } from './pages.ts'
-import { failureOf, sent } from './verdict.ts'
+import { type Engine, nameOf, queryPages } from './engine.ts'
+import { type Raw, termsOf } from './expressions.ts'
+import { failureOf, sent } from './faults.ts'
+
+/** @param now epoch seconds: where sums of a generation are added, sums long forgotten are dropped */
+export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown }>, now: number) {
+  const all = termsOf()
+  const { name, value } = all
+  const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
+  const grows = [...sums.keys()].some(slot => slot !== 'p')
+  const drops = (grows ? toDrop(now, turnOf(mark)) : [])
+    .map(generation => `g${generation}`)
+    // a generation may have been forgotten since the sums were made
+    .filter(slot => !sums.has(slot))
+    .flatMap(slot => sumAttributes(new Map([[slot, [0n, 0n, 0n]]])).map(([attribute]) => attribute))
+  const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
+  const add = adds.length === 0 ? '' : `ADD ${adds.join()} `
+  const below =
+    mark === undefined
+      ? {}
+      : { ConditionExpression: `attribute_not_exists(${name('mark')}) OR ${name('mark')} < ${value(mark)}` }
+  const remove = drops.length === 0 ? '' : `REMOVE ${drops.join()}`
+  return { Key: bucket, UpdateExpression: `${set}${add}${remove}`.trim(), ...below, ...all.parts() }
+}
+
+/** Marks end in the number of their position. */
+const turnOf = (mark = '0'): number => Number(mark.slice(-3))
+
+/** Sets the sums of a bucket, but for those of ended generations, if they still are as they were read. */
+export function bucketRenewal({ renew, sums, was }: Extract<Element, { renew: unknown }>, now: number) {
+  const all = termsOf()
+  const { name, value } = all
+  const before = new Map(sumAttributes(liveSums(was?.sums ?? new Map(), now)))
+  const after = new Map(sumAttributes(liveSums(sums, now)))
+  const test = (attribute: string, found: unknown): string => {
+    const absent = `attribute_not_exists(${name(attribute)})`
+    if (found === undefined) return absent
+    const equal = `${name(attribute)} = ${value(found)}`
+    return found === 0n ? `(${absent} OR ${equal})` : equal
+  }
+  const tests = [
+    test('mark', was?.mark),
+    ...[...new Set([...before.keys(), ...after.keys()])].map(one => test(one, before.get(one))),
+  ]
+  const set = [...after].map(([attribute, part]) => `${name(attribute)} = ${value(part)}`)
+  const remove = [...before.keys()].filter(one => !after.has(one)).map(name)
+  const UpdateExpression = [
+    set.length > 0 ? `SET ${set.join()}` : '',
+    remove.length > 0 ? `REMOVE ${remove.join()}` : '',
+  ]
+    .join(' ')
+    .trim()
+  return { Key: renew, ConditionExpression: tests.join(' AND '), UpdateExpression, ...all.parts() }
+}
+
+/** The hash of a page as it stands in the table. */
+export const parsePage = ({ hash, asOf, gen, at, pages }: Raw): StoredPage =>
+  defined({
+    hash: String(hash),
+    asOf: String(asOf),
+    gen: gen as number | undefined,
+    at: at as number | undefined,
+    pages: pages as number | undefined,
+  })
+
+/** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
+export function parseBucket(item: Raw): StoredBucket {
+  const mark = item['mark'] as string | undefined
+  return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
+}
 
 type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'>
 
@@ -18,7 +84,7 @@ export function dynamoTree(engine: Engine): Tree {
 
   async function queried(query: Query, numbers?: Numbers): Promise<Raw[]> {
     const found: Raw[] = []
-    for await (const page of pagesOf(engine, query, numbers)) found.push(...page)
+    for await (const page of queryPages(engine, query, numbers)) found.push(...page)
     return found
   }
   const partition = (pk: string, numbers?: Numbers) =>
@@ -38,7 +104,7 @@ export function dynamoTree(engine: Engine): Tree {
       const found = await get(keys, 'exact')
       return keys.map(key => {
         const item = found.get(nameOf(key))
-        return item && bucketFrom(item)
+        return item && parseBucket(item)
       })
     },
     itemsOf: async (bucket, also) => {
@@ -54,9 +120,9 @@ export function dynamoTree(engine: Engine): Tree {
       return [...found.values()] as unknown as StoredItem[]
     },
     page: async pk =>
-      new Map((await partition(pk, 'exact')).map(item => [String(item['sk']), bucketFrom(item)])),
+      new Map((await partition(pk, 'exact')).map(item => [String(item['sk']), parseBucket(item)])),
     pageHashes: async root =>
-      new Map((await partition(root)).map(item => [String(item['sk']), storedPageFrom(item)])),
+      new Map((await partition(root)).map(item => [String(item['sk']), parsePage(item)])),
     dropPartition: async pk => {
       const found = await partition(pk)
       for (const { sk } of found) {

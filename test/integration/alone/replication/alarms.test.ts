@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
 import { type CommonAlarm, commonAlarms } from '../../../../infra/watching/alarms.ts'
-import { tellBroken } from '../../../../shared/adapters/aws/storage/head.ts'
+import { reportBrokenRules } from '../../../../shared/adapters/aws/storage/head.ts'
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
 import { watchLicence } from '../../../../shared/cluster/watch-licence.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -150,7 +150,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   Head: {
     at: 'west',
     cause: async () =>
-      tellBroken(set.at('west').ports, { ...(await set.at('west').head()), applied: 999 }, ''),
+      reportBrokenRules(set.at('west').ports, { ...(await set.at('west').head()), applied: 999 }, ''),
   },
   Corrupted: {
     at: 'east',

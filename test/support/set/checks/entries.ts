@@ -1,4 +1,4 @@
-import { entryFrom } from '../../../../shared/adapters/aws/storage/elements.ts'
+import { parseEntry } from '../../../../shared/adapters/aws/storage/entries.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
 import type { Changed, Entry, Moment } from '../history.ts'
@@ -18,7 +18,7 @@ export function entryIn({
   const item: RawItem | undefined = after ?? before
   // further parts of large journal entries say nothing more
   if (table !== 'cluster' || epoch === undefined || !item || sk.includes('.')) return undefined
-  const entry = read.get(item) ?? entryFrom({ epoch, seq: Number(sk) }, item)
+  const entry = read.get(item) ?? parseEntry({ epoch, seq: Number(sk) }, item)
   read.set(item, entry)
   return { entry, gone: after === undefined }
 }

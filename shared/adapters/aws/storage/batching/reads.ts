@@ -1,9 +1,9 @@
-import { type Kind, specOf } from '../../../storage/kinds.ts'
-import type { TableKey } from '../../../storage/queries.ts'
-import { frozen } from '../../../values/frozen.ts'
-import { type Engine, nameOf } from './engine.ts'
-import type { Raw } from './expressions.ts'
-import { type Turns, together } from './together.ts'
+import { type Kind, specOf } from '../../../../storage/kinds.ts'
+import type { TableKey } from '../../../../storage/queries.ts'
+import { frozen } from '../../../../values/frozen.ts'
+import { type Engine, nameOf } from '../engine.ts'
+import type { Raw } from '../expressions.ts'
+import { batchCalls, type Turns } from './batch-calls.ts'
 
 /** Keys of one call that several share. */
 const MOST_SHARED = 50
@@ -22,11 +22,11 @@ export type ReadItems = (
  * are counted where they were asked for, one for each that would have been made alone. What was read belongs to all
  * who asked, and is read-only.
  */
-export function sharedReads(
+export function batchReads(
   { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
   turns: Turns = {},
 ): ReadItems {
-  const ask = together<Wanted, Brought>({
+  const ask = batchCalls<Wanted, Brought>({
     send: async all => {
       const keys = new Map(all.flatMap(one => [...one.keys]))
       const { found, left } = await getOnce([...keys.values()])

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameOf } from '../../../../../shared/adapters/aws/storage/engine.ts'
-import { sharedReads } from '../../../../../shared/adapters/aws/storage/shared-reads.ts'
-import { callMeter } from '../../../../../shared/adapters/aws/system.ts'
-import type { Kind } from '../../../../../shared/storage/kinds.ts'
-import type { TableKey } from '../../../../../shared/storage/queries.ts'
+import { batchReads } from '../../../../../../shared/adapters/aws/storage/batching/reads.ts'
+import { nameOf } from '../../../../../../shared/adapters/aws/storage/engine.ts'
+import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
+import type { Kind } from '../../../../../../shared/storage/kinds.ts'
+import type { TableKey } from '../../../../../../shared/storage/queries.ts'
 
 // Time passes only when nobody has anything to do, so that an order of events follows from a script alone.
 
@@ -67,7 +67,7 @@ function world(fates: readonly Fate[]) {
   }
 
   const meter = callMeter()
-  const read = sharedReads(
+  const read = batchReads(
     {
       meter,
       clock: { now: () => now, sleep: wait },

@@ -1,71 +1,13 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
-import type { Condition, Element, Place, Test } from '../../../journal/journal.ts'
-import { decodeBody, encodeBody, type JournalEntry } from '../../../journal/journal-entry.ts'
-import { type Position, seqText } from '../../../journal/position.ts'
+import type { Condition, Element, Place, Test, Transacted } from '../../../journal/journal.ts'
 import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
-import { bounds } from '../../../values/bounds.ts'
-import { defined } from '../../../values/defined.ts'
-import { bucketRenewal, bucketUpdate } from './buckets.ts'
+import { attemptWrite, type Engine } from './engine.ts'
+import { entryWrites } from './entries.ts'
 import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
-import { headUpdate } from './head.ts'
+import { headUpdate, isAllowed } from './head.ts'
+import { bucketRenewal, bucketUpdate } from './tree.ts'
 
 type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
-
-/** Partitions over which the journal entries of an epoch are spread. */
-const SPREAD = 32
-const DAY_SECONDS = 86_400
-/** Bytes of a body that stand in one item. */
-const LARGEST_PART = 300_000
-
-export const entryKey = ({ epoch, seq }: Position) => ({
-  pk: `j#${epoch}#${seq % SPREAD}`,
-  sk: seqText(seq),
-})
-
-/** Further parts of a body too large for one item. */
-const partKey = (position: Position, part: number) => {
-  const { pk, sk } = entryKey(position)
-  return { pk, sk: `${sk}.${part}` }
-}
-
-export const partKeys = (position: Position, parts: number) =>
-  Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
-
-/** A journal entry as it stands in the table: one item, or several. */
-export function entryItems(entry: JournalEntry): Raw[] {
-  const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
-  const { id, at, noop, root } = entry
-  const common = defined({ kind: 'cell', id, at, ttl, root })
-  if (noop) return [{ ...entryKey(entry), ...common, noop }]
-  const bytes = encodeBody(entry.body)
-  const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
-    bytes.subarray(index * LARGEST_PART, (index + 1) * LARGEST_PART),
-  )
-  const [body, ...rest] = pieces
-  return [
-    defined({ ...entryKey(entry), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
-    ...rest.map((piece, index) => ({ ...partKey(entry, index + 1), kind: 'cell', ttl, body: piece })),
-  ]
-}
-
-/** How many further items a journal entry has. */
-export const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
-
-/** A journal entry as it was written. @param rest its further items, in their order */
-export function entryFrom(position: Position, item: Raw, rest: readonly Raw[] = []): JournalEntry {
-  const { id, at, noop, root } = item as { id: string; at: number; noop?: true; root?: string }
-  const bytes = Buffer.concat(
-    [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
-  )
-  return defined({
-    ...position,
-    id,
-    at,
-    body: noop ? [] : decodeBody(bytes, position),
-    noop: noop || undefined,
-    root,
-  })
-}
 
 function testText(test: Test, { name, value }: Terms): string {
   if (test === 'absent') return `attribute_not_exists(${name('pk')})`
@@ -126,10 +68,7 @@ export function writesOf(element: Part, tables: Tables, now: number): Write[] {
     return [
       { Update: { TableName: tableOf(tables, element.count), ...countUpdate(element.count, element.if) } },
     ]
-  if ('entry' in element)
-    return entryItems(element.entry).map(Item => ({
-      Put: { TableName: tables.cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
-    }))
+  if ('entry' in element) return entryWrites(element.entry, tables)
   if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
   if ('renew' in element) return [{ Update: { TableName: tables.cluster, ...bucketRenewal(element, now) } }]
   if ('head' in element) return [{ Update: { TableName: tables.cluster, ...headUpdate(element.head) } }]
@@ -147,4 +86,28 @@ export function writesOf(element: Part, tables: Tables, now: number): Write[] {
   const { item, put } = element
   const at = { TableName: tableOf(tables, item), ...conditionOf(element.if) }
   return put ? [{ Put: { ...at, Item: put as unknown as Raw } }] : [{ Delete: { ...at, Key: keyOf(item) } }]
+}
+
+/**
+ * A part that is refused once it was written, and whose writers then look whether it was by them. An engine may remember
+ * the token of each transaction for ten minutes and look through all of them at the next, as the embedded one does (some
+ * 40 ns each).
+ */
+const isEvident = (part: Part): boolean => 'entry' in part || ('bucket' in part && part.mark !== undefined)
+
+/** All parts, or none. */
+export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
+  const refused = parts.flatMap((part, index) =>
+    'head' in part && !isAllowed(engine, part.head) ? [index] : [],
+  )
+  if (refused.length > 0) return { condition: refused }
+  const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
+  const owner = writes.flatMap((list, index) => list.map(() => index))
+  const TransactItems = writes.flat()
+  const ClientRequestToken = parts.some(isEvident) ? undefined : engine.entropy.uuid()
+  const input = { TransactItems, ClientRequestToken }
+  const result = await attemptWrite(engine, () => engine.send('TransactWriteItems', input))
+  if (result === 'again') return 'conflict'
+  if ('value' in result) return 'done'
+  return { condition: [...new Set(result.condition.map(index => owner[index] ?? 0))] }
 }

@@ -1,20 +1,26 @@
 import { ApiError } from '../../../api/errors.ts'
-import { type Journal, placeText, type Transacted } from '../../../journal/journal.ts'
+import { generationOf, ttlOf } from '../../../journal/generation.ts'
+import { type Journal, placeText, type Test, type Transacted } from '../../../journal/journal.ts'
 import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
-import { deltasOf, leafIn, leafOf, placeInTree } from '../../../journal/tree.ts'
+import { deltasOf, type Leaf, leafIn, leafInTree, leafOf, placeInTree } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import { type Change, keyOf } from '../../../storage/changes.ts'
-import { specOf } from '../../../storage/kinds.ts'
-import { newRevision, type StoredItem, toWrite } from '../../../storage/requests.ts'
+import { type Item, type Kind, specOf } from '../../../storage/kinds.ts'
+import {
+  asStored,
+  newRevision,
+  plainTtl,
+  type StoredItem,
+  toStored,
+  toWrite,
+} from '../../../storage/requests.ts'
 import { CONFLICT, ok } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, timeLeft } from './commit.ts'
-import type { Part } from './elements.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { transactParts } from './journal-entries.ts'
-import { type ItemSeen, type Planned, planOf, planOfBackfill } from './plan.ts'
-import { busy, handingOver } from './verdict.ts'
+import { busy, handingOver } from './faults.ts'
+import { type Part, transactParts } from './transaction.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
 const POSITIONS = 5
@@ -38,9 +44,6 @@ interface Writing {
   readonly engine: Engine
   readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'raw'>
 }
-
-/** Which tree and which commit a change is planned for. */
-type Era = Parameters<typeof planOf>[1]
 
 /** What was looked up in a commit, by `nameOf`. */
 type Seen = Map<string, ItemSeen>
@@ -71,7 +74,7 @@ async function commitJournaled(
   const seen: Seen = new Map()
   for (let [tries, looks] = [0, 0]; tries < most && looks < STORAGE_TRIES; ) {
     timeLeft(engine, cluster)
-    const found = await plansOf(writing, data, { treeId, rev, now: engine.seconds() }, seen)
+    const found = await planChanges(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
     if (planned.length === 0 && own.length === 0) return 'done'
@@ -98,7 +101,7 @@ async function backfillItems(
   const rev = newRevision(engine.entropy)
   const stamped = await retrying({ tries: POSITIONS, pause: engine.pause }, async () => {
     timeLeft(engine, cluster)
-    const planned = items.map(item => planOfBackfill(item, { treeId, rev, now: engine.seconds() }))
+    const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
     return outcome === 'look' || outcome === 'again' ? CONFLICT : ok(outcome)
   })
@@ -150,8 +153,8 @@ async function settlePosition(
 }
 
 /** What the changes come to; what has to be known for it is read once, all of it together. */
-async function plansOf(writing: Writing, changes: readonly Change[], era: Era, seen: Seen) {
-  const judge = () => changes.map(change => planOf(change, era, seen.get(placeText(keyOf(change)))))
+async function planChanges(writing: Writing, changes: readonly Change[], era: CommitContext, seen: Seen) {
+  const judge = () => changes.map(change => planChange(change, era, seen.get(placeText(keyOf(change)))))
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
@@ -165,7 +168,7 @@ async function look({ journal }: Writing, changes: readonly Change[], seen: Seen
   for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })
 }
 
-const assumes = (plan: ReturnType<typeof planOf> | undefined): boolean =>
+const assumes = (plan: ReturnType<typeof planChange> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
 /** No answer came: what was asked may have been done, or may be yet. */
@@ -188,3 +191,116 @@ function partOf(
   const put = item && placeInTree(item, treeId)
   return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
 }
+
+/** A change of one item, with all that the journal says of it. */
+export interface Planned {
+  readonly kind: Kind
+  readonly pk: string
+  readonly sk: string
+  /** what the tree holds of the item that is there */
+  readonly prev: Leaf | null
+  /** what will stand there, but for position, leaf and bucket; null: nothing */
+  readonly next: StoredItem | null
+  readonly if: Test
+  /**
+   * what is there was looked up here, or is assumed: if it proves different it is looked up again, and the caller sees
+   * no conflict
+   */
+  readonly assumed: boolean
+  /** only the counter changes, by an update of that attribute: some functions are granted no more */
+  readonly counts: boolean
+}
+
+/** `look`: what is there has to be read first. `nothing`: there is nothing to be done. */
+type Plan = Planned | 'look' | 'nothing' | 'conflict'
+
+/** What was looked up; absent: nobody has looked yet. */
+export type ItemSeen = { readonly item: StoredItem | undefined }
+
+/** The tree and the commit that a change is planned for. */
+interface CommitContext {
+  readonly treeId: string
+  /** of the commit */
+  readonly rev: string
+  /** epoch seconds */
+  readonly now: number
+}
+
+/**
+ * An item as it stands while a journal is kept: what dies is deleted by the engine when its generation has ended,
+ * everything else never.
+ */
+function stampGeneration(item: StoredItem, now: number): StoredItem {
+  const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
+  const generation = specOf(item.kind).expiry === 'dies' ? generationOf(item.expires, now) : null
+  return generation === null ? content : { ...content, ttl: ttlOf(generation) }
+}
+
+/** The same where none is kept. */
+export function stripJournal(item: StoredItem): StoredItem {
+  const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
+  const ttl = specOf(item.kind).expiry === 'dies' ? plainTtl(item.expires) : undefined
+  return ttl === undefined ? content : { ...content, ttl }
+}
+
+const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
+  specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
+
+/** What a change comes to, given what was read before, or has been looked up since. */
+export function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
+  const { kind, pk, sk } = keyOf(change)
+  const { expected } = change
+  const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
+    const next = nextOf(change, old, era)
+    if (next === null && !old) return 'nothing'
+    return {
+      kind,
+      pk,
+      sk,
+      prev,
+      next,
+      if: old ? { rev: old.rev } : 'absent',
+      assumed,
+      counts: 'count' in change,
+    }
+  }
+  const looked = (assumed: boolean): Plan => {
+    const old = seen?.item
+    return plan(old, old ? leafInTree(old, era.treeId) : null, assumed)
+  }
+  if (expected === 'any') return seen ? looked(true) : 'look'
+  if (expected === 'absent') {
+    const dies = specOf(kind).expiry === 'dies'
+    if (!seen) return plan(undefined, null, dies)
+    return seen.item && !isDead(seen.item, era.now) ? 'conflict' : looked(true)
+  }
+  const { inTree, rev, orAbsent = false } = expected
+  if (seen) {
+    const isFound = seen.item ? seen.item.rev === rev : orAbsent
+    return isFound ? looked(false) : 'conflict'
+  }
+  const prev = inTree ? leafInTree(inTree, era.treeId) : null
+  if (!inTree || !prev) return 'look'
+  if (!('count' in change)) return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
+  const old = asStored(change.count as Item)
+  // what was read may have been stored otherwise than it would be now
+  return leafOf(old) === prev.leaf ? plan(old, prev, false) : 'look'
+}
+
+function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: CommitContext): StoredItem | null {
+  if ('put' in change) return stampGeneration(toStored(change, rev), now)
+  if ('count' in change) return old ? stampGeneration({ ...old, uses: change.left, rev }, now) : null
+  return null
+}
+
+/** The plan of an item that was written while no journal was kept: it stays as it is, and gets a place in the tree. */
+export const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Planned => ({
+  kind: item.kind,
+  pk: item.pk,
+  sk: item.sk,
+  prev: leafInTree(item, treeId),
+  next: { ...stampGeneration(item, now), rev },
+  if: { rev: item.rev },
+  assumed: false,
+  counts: false,
+})

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { entryItems } from '../../../../../shared/adapters/aws/storage/elements.ts'
+import { entryItems } from '../../../../../shared/adapters/aws/storage/entries.ts'
 import type { Raw } from '../../../../../shared/adapters/aws/storage/expressions.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
 import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, sent } from '../../../../../shared/adapters/aws/storage/verdict.ts'
+import { failureOf, sent } from '../../../../../shared/adapters/aws/storage/faults.ts'
 import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 
 const broken = (code: string, name = 'Error') => Object.assign(new Error('broken'), { code, name })

@@ -1,4 +1,4 @@
-import { later as afterwards } from '../later.ts'
+import { later as afterwards } from '../../later.ts'
 
 /** Calls under way at once. Who finds fewer waits for nobody. */
 const AT_ONCE = 2
@@ -46,7 +46,7 @@ type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
  * under way the next ones wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
-export function together<Q, A>({
+export function batchCalls<Q, A>({
   send,
   pick,
   now,
@@ -122,4 +122,4 @@ export function together<Q, A>({
     })
 }
 
-export type Together = typeof together
+export type BatchCalls = typeof batchCalls

@@ -6,7 +6,7 @@ import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, failureOf } from './verdict.ts'
+import { busy, failureOf } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { storageEngine } from '../../../../../shared/adapters/aws/storage/engine.ts'
-import { sharedPositions } from '../../../../../shared/adapters/aws/storage/shared-positions.ts'
-import { together } from '../../../../../shared/adapters/aws/storage/together.ts'
-import { callMeter } from '../../../../../shared/adapters/aws/system.ts'
-import type { Send } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import { FIRST as EPOCH, headIn } from '../../../../builders/head-moves.ts'
+import { batchCalls } from '../../../../../../shared/adapters/aws/storage/batching/batch-calls.ts'
+import { batchPositions } from '../../../../../../shared/adapters/aws/storage/batching/positions.ts'
+import { storageEngine } from '../../../../../../shared/adapters/aws/storage/engine.ts'
+import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
+import type { Send } from '../../../../../../shared/adapters/aws/wire/tables.ts'
+import { FIRST as EPOCH, headIn } from '../../../../../builders/head-moves.ts'
 
 // Commits that wait at the same time take their positions by one update of the head.
 
@@ -36,7 +36,7 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
     log,
     entropy: { bytes: () => Buffer.alloc(1) } as never,
   })
-  const allocate = sharedPositions(engine, together, {
+  const allocate = batchPositions(engine, batchCalls, {
     soon: work => void setImmediate().then(work),
     later: () => () => undefined,
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bucketUpdate } from '../../../../../shared/adapters/aws/storage/buckets.ts'
+import { bucketUpdate } from '../../../../../shared/adapters/aws/storage/tree.ts'
 import { isForgotten } from '../../../../../shared/journal/generation.ts'
 import { markText } from '../../../../../shared/journal/position.ts'
 import type { Limbs } from '../../../../../shared/journal/tree.ts'

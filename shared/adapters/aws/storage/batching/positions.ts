@@ -1,0 +1,32 @@
+import type { Journal } from '../../../../journal/journal.ts'
+import type { Epoch } from '../../../../journal/position.ts'
+import type { Engine } from '../engine.ts'
+import { type AllocatedPosition, allocatePosition, allocatePositions, type PositionEngine } from '../head.ts'
+import type { BatchCalls, Turns } from './batch-calls.ts'
+
+/**
+ * Allocates the positions of commits that wait at the same time by one update of the head, because the head is one item and
+ * DynamoDB takes about a thousand writes a second of one item. A position whose commit does not learn of it is a hole, and is
+ * closed like any other hole.
+ * @param batchCalls a parameter, because every function loads its code first, and this file only with the journal
+ */
+export function batchPositions(
+  engine: Engine,
+  batchCalls: BatchCalls,
+  turns: Turns = {},
+): Journal['allocate'] {
+  // calls are counted where they were asked for, one for each that would have been made alone
+  const { tables, log, pause, send, meter } = engine
+  const uncounted: PositionEngine = { tables, log, pause, send, meter: { ...meter, count: () => undefined } }
+  const ask = batchCalls<Epoch, AllocatedPosition>({
+    send: wanted => allocatePositions(uncounted, wanted[0] ?? '', wanted.length),
+    pick: waiting => waiting.filter(one => one.ask === waiting[0]?.ask),
+    now: engine.clock.now,
+    ...turns,
+  })
+  return async epoch => {
+    engine.meter.count('dynamodb')
+    const given = await ask(epoch)
+    return given === 'alone' ? allocatePosition(engine, epoch) : given
+  }
+}

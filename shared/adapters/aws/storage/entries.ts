@@ -1,0 +1,212 @@
+import { decodeBody, encodeBody, type JournalEntry, sameEntry } from '../../../journal/journal-entry.ts'
+import { epochAt, type Lineage, type Position, seqText } from '../../../journal/position.ts'
+import type { TableKey } from '../../../storage/queries.ts'
+import type { Tables } from '../../../storage/requests.ts'
+import { bounds } from '../../../values/bounds.ts'
+import { defined } from '../../../values/defined.ts'
+import { CONFLICT, ok, PENDING } from '../../../values/result.ts'
+import { retrying } from '../../../values/retrying.ts'
+import { attemptWrite, type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
+import type { Raw } from './expressions.ts'
+import { busy, type Failure, sent } from './faults.ts'
+
+/** Partitions over which the journal entries of an epoch are spread. */
+const SPREAD = 32
+const DAY_SECONDS = 86_400
+/** Bytes of a body that stand in one item. */
+const LARGEST_PART = 300_000
+
+export const entryKey = ({ epoch, seq }: Position) => ({
+  pk: `j#${epoch}#${seq % SPREAD}`,
+  sk: seqText(seq),
+})
+
+/** Returns the key of a further part of a body that is too large for one item. */
+const partKey = (position: Position, part: number) => {
+  const { pk, sk } = entryKey(position)
+  return { pk, sk: `${sk}.${part}` }
+}
+
+export const partKeys = (position: Position, parts: number) =>
+  Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
+
+/** Returns the items that store a journal entry: one, or several for a large body. */
+export function entryItems(entry: JournalEntry): Raw[] {
+  const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
+  const { id, at, noop, root } = entry
+  const common = defined({ kind: 'cell', id, at, ttl, root })
+  if (noop) return [{ ...entryKey(entry), ...common, noop }]
+  const bytes = encodeBody(entry.body)
+  const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
+    bytes.subarray(index * LARGEST_PART, (index + 1) * LARGEST_PART),
+  )
+  const [body, ...rest] = pieces
+  return [
+    defined({ ...entryKey(entry), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
+    ...rest.map((piece, index) => ({ ...partKey(entry, index + 1), kind: 'cell', ttl, body: piece })),
+  ]
+}
+
+/** Returns how many further items a journal entry has. */
+export const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
+
+/** Parses a stored journal entry. @param rest its further items, in their order */
+export function parseEntry(position: Position, item: Raw, rest: readonly Raw[] = []): JournalEntry {
+  const { id, at, noop, root } = item as { id: string; at: number; noop?: true; root?: string }
+  const bytes = Buffer.concat(
+    [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
+  )
+  return defined({
+    ...position,
+    id,
+    at,
+    body: noop ? [] : decodeBody(bytes, position),
+    noop: noop || undefined,
+    root,
+  })
+}
+
+const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }): TableKey => ({
+  table: cluster,
+  pk,
+  sk,
+})
+
+/** Returns the journal entries after `after`, up to and including `to`; undefined for a position without one. */
+export async function readEntries(
+  engine: Engine,
+  lineage: Lineage,
+  after: number,
+  to: number,
+): Promise<(JournalEntry | undefined)[]> {
+  const { tables, get } = engine
+  const positions = Array.from({ length: Math.max(0, to - after) }, (_, index) => {
+    const seq = after + 1 + index
+    return { epoch: epochAt(lineage, seq), seq }
+  })
+  const items = await get(positions.map(position => inCluster(tables, entryKey(position))))
+  const found = positions.flatMap(position => {
+    const item = items.get(nameOf(inCluster(tables, entryKey(position))))
+    return item ? [{ position, item }] : []
+  })
+  const bySeq = new Map((await readParts(engine, found)).map(entry => [entry.seq, entry]))
+  return positions.map(({ seq }) => bySeq.get(seq))
+}
+
+/**
+ * Reads the further items of journal entries whose first items were read. Omits an entry that lacks one of its items, because
+ * DynamoDB deletes expired items one by one.
+ */
+async function readParts(
+  { tables, get }: Engine,
+  found: readonly { position: Position; item: Raw }[],
+): Promise<JournalEntry[]> {
+  const keysOf = (position: Position, item: Raw) =>
+    partKeys(position, partsOf(item)).map(at => inCluster(tables, at))
+  const keys = found.flatMap(({ position, item }) => keysOf(position, item))
+  const parts = keys.length > 0 ? await get(keys) : new Map<string, Raw>()
+  return found.flatMap(({ position, item }) => {
+    const rest = keysOf(position, item).map(at => parts.get(nameOf(at)))
+    const there = rest.filter(part => part !== undefined)
+    return there.length === rest.length ? [parseEntry(position, item, there)] : []
+  })
+}
+
+/** Stores a journal entry if the position has none, or returns the one that is there; the same one counts as stored. */
+export async function writeEntry(
+  engine: Engine,
+  entry: JournalEntry,
+): Promise<'done' | 'conflict' | JournalEntry> {
+  const result = await attemptEntry(engine, entry)
+  if (result === 'again') return 'conflict'
+  if ('value' in result) return 'done'
+  const [there] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
+  if (!there) return 'conflict'
+  return sameEntry(there, entry) ? 'done' : there
+}
+
+/** Returns the writes that store a journal entry if its position has none. */
+export const entryWrites = (entry: JournalEntry, { cluster }: Tables) =>
+  entryItems(entry).map(Item => ({
+    Put: { TableName: cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
+  }))
+
+function attemptEntry(engine: Engine, entry: JournalEntry): Promise<{ value: unknown } | Failure> {
+  const writes = entryWrites(entry, engine.tables)
+  const [only, second] = writes
+  return attemptWrite(engine, () =>
+    only && !second
+      ? engine.send('PutItem', only.Put)
+      : engine.send('TransactWriteItems', { TransactItems: writes }),
+  )
+}
+
+/** Items that one call may store, and concurrent calls. */
+const LARGEST_BATCH = 25
+const AT_ONCE = 8
+
+/**
+ * Stores journal entries that another cluster has written, where there are none. `BatchWriteItem` takes many with one call but
+ * no conditions, therefore the entries that are already stored are read first.
+ * @returns the first position's entry that is a different one
+ */
+export async function writeEntries(
+  engine: Engine,
+  entries: readonly JournalEntry[],
+): Promise<'done' | JournalEntry> {
+  const { tables, get } = engine
+  const inCluster = (entry: JournalEntry) => ({ table: tables.cluster, ...entryKey(entry) })
+  const found = await get(entries.map(inCluster))
+  const missing: JournalEntry[] = []
+  for (const entry of entries) {
+    const there = found.get(nameOf(inCluster(entry)))
+    if (!there) missing.push(entry)
+    else if (there['id'] !== entry.id || there['noop'] !== entry.noop) {
+      const [other] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
+      if (other) return other
+    }
+  }
+  const items = missing.map(entryItems)
+  await putAll(
+    engine,
+    items.flatMap(([item, ...rest]) => (item && rest.length === 0 ? [item] : [])),
+  )
+  // a transaction stores all parts of a journal entry or none
+  for (const entry of missing.filter((_, index) => (items[index]?.length ?? 0) > 1)) {
+    const stored = await writeLargeEntry(engine, entry)
+    if (stored !== 'done') return stored
+  }
+  return 'done'
+}
+
+async function writeLargeEntry(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
+  const stored = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+    const written = await writeEntry(engine, entry)
+    return written === 'conflict' ? CONFLICT : ok(written)
+  })
+  if (!stored.ok) throw busy()
+  return stored.value
+}
+
+async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
+  const batches = Array.from({ length: Math.ceil(items.length / LARGEST_BATCH) }, (_, index) =>
+    items.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
+  ).values()
+  const worker = async () => {
+    for (const batch of batches) await putBatch(engine, batch)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+async function putBatch({ tables, meter, send, pause }: Engine, items: readonly Raw[]): Promise<void> {
+  let left = items
+  const put = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
+    if (left.length === 0) return ok()
+    meter.count('dynamodb')
+    const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
+    const { UnprocessedItems } = await sent(send('BatchWriteItem', { RequestItems }))
+    left = UnprocessedItems[tables.cluster] ?? []
+    return left.length > 0 ? PENDING : ok()
+  })
+  if (!put.ok) throw busy()
+}
