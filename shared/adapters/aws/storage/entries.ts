@@ -16,7 +16,7 @@ const DAY_SECONDS = 86_400
 /** Bytes of a body that stand in one item. */
 const LARGEST_PART = 300_000
 
-export const entryKey = ({ epoch, seq }: Position) => ({
+const entryKey = ({ epoch, seq }: Position) => ({
   pk: `j#${epoch}#${seq % SPREAD}`,
   sk: seqText(seq),
 })
@@ -27,7 +27,7 @@ const partKey = (position: Position, part: number) => {
   return { pk, sk: `${sk}.${part}` }
 }
 
-export const partKeys = (position: Position, parts: number) =>
+const partKeys = (position: Position, parts: number) =>
   Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
 
 /** Returns the items that store a journal entry: one, or several for a large body. */
@@ -48,7 +48,7 @@ export function entryItems(entry: JournalEntry): Raw[] {
 }
 
 /** Returns how many further items a journal entry has. */
-export const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
+const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
 
 /** Parses a stored journal entry. @param rest its further items, in their order */
 export function parseEntry(position: Position, item: Raw, rest: readonly Raw[] = []): JournalEntry {

@@ -247,7 +247,7 @@ const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
 /** What a change comes to, given what was read before, or has been looked up since. */
-export function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
+function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
   const { kind, pk, sk } = keyOf(change)
   const { expected } = change
   const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
@@ -294,7 +294,7 @@ function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Commi
 }
 
 /** The plan of an item that was written while no journal was kept: it stays as it is, and gets a place in the tree. */
-export const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Planned => ({
+const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Planned => ({
   kind: item.kind,
   pk: item.pk,
   sk: item.sk,

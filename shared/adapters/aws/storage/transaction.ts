@@ -62,7 +62,7 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
 }
 
 /** A part in the engine's terms: one write, or several for a journal entry of several items. */
-export function writesOf(element: Part, tables: Tables, now: number): Write[] {
+function writesOf(element: Part, tables: Tables, now: number): Write[] {
   if ('write' in element) return [element.write as Write]
   if ('count' in element)
     return [

@@ -71,7 +71,7 @@ export const parsePage = ({ hash, asOf, gen, at, pages }: Raw): StoredPage =>
   })
 
 /** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
-export function parseBucket(item: Raw): StoredBucket {
+function parseBucket(item: Raw): StoredBucket {
   const mark = item['mark'] as string | undefined
   return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
 }
