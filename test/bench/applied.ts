@@ -15,7 +15,7 @@ import { moves } from '../../shared/journal/transitions.ts'
 import { leafIn, leafOf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
 import { followOn } from '../../shared/replication/secondary/follow.ts'
-import { type Follower, newSession } from '../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession, sendHeartbeat } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { sendTo } from '../support/tables/store.ts'
@@ -157,17 +157,10 @@ export async function appliedRate(
     treeId: suffix.slice(0, 8),
     hasTime: () => true,
     holdTerms: async needs => needs,
-    take: async () => undefined,
-    session: {
-      ...newSession(),
-      source: await link.heartbeat({
-        position: { epoch: '', seq: 0 },
-        state: 'idle',
-        address: '',
-        apiAddress: '',
-      }),
-    },
+    takeKeyring: async () => undefined,
+    session: newSession(),
   }
+  await sendHeartbeat(follower)
   const [began, before, engineBefore] = [performance.now(), process.cpuUsage(), childrenMs()]
   while (((await journal.head())?.applied ?? 0) < count) await followOn(follower)
   const { user, system } = process.cpuUsage(before)

@@ -38,7 +38,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
     await followCarefully(follower, {
       pause: PAUSE_MS,
       warning: 'the first sync was interrupted',
-      givenUp: error => (isLasting(error) ? admissionLost(error) : undefined),
+      failureOf: error => (isLasting(error) ? admissionLost(error) : undefined),
     })
   }
   return AGAIN

@@ -60,7 +60,7 @@ async function awaitRest(
     const passed = await followCarefully(follower, {
       pause: PAUSE_MS,
       warning: 'the rest of the journal was asked for in vain',
-      givenUp: isPassedOver,
+      failureOf: isPassedOver,
     }).catch((error: unknown) => {
       // by force it goes on without the rest
       if (force && error instanceof OperationFailed) return 'passed' as const

@@ -14,11 +14,11 @@ import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
 import {
-  ask,
   type Follower,
   type FollowerPorts,
-  holdFor,
+  fetchTerms,
   newFollower,
+  sendHeartbeat,
   termsHeldBy,
 } from '../secondary/follower.ts'
 import { silenceWith } from '../secondary/silence.ts'
@@ -166,9 +166,9 @@ async function askedPrimary(
 }
 
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, lineage, frontier, time, seq, epoch, skew, term } = await ask(follower)
+  const { format, lineage, frontier, time, seq, epoch, skew, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is an obstacle of its own
-  await holdFor(follower, nothingNeeded).catch(() => undefined)
+  await fetchTerms(follower, nothingNeeded).catch(() => undefined)
   const reported = { epoch, seq, frontier, skew, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }

@@ -2,7 +2,7 @@ import { epochAt } from '../../journal/position.ts'
 import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { handoverRefused, handoverSilent, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { ask, type Follower, newFollower } from '../secondary/follower.ts'
+import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
 import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
@@ -59,9 +59,9 @@ async function askOnce({ ports, connect, deadline }: OperationRun, until: number
 }
 
 async function handedOver(follower: Follower): Promise<Asked> {
-  const { epoch, lineage } = await ask(follower)
+  const { epoch, lineage } = await sendHeartbeat(follower)
   const end = await follower.link?.handover({ epoch })
-  if (end && end.keyring !== '') await follower.take(end.keyring)
+  if (end && end.keyring !== '') await follower.takeKeyring(end.keyring)
   // an epoch that nothing was committed in ends where the one before it did
   return end
     ? { end, epoch: epochAt(lineage, end.seq) || end.epoch }

@@ -4,7 +4,7 @@ import { moves } from '../../journal/transitions.ts'
 import { type Own, pauseBefore } from '../apply/window.ts'
 import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
-import { drain } from '../secondary/redo.ts'
+import { stopStaging } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
 import type { PromotionStand } from './stand.ts'
 
@@ -37,7 +37,7 @@ export async function prepareHead(
     const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
-  const drained = await drain(own, treeId, link)
+  const drained = await stopStaging(own, treeId, link)
   if (drained === 'done') return resting(journal, 'draining')
   if (drained === 'busy' || drained === 'moved') return again(own)
   const what =

@@ -48,6 +48,10 @@ export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>
 export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
   keys.slice(0, 10).map(tagOf).join(', ')
 
+/** Names some of many items for the log: a line has no room for all. */
+export const nameItems = (items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[], most = 10): string[] =>
+  items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
+
 /** The keys as places, but for kinds that this version does not know. */
 export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
@@ -109,8 +113,7 @@ export async function countRound(
   const known = divergingOf(before, { treeId, link: linkName })
   const { keys, fallen, left, tooMany } = afterRound(known, wrong, now)
   if (fallen.length > 0) {
-    const items = fallen.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
-    const facts = { count: fallen.length, items }
+    const facts = { count: fallen.length, items: nameItems(fallen, NAMED) }
     own.log.error(alarming.givenUp, {
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',

@@ -1,28 +1,30 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
-import type { Journal } from '../../journal/journal.ts'
+import type { Journal, Place } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { compareLineages, type Epoch, epochAt, type Lineage } from '../../journal/position.ts'
-import { meets, needsIn } from '../../journal/terms.ts'
+import { compareLineages, epochAt, type Lineage } from '../../journal/position.ts'
+import { meets, needsIn, type TermNeeds } from '../../journal/terms.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { EntriesAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import { pauseBefore } from '../apply/window.ts'
 import { compareOn } from './comparison.ts'
-import { countRound, tagsOf } from './diverging.ts'
+import { nameItems } from './diverging.ts'
 import {
-  ask,
   type Follower,
   type FollowerSession,
-  holdFor,
-  isOfBefore,
+  fetchTerms,
+  isOutdated,
   isReplaced,
   type Prefetched,
   type Progress,
+  type Source,
+  type Streaming,
+  sendHeartbeat,
   stopWith,
 } from './follower.ts'
-import { drain, type Redone, redo } from './redo.ts'
-import { resync, type SyncStep } from './resync.ts'
+import { resync, type SyncStep, syncDiffering } from './resync.ts'
+import { applyStaged, type StagedOutcome, stopStaging } from './staged.ts'
 
 /** Bytes of journal entries that are asked for at once. */
 const BYTES = 3 * 2 ** 20
@@ -31,181 +33,181 @@ const BEHIND = 200
 
 /** One step of following the primary. Several may run at once, and each may be interrupted at any point. */
 export async function followOn(follower: Follower): Promise<Progress> {
-  const head = await follower.own.journal.head()
+  const { own, treeId, session } = follower
+  const head = await own.journal.head()
   if (!head) return 'stopped'
   if (isReplaced(follower, head)) return 'replaced'
-  if (isOfBefore(follower, head)) delete follower.session.source
-  const source = follower.session.source && { ...follower.session.source, from: follower.session.from }
-  const step = nextStep(head, source, follower.session.filled)
-  if (follower.session.roleChangePending && step.do !== 'redo' && step.do !== 'stage') return 'waiting'
-  follower.session.reported.state = stateOf(step)
-  return step.do === 'sync' ? resync(follower, head, step) : does[step.do](follower, head)
+  if (session.source && isOutdated(session.source, head)) delete session.source
+  const step = nextStep(head, session.source, session.ownEpochClosed)
+  if (session.roleChangePending && step.do !== 'applyStaged' && step.do !== 'fetchNext') return 'waiting'
+  session.reported.state = states[step.do]
+  switch (step.do) {
+    case 'wait':
+      return 'stopped'
+    case 'applyStaged':
+      return afterApplying(follower, head, await applyStaged(own, treeId, head))
+    case 'fetchNext': {
+      const progress = await fetchNext(follower, head)
+      if (progress !== 'worked' && progress !== 'waiting') return progress
+      const compared = await compareOn(follower)
+      return compared === 'waiting' ? progress : compared
+    }
+    case 'stopStaging':
+      return afterApplying(follower, head, await stopStaging(own, treeId))
+    case 'closeOwnEpoch':
+      // a journal that was opened again meanwhile is in a later epoch, and stays open
+      session.ownEpochClosed = (await endEpoch(own, { epoch: head.epoch })) !== undefined
+      return session.ownEpochClosed ? 'worked' : 'waiting'
+    case 'resume':
+      await own.journal.moveHead(head.mode === 'closed' ? moves.follow(head) : moves.resume(head))
+      return 'worked'
+    case 'sync':
+      return resync(follower, head, step)
+  }
 }
 
-const stateOf = (step: Step): FollowerSession['reported']['state'] => {
-  if (step.do === 'sync') return 'merkle-sync'
-  if (step.do === 'drain') return 'merkle-diff'
-  return step.do === 'nothing' || step.do === 'finish' ? 'idle' : 'stream-wals'
+/** What status shows during a step. */
+const states: Record<Step['do'], FollowerSession['reported']['state']> = {
+  wait: 'idle',
+  applyStaged: 'stream-wals',
+  fetchNext: 'stream-wals',
+  stopStaging: 'merkle-diff',
+  closeOwnEpoch: 'idle',
+  resume: 'stream-wals',
+  sync: 'merkle-sync',
 }
 
-type Simple = Exclude<Step, SyncStep>['do']
-
-const does: Record<Simple, (follower: Follower, head: Head) => Promise<Progress>> = {
-  nothing: async () => 'stopped',
-  redo: async (follower, head) => afterRedo(follower, head, await redo(follower.own, follower.treeId, head)),
-  stage: async (follower, head) => {
-    const progress = await stageOn(follower, head)
-    if (progress !== 'worked' && progress !== 'waiting') return progress
-    const compared = await compareOn(follower)
-    return compared === 'waiting' ? progress : compared
-  },
-  drain: async (follower, head) => afterRedo(follower, head, await drain(follower.own, follower.treeId)),
-  finish: async (follower, head) => {
-    // a journal that was opened again meanwhile is in a later epoch, and stays open
-    follower.session.filled = (await endEpoch(follower.own, { epoch: head.epoch })) !== undefined
-    return follower.session.filled ? 'worked' : 'waiting'
-  },
-  follow: async ({ own }, head) => {
-    await own.journal.moveHead(head.mode === 'closed' ? moves.follow(head) : moves.resume(head))
-    return 'worked'
-  },
-}
-
-async function stageOn(follower: Follower, head: Head): Promise<Progress> {
-  const { link, own, treeId } = follower
+/** Fetches the next journal entries, stages them, and applies them. */
+async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
+  const { link, own, treeId, session } = follower
+  const { streaming } = session
   if (!link) return 'stopped'
-  const { answer, stored } = await entriesBehind(follower, link, head)
+  const { answer, stored } = (await takePrefetched(streaming, head)) ?? {
+    answer: await requestEntries(link, head),
+    stored: false,
+  }
   if ('trimmed' in answer) {
-    follower.session.from = answer.trimmed
+    if (session.source) session.source.from = answer.trimmed
     return 'worked'
   }
   if ('diverged' in answer) {
     // the lineage of the source has changed since its last answer: ask again
-    delete follower.session.source
+    delete session.source
     return 'waiting'
   }
   const entries = nextEntries(head, answer)
-  if (entries.length === 0) return 'waiting'
-  await holdFor(follower, needsIn(entries))
+  const newest = entries.at(-1)
+  if (!newest) return 'waiting'
+  await fetchTerms(follower, needsIn(entries))
   const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
-  const newest = entries.at(-1)
-  if (newest) follower.session.lastStaged = { seq: newest.seq, at: newest.at }
-  const tells = entries.some(({ noop }) => !noop)
-  if (tells) follower.session.cameAt = own.clock.now()
-  if (entries.length >= BEHIND) follower.session.prefetched = prefetch(follower, link, staged)
-  const redone = await redo(own, treeId, staged, entries)
-  const progress = await afterRedo(follower, staged, redone)
+  streaming.lastStaged = { seq: newest.seq, at: newest.at }
+  const hasChanges = entries.some(({ noop }) => !noop)
+  if (hasChanges) streaming.cameAt = own.clock.now()
+  if (entries.length >= BEHIND) streaming.prefetched = prefetch(follower, link, staged)
+  const applied = await applyStaged(own, treeId, staged, entries)
+  const progress = await afterApplying(follower, staged, applied)
   // behind an entry with only the time there are no others
-  return redone === 'done' && !tells && entries.length === 1 ? 'waiting' : progress
+  return applied === 'done' && !hasChanges && entries.length === 1 ? 'waiting' : progress
 }
 
-const askFor = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswer> =>
+const requestEntries = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswer> =>
   link.entries({ lineage, from: last, bytes: BYTES })
 
 /**
- * Asks for the next journal entries and stores them while the present ones are applied, to use the time of both. They do not
- * count before the head says so. A failure shows when they are needed.
+ * Requests the next journal entries and stores them while the present ones are applied, so that neither waits for the
+ * other. They do not count before the head says so. The run requests them again if that fails.
  */
-const prefetch = (follower: Follower, link: SourceLink, head: Head): Prefetched => ({
-  seq: head.last,
-  incarnation: head.incarnation,
-  come: askFor(link, head).then(
-    async answer => ({ answer, stored: await storePrefetched(follower, head, answer).catch(() => false) }),
-    () => undefined,
-  ),
-})
+function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Prefetched {
+  const arrive = async () => {
+    const answer = await requestEntries(link, head)
+    return { answer, stored: await storeEarly(own.journal, session.held, head, answer).catch(() => false) }
+  }
+  return { seq: head.last, incarnation: head.incarnation, arrival: arrive().catch(() => undefined) }
+}
 
-/** Stores journal entries early, which changes nothing: their owner writes each once. */
-async function storePrefetched(
-  { own, session: { held } }: Follower,
+/**
+ * Stores journal entries before the head counts them, which changes nothing, because their owner writes each once.
+ * Entries of a term that this cluster does not hold are not stored yet.
+ */
+async function storeEarly(
+  journal: Journal,
+  held: TermNeeds | undefined,
   head: Head,
   answer: EntriesAnswer,
 ): Promise<boolean> {
   if (!('entries' in answer)) return false
   const entries = nextEntries(head, answer)
-  // nothing is stored before this cluster has its term
   if (!held || !meets(held, needsIn(entries))) return false
-  return (await own.journal.putEntries(entries)) === 'done'
+  return (await journal.putEntries(entries)) === 'done'
 }
 
-/** The source's entries behind a head: the prefetched ones, if the head has not moved since. */
-async function entriesBehind(
-  follower: Follower,
-  link: SourceLink,
-  head: Head,
-): Promise<{ answer: EntriesAnswer; stored: boolean }> {
-  const { prefetched } = follower.session
-  delete follower.session.prefetched
-  const isOfHead = prefetched?.seq === head.last && prefetched.incarnation === head.incarnation
-  const known = isOfHead ? await prefetched.come : undefined
-  return known ?? { answer: await askFor(link, head), stored: false }
+/** Returns the prefetched entries, once; undefined if there are none, or the head has moved since. */
+export async function takePrefetched(
+  streaming: Streaming,
+  { last, incarnation }: Pick<Head, 'last' | 'incarnation'>,
+): Promise<Awaited<Prefetched['arrival']>> {
+  const { prefetched } = streaming
+  delete streaming.prefetched
+  const isNext = prefetched?.seq === last && prefetched.incarnation === incarnation
+  return isNext ? prefetched.arrival : undefined
 }
 
-async function afterRedo(follower: Follower, head: Head, redone: Redone): Promise<Progress> {
+/** Acts on the outcome of applying staged entries. */
+async function afterApplying(follower: Follower, head: Head, outcome: StagedOutcome): Promise<Progress> {
   const { own, session } = follower
-  if (redone === 'missing') return stopWith(follower, 'a staged journal entry is not there any more')
-  if (typeof redone === 'object') return putRight(follower, head, redone.mismatch)
-  if (redone === 'done') delete session.reported.fault
+  if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is not there any more')
+  if (typeof outcome === 'object') return repair(follower, head, outcome.mismatch)
+  if (outcome === 'done') delete session.reported.fault
   else await pauseBefore(own, 1)
   return 'worked'
 }
 
-/** Logs items that differ from the source's, and requests a sync of them. */
-async function putRight(
-  follower: Follower,
-  { applied }: Head,
-  mismatch: (Redone & object)['mismatch'],
-): Promise<Progress> {
-  const { own } = follower
-  const names = mismatch.slice(0, 10).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
-  own.log.error('items are not as the journal of the primary says', { count: mismatch.length, items: names })
+/** Logs items that are not as the source's journal entries expect, and begins a sync of them. */
+async function repair(follower: Follower, { applied }: Head, wrong: readonly Place[]): Promise<Progress> {
+  const { own, session } = follower
+  const facts = { count: wrong.length, items: nameItems(wrong) }
+  own.log.error('items are not as the journal of the primary says', facts)
   const head = await own.journal.head()
-  if (follower.session.roleChangePending) return 'waiting'
+  if (session.roleChangePending) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
-  // drained or not: what was applied in part is replayed from where all was applied
+  // staging may have stopped meanwhile: the sync replays what was applied in part, as long as `applied` has not moved
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
-  const left = await countRound(follower, mismatch)
-  if (left === 'again') return 'waiting'
-  if (left === 'stop')
-    return stopWith(follower, `more items than can be kept cannot be brought in line: ${tagsOf(mismatch)}`)
-  // all of them are given up: from now on they become what journal entries say
-  if (left.length === 0) return 'worked'
-  return resync(follower, head, { do: 'sync', what: 'touched', forkPoint: applied, diverged: false }, left)
+  const begun = await syncDiffering(follower, head, wrong, {
+    fault: 'more items than can be kept cannot be brought in line',
+  })
+  // given-up items become what journal entries say from now on
+  return begun ?? 'worked'
 }
 
 /** What is known of the cluster that this one follows. */
-export interface Source {
-  readonly epoch: Epoch
-  readonly lineage: Lineage
-  /** it keeps journal entries behind this position; 0: not told yet */
-  readonly from: number
-}
+export type KnownSource = Pick<Source, 'epoch' | 'lineage' | 'from'>
 
 /**
  * What a secondary does next.
- * `redo`: apply what is staged. `stage`: fetch and store the next journal entries. `drain`: stop staging, something else is to
- * be done. `finish`: give the own closed journal its exact end. `follow`: begin to apply, everything fits.
+ * `applyStaged`: apply the staged entries. `fetchNext`: fetch the next journal entries, and stage them. `stopStaging`: stage
+ * nothing more, because a sync is to begin. `closeOwnEpoch`: give the own closed journal its exact end. `resume`: begin to
+ * apply, because everything fits. `wait`: until the source answers, or the role changes.
  */
-type Step = { readonly do: 'redo' | 'stage' | 'drain' | 'finish' | 'follow' | 'nothing' } | SyncStep
+type Step =
+  | { readonly do: 'applyStaged' | 'fetchNext' | 'stopStaging' | 'closeOwnEpoch' | 'resume' | 'wait' }
+  | SyncStep
 
-/**
- * The next step, from the own head and what is known of the source.
- * @param filled whether the own closed journal is known to have no hole
- */
-export function nextStep(head: Head, source: Source | undefined, filled: boolean): Step {
+/** Decides the next step. */
+export function nextStep(head: Head, source: KnownSource | undefined, ownEpochClosed: boolean): Step {
   const { mode, applied, last } = head
-  if (mode === 'writing') return { do: 'nothing' }
-  if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'redo' }
-  if (mode === 'closed' && !filled) return { do: 'finish' }
-  if (!source) return { do: 'nothing' }
-  const wanted = syncOf(head, source)
-  if (!wanted) return { do: mode === 'applying' ? 'stage' : 'follow' }
-  return mode === 'applying' ? { do: 'drain' } : wanted
+  if (mode === 'writing') return { do: 'wait' }
+  if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'applyStaged' }
+  if (mode === 'closed' && !ownEpochClosed) return { do: 'closeOwnEpoch' }
+  if (!source) return { do: 'wait' }
+  const sync = neededSync(head, source)
+  if (!sync) return { do: mode === 'applying' ? 'fetchNext' : 'resume' }
+  return mode === 'applying' ? { do: 'stopStaging' } : sync
 }
 
-function syncOf(head: Head, source: Source): SyncStep | undefined {
+/** Returns the sync without which the source's journal does not fit this cluster's items; undefined if it fits. */
+function neededSync(head: Head, source: KnownSource): SyncStep | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
   // items of an unfinished sync are consistent only together with the rest of the same source's journal
   const unfinished =
@@ -248,19 +250,15 @@ export function nextEntries(
 }
 
 /**
- * Stores journal entries, and then moves the head to say so: from then on they will be applied, even if the source is lost.
- * Nothing of them is applied before.
- * @param given `stored`: this run has put these journal entries into the table already
+ * Stores journal entries, and then moves the head to say so. From then on they will be applied, even if the source is lost;
+ * none of them is applied before that.
+ * @param received `stored`: this run has put these journal entries into the table already
  * @throws WrongEntries when another journal entry stands in the place of one
  */
 async function stage(
   journal: Journal,
   head: Head,
-  {
-    entries,
-    lineage,
-    stored = false,
-  }: { entries: readonly JournalEntry[]; lineage: Lineage; stored?: boolean },
+  { entries, lineage, stored }: { entries: readonly JournalEntry[]; lineage: Lineage; stored: boolean },
 ): Promise<Head | 'refused'> {
   const last = entries.at(-1)
   if (!last) return head
@@ -269,30 +267,30 @@ async function stage(
   return journal.moveHead(moves.stage(head, last, lineage))
 }
 
-interface FollowingOtherwise {
+interface CarefulRun {
   readonly pause: number
   readonly warning: string
-  readonly givenUp?: (error: unknown) => Error | undefined
+  readonly failureOf?: (error: unknown) => Error | undefined
 }
 
 /**
- * One step of following for an operation that waits for a result: it asks the source first, a fault of the link counts as
- * waiting, and it pauses if there was nothing to do.
- * @param otherwise `pause` milliseconds; `warning` goes to the log with a fault; `givenUp`: what a fault comes to that
- * stays; undefined: it is as any other
+ * Takes one step of following for an operation that waits for a result. It asks the source first, treats a fault of the
+ * link as waiting, and pauses if there was nothing to do.
+ * @param run `pause`: milliseconds; `warning`: logged with a fault; `failureOf`: returns the error with which a lasting
+ * fault ends the operation, and undefined for any other fault
  */
 export async function followCarefully(
   follower: Follower,
-  { pause, warning, givenUp }: FollowingOtherwise,
+  { pause, warning, failureOf }: CarefulRun,
 ): Promise<void> {
   const { clock, log } = follower.own
   try {
-    if (!follower.session.source) await ask(follower)
+    if (!follower.session.source) await sendHeartbeat(follower)
     if ((await followOn(follower)) === 'worked') return
   } catch (error) {
     delete follower.session.source
-    const given = givenUp?.(error)
-    if (given) throw given
+    const failure = failureOf?.(error)
+    if (failure) throw failure
     log.warn(warning, { error: String(error) })
   }
   await clock.sleep(pause)

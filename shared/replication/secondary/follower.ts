@@ -22,29 +22,36 @@ import type { Own } from '../apply/window.ts'
 import type { Looked } from '../sync/compare.ts'
 import type { Connect } from './connect.ts'
 
-/** Prefetched journal entries: behind which position, in which incarnation of the head. */
+/** Journal entries that are requested before they are needed: those behind position `seq` of a head with this incarnation. */
 export interface Prefetched {
   readonly seq: number
   readonly incarnation: number
   /**
-   * undefined: it failed. `stored`: the journal entries of it that are wanted next are in the table, and no head says
-   * so yet
+   * undefined: the request failed. `stored`: the entries that come next are in the table already, and the head does not
+   * count them yet
    */
-  readonly come: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
+  readonly arrival: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
-/** How far the comparison after a full sync is, in this run. */
-export interface Comparison {
-  /** pages whose hashes differ, and have not been looked at; absent: the own hashes are not known to be new */
-  pages?: PagePlace[] | undefined
-  /** epoch milliseconds: whether they are is not looked at before */
-  notBefore?: number
-  /** keys in them that seem to differ; what the primary has just written is among them */
-  suspects: Place[]
-  /** some of these, as the primary had them */
-  looked?: Looked
-  found: Place[]
-}
+/**
+ * The comparison with the primary after a full sync.
+ * `none`: nothing is to be compared. `due`: the hashes of the own tree are not computed yet. `comparing`: page by page.
+ */
+export type Comparison =
+  | { readonly kind: 'none' }
+  /** `notBefore`: when to look for the hashes, epoch milliseconds */
+  | { readonly kind: 'due'; readonly notBefore: number }
+  | {
+      readonly kind: 'comparing'
+      /** pages whose hashes differ, and whose buckets are not compared yet */
+      readonly pages: PagePlace[]
+      /** keys in compared pages that seem to differ; keys that the primary has just written are among them */
+      readonly suspects: Place[]
+      /** some of the suspects, as the primary had them */
+      looked?: Looked
+      /** suspects that still differed after this cluster had applied all that the primary had written */
+      readonly found: Place[]
+    }
 
 /** What a secondary works with: none of it changes while it follows by one link. */
 interface FollowerSettings {
@@ -63,36 +70,42 @@ interface FollowerSettings {
   readonly hasTime: () => boolean
   /** fetches the terms that items need, before these are stored; returns the terms held then */
   readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
-  /** stores a keyring that the primary gave, beside the own one */
-  readonly take: (sealed: string) => Promise<void>
+  /** merges a keyring that the primary sent into the own one */
+  readonly takeKeyring: (sealed: string) => Promise<void>
+}
+
+/** The primary as of its last heartbeat answer. */
+export interface Source extends HeartbeatAnswer {
+  /** epoch that this cluster had written last when it sent the heartbeat; empty: it had applied another cluster's */
+  readonly ownEpoch: string
+  /** the primary keeps journal entries behind this position; 0: it has not refused older ones */
+  from: number
+}
+
+/** How journal entries arrive. */
+export interface Streaming {
+  prefetched?: Prefetched
+  /** position of the last staged journal entry, and when the primary wrote it, epoch milliseconds */
+  lastStaged?: { readonly seq: number; readonly at: number }
+  /** when a journal entry with changes was staged last, epoch milliseconds */
+  cameAt?: number
 }
 
 /** State of a secondary that follows by one link, in one run. */
 export interface FollowerSession {
-  /** what is held, as far as was asked for */
+  /** key terms held when they were fetched last; absent: none were fetched in this run */
   held?: TermNeeds
-  /** the source's last answer */
-  source?: HeartbeatAnswer
-  /**
-   * the epoch that this cluster had written last when it asked for that; empty: it applied another's; absent: nothing
-   * was asked
-   */
-  epochAtHeartbeat?: string
-  /** behind this position the source keeps journal entries, as it told */
-  from: number
-  /** the last journal entry that was staged: its position, and when it was written, epoch milliseconds */
-  lastStaged?: { seq: number; at: number }
-  /** when a journal entry was staged that tells more than the time, epoch milliseconds */
-  cameAt?: number
-  prefetched?: Prefetched
-  /** whether a role change is under way: then entries are applied, but no sync is begun */
-  roleChangePending?: boolean
-  /** comparison after the last sync; absent: not known yet whether one is to be made */
-  comparison?: Comparison | 'none'
-  /** whether the own closed journal is known to have no hole */
-  filled: boolean
+  /** absent: the primary has to be asked before anything else, because it failed to answer, or its answer is outdated */
+  source?: Source
   /** what status shows */
   readonly reported: Reported
+  /** during a role change staged entries are applied, but no sync begins; absent: the cluster record was not read for it */
+  roleChangePending?: boolean
+  /** whether the own closed epoch has its exact end: no position below it is open */
+  ownEpochClosed: boolean
+  readonly streaming: Streaming
+  /** absent: the segments of the last sync are not read yet */
+  comparison?: Comparison
 }
 
 /** A secondary at work. */
@@ -100,15 +113,14 @@ export interface Follower extends FollowerSettings {
   readonly session: FollowerSession
 }
 
-/** What a session begins with. @param before what the run before reported */
+/** Begins a session. @param before what the run before reported: the first heartbeat sends it on */
 export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): FollowerSession => ({
-  from: 0,
-  filled: false,
-  // until it is known better: the primary is told with the first heartbeat
+  ownEpochClosed: false,
+  streaming: {},
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
 })
 
-/** What a secondary tells of itself. */
+/** What a secondary reports of itself. */
 interface Reported extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
@@ -119,31 +131,35 @@ interface Reported extends Pick<Puller, 'state' | 'fault'> {
  */
 export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 
-/** Whether this follower's link was replaced, so that everything by it is refused. */
-export const isReplaced = ({ link, linkName }: Follower, head: Pick<Head, 'link'>): boolean =>
-  link !== undefined && head.link !== linkName
+/** Reports whether this cluster follows by another link now: then the head refuses everything that comes by this one. */
+export const isReplaced = (
+  { link, linkName }: Pick<Follower, 'link' | 'linkName'>,
+  head: Pick<Head, 'link'>,
+): boolean => link !== undefined && head.link !== linkName
 
 /**
- * Whether this cluster was a primary itself since its source answered: then the answer is of another time, and a sync
- * begun by it would take the journal from the successor, who may fetch its rest still.
+ * Reports whether this cluster was a primary itself since the source answered. A sync that begins by such an answer would
+ * replace the journal while the successor may still fetch its rest.
  */
-export const isOfBefore = (
-  { session: { epochAtHeartbeat } }: Pick<Follower, 'session'>,
-  { own }: Pick<Head, 'own'>,
-): boolean => epochAtHeartbeat !== undefined && own !== '' && own !== epochAtHeartbeat
+export const isOutdated = ({ ownEpoch }: Pick<Source, 'ownEpoch'>, { own }: Pick<Head, 'own'>): boolean =>
+  own !== '' && own !== ownEpoch
 
-/** Stops following; status shows why. */
-export function stopWith({ session: { reported } }: Follower, fault: string): Progress {
+/** Stops following. @param fault why, as status shows it */
+export function stopWith(reported: Reported, fault: string): Progress {
   reported.state = 'idle'
   reported.fault = fault
   return 'stopped'
 }
 
 /**
- * Holds what is needed, and the term that the source writes by as it last told, before anything else of it is stored.
- * @throws Error where the source does not give it
+ * Fetches the key terms that the next items need, and the term that the source encrypts by now. Must run before those items
+ * are stored.
+ * @throws Error when the source does not send them
  */
-export async function holdFor({ session, holdTerms }: Follower, { number, ids }: TermNeeds): Promise<void> {
+export async function fetchTerms(
+  { session, holdTerms }: Follower,
+  { number, ids }: TermNeeds,
+): Promise<void> {
   const newest = session.source?.term ?? ''
   const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
   if (session.held && meets(session.held, needs)) return
@@ -153,8 +169,8 @@ export async function holdFor({ session, holdTerms }: Follower, { number, ids }:
 const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
-/** Asks the source how far it is, and tells it how far this cluster is. */
-export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
+/** Sends the source this cluster's position, and keeps the position that it answers. */
+export async function sendHeartbeat(follower: Follower): Promise<HeartbeatAnswer> {
   const { own, link, session, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
@@ -164,12 +180,12 @@ export async function ask(follower: Follower): Promise<HeartbeatAnswer> {
   const maxEpoch = head && head.mode !== 'writing' ? head.maxEpoch : 0
   const heartbeat = () =>
     link.heartbeat({ position, state: session.reported.state, address, apiAddress, ownTerm, maxEpoch })
-  // a primary that writes the same record at this moment wants the question repeated
-  session.source = await heartbeat().catch(error =>
+  // the primary refuses while it writes the same record, and accepts the repeated heartbeat
+  const answer = await heartbeat().catch(error =>
     isUnavailable(error) ? heartbeat() : Promise.reject(error),
   )
-  session.epochAtHeartbeat = head?.own ?? ''
-  return session.source
+  session.source = { ...answer, ownEpoch: head?.own ?? '', from: session.source?.from ?? 0 }
+  return answer
 }
 
 export type FollowerPorts = Pick<
@@ -205,7 +221,7 @@ export async function newFollower(
       const now = await cluster()
       return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
     },
-    take: async sealed => {
+    takeKeyring: async sealed => {
       const now = await cluster()
       if (now) await takeSealed(ports, now, sealed)
     },

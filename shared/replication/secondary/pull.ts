@@ -13,13 +13,13 @@ import type { Connect } from './connect.ts'
 import { divergingOf, placesOf } from './diverging.ts'
 import { followOn } from './follow.ts'
 import {
-  ask,
   type Follower,
   type FollowerPorts,
-  holdFor,
+  fetchTerms,
   isReplaced,
   newFollower,
   type Progress,
+  sendHeartbeat,
 } from './follower.ts'
 import { unansweredCall } from './silence.ts'
 
@@ -135,7 +135,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const place = key('contact')
   const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
-    const { lineage: _, time: __, format: ___, ...heard } = await ask(follower)
+    const { lineage: _, time: __, format: ___, ...heard } = await sendHeartbeat(follower)
     // asking takes seconds, and commits need a fresh cluster record
     const now = await follower.cluster()
     if (!now) return
@@ -144,7 +144,7 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     await rememberAddresses(ports, follower, heard.addresses)
     await rememberMet(ports, now, known, [...heard.addresses, ...heard.met])
     // a take-over needs the primary's term, even if nothing is encrypted by it yet
-    await holdFor(follower, nothingNeeded)
+    await fetchTerms(follower, nothingNeeded)
   } catch (error) {
     delete follower.session.source
     const refused = unansweredCall(error, before?.data, ports.clock.now())
@@ -157,7 +157,11 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
 /** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
-  { session: { lastStaged } }: Follower,
+  {
+    session: {
+      streaming: { lastStaged },
+    },
+  }: Follower,
 ): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
 /** Where the primary is reached may change: the record names the addresses that it told last. */
@@ -255,20 +259,32 @@ async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention):
  * of the role is under way, or a comparison, or anything else but following.
  */
 export function pauseOf(
-  { session: { source, cameAt = 0, reported, roleChangePending, comparison } }: Pick<Follower, 'session'>,
+  {
+    session: {
+      source,
+      streaming: { cameAt = 0 },
+      reported,
+      roleChangePending,
+      comparison,
+    },
+  }: Pick<Follower, 'session'>,
   { since }: Attention,
   now: number,
 ): number {
   if (!source) return SILENT_MS
-  const compares = typeof comparison === 'object' && comparison.pages !== undefined
-  if (reported.state !== 'stream-wals' || roleChangePending || compares) return REST_PAUSE_MS.least
+  if (reported.state !== 'stream-wals' || roleChangePending || comparison?.kind === 'comparing')
+    return REST_PAUSE_MS.least
   const quiet = now - Math.max(cameAt, since)
   return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - EAGER_MS))
 }
 
 /** Milliseconds between two looks for a notice. */
 const listeningOf = (
-  { session: { cameAt = 0 } }: Pick<Follower, 'session'>,
+  {
+    session: {
+      streaming: { cameAt = 0 },
+    },
+  }: Pick<Follower, 'session'>,
   { since }: Attention,
   now: number,
 ): number => (now - Math.max(cameAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later)

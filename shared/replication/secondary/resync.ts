@@ -1,12 +1,21 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import { needsOf } from '../../journal/terms.ts'
+import type { ClusterRead, Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { pauseBefore } from '../apply/window.ts'
 import { keysIn, readReportedKeys, reportName, reportParts, storeReport } from '../sync/report.ts'
-import { begin, carryOn, endSync, findRunningSync, type Scope, type SyncPlace } from '../sync/sync.ts'
-import { ask, type Follower, holdFor, type Progress } from './follower.ts'
+import {
+  beginSync,
+  continueSync,
+  endSync,
+  findRunningSync,
+  type Scope,
+  type SyncPlace,
+} from '../sync/sync.ts'
+import { countRound, tagsOf } from './diverging.ts'
+import { type Follower, fetchTerms, type Progress, type Source, sendHeartbeat, stopWith } from './follower.ts'
 
 /** A sync: of all items, or of those that own journal entries behind the fork point and an unfinished sync have touched. */
 export interface SyncStep {
@@ -19,9 +28,9 @@ export interface SyncStep {
 }
 
 /**
- * Goes on with the sync that is under way, or begins one.
- * @param wrong items that were found not to be as the primary has them
- * @param compare whether all is compared with the primary afterwards; after a sync of everything it is in any case
+ * Continues the running sync, or begins one.
+ * @param wrong items that are known to differ from the primary's
+ * @param compare whether the secondary compares itself with the primary afterwards; after a sync of everything it always does
  */
 export async function resync(
   follower: Follower,
@@ -30,7 +39,7 @@ export async function resync(
   wrong: readonly Place[] = [],
   compare = false,
 ): Promise<Progress> {
-  const { own, link, treeId, hasTime, session } = follower
+  const { own, cluster, link, linkName, treeId, hasTime, session } = follower
   const { source, reported } = session
   if (!link || !source) return 'stopped'
   reported.state = 'merkle-sync'
@@ -38,48 +47,65 @@ export async function resync(
   const place: SyncPlace = {
     own,
     link,
-    linkName: follower.linkName,
+    linkName,
     treeId,
     hasTime,
-    prepare: items => holdFor(follower, needsOf(items)),
+    prepare: items => fetchTerms(follower, needsOf(items)),
     seen: keys => {
       reported.synced += keys
     },
   }
-  const running = await findRunningSync(place, head, source)
-  if (running) return toItsEnd(follower, place, running)
-  reported.synced = 0
-  const begun = await begin(place, head, { ...(await scopeOf(follower, head, step, wrong)), compare }, source)
-  return begun === 'again' ? 'worked' : toItsEnd(follower, place, begun)
-}
-
-async function toItsEnd(
-  follower: Follower,
-  place: SyncPlace,
-  running: Parameters<typeof carryOn>[1],
-): Promise<Progress> {
-  const { own } = follower
-  const head = await own.journal.head()
-  if (head?.mode !== 'syncing' || head.incarnation !== running.incarnation) return 'worked'
-  const keys = await touchedBefore(follower, head)
-  const carried = await carryOn(place, running, keys)
+  let running = await findRunningSync(place, head, source)
+  if (!running) {
+    reported.synced = 0
+    const scope = await planSync({ own, cluster, source }, head, step, wrong)
+    const begun = await beginSync(place, head, { ...scope, compare }, source)
+    if (begun === 'again') return 'worked'
+    running = begun
+  }
+  const syncing = await own.journal.head()
+  if (syncing?.mode !== 'syncing' || syncing.incarnation !== running.incarnation) return 'worked'
+  const keys = await readTouched(own.store, syncing)
+  const carried = await continueSync(place, running, keys)
   if (carried === 'time') return 'waiting'
   if (carried === 'done') {
-    const source = await ask(follower)
-    if (head.lineage.length === 0) await noteFirstSync(follower)
-    await endSync(place, running.incarnation, keys, source)
+    const end = await sendHeartbeat(follower)
+    if (syncing.lineage.length === 0) await noteFirstSync(own, treeId, await cluster())
+    await endSync(place, running.incarnation, keys, end)
   } else await pauseBefore(own, 1)
   return 'worked'
 }
 
 /**
- * Notes that the tree was made by the first sync, as status shows it. It is noted before the sync ends, because nobody
+ * Counts a round for items that differ from the primary's, and begins a sync of those that are not given up.
+ * @param how `fault`: what status shows if there are too many; `compare`: as for `resync`
+ * @returns undefined if all of them are given up
+ */
+export async function syncDiffering(
+  follower: Follower,
+  head: Head,
+  wrong: readonly Place[],
+  { fault, compare = false }: { fault: string; compare?: boolean },
+): Promise<Progress | undefined> {
+  const left = await countRound(follower, wrong)
+  if (left === 'again') return 'waiting'
+  if (left === 'stop') return stopWith(follower.session.reported, `${fault}: ${tagsOf(wrong)}`)
+  if (left.length === 0) return undefined
+  const step = { do: 'sync', what: 'touched', forkPoint: head.applied, diverged: false } as const
+  return resync(follower, head, step, left, compare)
+}
+
+/**
+ * Notes that the first sync has built the tree, as status shows it. Must run before the sync ends, because no later run
  * would note it after a crash in between; a sync that does not end is noted again.
  */
-async function noteFirstSync({ own, treeId, cluster }: Follower): Promise<void> {
-  const as = await cluster()
-  const now = own.clock.now()
-  const made = {
+async function noteFirstSync(
+  { clock, store }: Pick<Follower['own'], 'clock' | 'store'>,
+  treeId: string,
+  cluster: ClusterRead | undefined,
+): Promise<void> {
+  const now = clock.now()
+  const reindex = {
     treeId,
     operation: treeId,
     startedAt: now,
@@ -88,25 +114,21 @@ async function noteFirstSync({ own, treeId, cluster }: Follower): Promise<void> 
     done: 0,
     total: 0,
   } as const
-  if (as) await own.store.commit([put(key('tree-reindex'), made)], as)
+  if (cluster) await store.commit([put(key('tree-reindex'), reindex)], cluster)
 }
 
-/** What an unfinished sync may have touched, but for one of everything. */
-const touchedBefore = async ({ own }: Follower, { unfinishedSync }: Head): Promise<Place[]> =>
-  unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(own.store, unfinishedSync)
+/** Reads the keys that an unfinished sync may have changed; none for a sync of everything. */
+const readTouched = async (store: Ports['store'], { unfinishedSync }: Head): Promise<Place[]> =>
+  unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(store, unfinishedSync)
 
-/**
- * What a sync is about. A report of the journal entries that it takes away, and of the keys that it may touch, is stored before
- * it begins.
- */
-async function scopeOf(
-  follower: Follower,
+/** Decides what a sync fetches. Before it begins, a report stores the journal entries that it undoes, and the keys that it may change. */
+async function planSync(
+  { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: Source },
   head: Head,
   step: SyncStep,
   wrong: readonly Place[],
 ): Promise<Scope> {
-  const { own } = follower
-  const forkPoint = lastShared(follower, head, step)
+  const forkPoint = lastShared(source, head, step)
   const lost =
     step.diverged && forkPoint < head.last
       ? await own.journal.entries(head.lineage, forkPoint, head.last)
@@ -115,10 +137,10 @@ async function scopeOf(
   // journal entries that the engine has deleted cannot say what they changed
   const what = entries.length < lost.length ? 'all' : step.what
   if (what === 'all' && entries.length === 0) return { what }
-  const cluster = await follower.cluster()
+  const cluster = await read()
   if (!cluster) throw new Error('this cluster follows nobody any more')
-  const touched = what === 'all' ? [] : [...(await touchedBefore(follower, head)), ...wrong]
-  const facts = { at: own.clock.now(), epoch: follower.session.source?.epoch ?? '', forkPoint }
+  const touched = what === 'all' ? [] : [...(await readTouched(own.store, head)), ...wrong]
+  const facts = { at: own.clock.now(), epoch: source.epoch, forkPoint }
   const parts = reportParts(facts, entries, touched)
   const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
@@ -126,12 +148,12 @@ async function scopeOf(
 }
 
 /**
- * The last own position that the source may have. Where no journal leads from here to there, because the source was
- * promoted amid a sync, it is the one before its lineage begins: positions count on through all epochs of a set. What is
- * not kept of the own journal cannot be told any more.
+ * Returns the last own position that the source may have. If the source was promoted during a sync, no journal leads from
+ * here to there. Then it is the position before its lineage begins, because positions count on through all epochs of a set.
+ * Positions below `retainedFrom` cannot be reported any more.
  */
 const lastShared = (
-  { session: { source } }: Follower,
+  { lineage }: Pick<Source, 'lineage'>,
   { retainedFrom }: Head,
   { forkPoint }: SyncStep,
-): number => Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (source?.lineage[0]?.[1] ?? 1) - 1)
+): number => Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (lineage[0]?.[1] ?? 1) - 1)

@@ -77,7 +77,7 @@ const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === J
  * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
  * @param source asked just now
  */
-export async function begin(
+export async function beginSync(
   { own, link, linkName, treeId }: SyncPlace,
   head: Head,
   scope: Scope,
@@ -112,7 +112,11 @@ export async function begin(
  * to one behind the last, which makes the items consistent.
  * @param keys of a sync of what was touched
  */
-export async function carryOn(place: SyncPlace, running: Running, keys: readonly Place[]): Promise<Synced> {
+export async function continueSync(
+  place: SyncPlace,
+  running: Running,
+  keys: readonly Place[],
+): Promise<Synced> {
   const work = { ...place, keys, fresh: running.fresh }
   const ends = await Promise.all(running.segments.map(one => workOn(work, one)))
   if (ends.includes('lost')) return 'again'

@@ -12,7 +12,7 @@ import {
   readStand,
   toStep,
 } from '../operation/run.ts'
-import { drain } from '../secondary/redo.ts'
+import { stopStaging } from '../secondary/staged.ts'
 import { isAdopted } from './find.ts'
 
 /**
@@ -53,7 +53,7 @@ async function drainBefore(
 ): Promise<boolean> {
   if (mode === 'syncing') return true
   if (mode === 'closed') return (await endEpoch(ports, { epoch })) !== undefined
-  const applied = await drain(ports, treeId)
+  const applied = await stopStaging(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })

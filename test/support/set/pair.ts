@@ -25,7 +25,7 @@ import type { SourceLink } from '../../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead, Ports } from '../../../shared/ports.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
-import { type Follower, newSession } from '../../../shared/replication/secondary/follower.ts'
+import { type Follower, newSession, sendHeartbeat } from '../../../shared/replication/secondary/follower.ts'
 import { create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -341,14 +341,12 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
     linkName: '',
     hasTime: () => true,
     holdTerms: async needs => needs,
-    take: async () => undefined,
+    takeKeyring: async () => undefined,
     session: newSession(),
   }
-  if (link) one.session.source = await link.heartbeat({ position: { epoch: '', seq: 0 }, ...NOWHERE })
+  if (link) await sendHeartbeat(one)
   return one
 }
-
-const NOWHERE = { state: 'idle', address: '', apiAddress: '' }
 
 /** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
 export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>

@@ -5,8 +5,8 @@ import { moves } from '../../../../shared/journal/transitions.ts'
 import { placeInTree } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
 import { followOn } from '../../../../shared/replication/secondary/follow.ts'
-import { ask, type Follower } from '../../../../shared/replication/secondary/follower.ts'
-import { drain, redo } from '../../../../shared/replication/secondary/redo.ts'
+import { type Follower, sendHeartbeat } from '../../../../shared/replication/secondary/follower.ts'
+import { applyStaged, stopStaging } from '../../../../shared/replication/secondary/staged.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Doing, neighbours, policyAt, tokenAt } from '../../../builders/journal.ts'
 import {
@@ -205,9 +205,9 @@ describe('a secondary under load', () => {
     const head = await headOf(west)
     expect(head).toMatchObject({ last: 10, applied: 0 })
     const own = (await follower(west, undefined)).own
-    const all = await Promise.all([1, 2, 3].map(() => redo(own, west.treeId, head)))
+    const all = await Promise.all([1, 2, 3].map(() => applyStaged(own, west.treeId, head)))
     expect(all).toContain('done')
-    expect(await redo(own, west.treeId, head)).toBe('moved')
+    expect(await applyStaged(own, west.treeId, head)).toBe('moved')
     await isEqual()
   })
 })
@@ -379,7 +379,7 @@ describe('rules of the applier', () => {
     })
     await expect(followOn(said)).rejects.toThrow(Crash)
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
-    expect(await drain((await follower(west, undefined)).own, west.treeId)).toBe('done')
+    expect(await stopStaging((await follower(west, undefined)).own, west.treeId)).toBe('done')
     expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
     await isEqual()
   })
@@ -469,7 +469,7 @@ describe('rules of the applier', () => {
 describe('rules of a sync', () => {
   test('what a primary said before this cluster was a primary itself begins no sync: a successor may fetch the rest of the journal', async () => {
     const one = await follower(west, linkTo(east))
-    await ask(one)
+    await sendHeartbeat(one)
     await caughtUp(one)
     await closeHead(east)
     await claim(west)
@@ -601,7 +601,11 @@ describe('rules of a sync', () => {
         (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
     // its end is known: nothing is filled
-    await caughtUp({ ...one, session: { ...one.session, filled: true }, own: { ...one.own, journal } })
+    await caughtUp({
+      ...one,
+      session: { ...one.session, ownEpochClosed: true },
+      own: { ...one.own, journal },
+    })
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
   })

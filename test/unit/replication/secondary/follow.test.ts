@@ -2,7 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { Lineage } from '../../../../shared/journal/position.ts'
-import { nextEntries, nextStep, type Source } from '../../../../shared/replication/secondary/follow.ts'
+import {
+  type KnownSource,
+  nextEntries,
+  nextStep,
+  takePrefetched,
+} from '../../../../shared/replication/secondary/follow.ts'
+import {
+  type Follower,
+  isOutdated,
+  newSession,
+  sendHeartbeat,
+} from '../../../../shared/replication/secondary/follower.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
@@ -16,8 +27,8 @@ const following: Head = {
   last: 100,
   applied: 100,
 }
-const source: Source = { epoch: FIRST, lineage: [[FIRST, 1]], from: 0 }
-const promoted: Source = {
+const source: KnownSource = { epoch: FIRST, lineage: [[FIRST, 1]], from: 0 }
+const promoted: KnownSource = {
   epoch: SECOND,
   lineage: [
     [FIRST, 1],
@@ -38,7 +49,7 @@ const demoted: Head = {
     [OTHER, 101],
   ],
 }
-const successor: Source = {
+const successor: KnownSource = {
   epoch: '000003.bbbbbbbbbbbb',
   lineage: [
     [FIRST, 1],
@@ -48,32 +59,32 @@ const successor: Source = {
   from: 0,
 }
 
-const step = (head: Partial<Head>, from: Source | undefined = source, filled = true) =>
-  nextStep({ ...following, ...head }, from, filled)
+const step = (head: Partial<Head>, from: KnownSource | undefined = source, ownEpochClosed = true) =>
+  nextStep({ ...following, ...head }, from, ownEpochClosed)
 
 describe('a secondary', () => {
   test('that has something staged applies it before anything else', () => {
     for (const mode of ['applying', 'draining'] as const)
       for (const one of [source, promoted, undefined])
-        expect(step({ mode, applied: 90 }, one)).toEqual({ do: 'redo' })
+        expect(step({ mode, applied: 90 }, one)).toEqual({ do: 'applyStaged' })
   })
 
   test('stages while its journal and the source are one', () => {
-    expect(step({})).toEqual({ do: 'stage' })
-    expect(step({ last: 90, applied: 90 }, promoted)).toEqual({ do: 'stage' })
+    expect(step({})).toEqual({ do: 'fetchNext' })
+    expect(step({ last: 90, applied: 90 }, promoted)).toEqual({ do: 'fetchNext' })
   })
 
   test('does nothing by itself without a source', () => {
     for (const mode of ['applying', 'draining', 'syncing', 'closed', 'writing'] as const)
-      expect(nextStep({ ...following, mode }, undefined, true)).toEqual({ do: 'nothing' })
+      expect(nextStep({ ...following, mode }, undefined, true)).toEqual({ do: 'wait' })
   })
 
   test('never touches a journal that is being written', () => {
-    expect(step({ mode: 'writing' })).toEqual({ do: 'nothing' })
+    expect(step({ mode: 'writing' })).toEqual({ do: 'wait' })
   })
 
   test('ends staging before a sync', () => {
-    expect(step({}, promoted)).toEqual({ do: 'drain' })
+    expect(step({}, promoted)).toEqual({ do: 'stopStaging' })
     expect(step({ mode: 'draining' }, promoted)).toMatchObject({ do: 'sync' })
   })
 
@@ -96,7 +107,7 @@ describe('a secondary', () => {
 
   test('fetches everything where the source has trimmed what would come next, or nothing is common', () => {
     expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
-    expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'follow' })
+    expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'resume' })
     const strange = { epoch: OTHER, lineage: [[OTHER, 1]], from: 0 } as const
     expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
@@ -118,12 +129,12 @@ describe('a secondary', () => {
     test('the replay goes on while the source stays the same', () => {
       for (const unfinishedSync of ['all', 'report']) {
         const replaying = { replayUntil: 130, unfinishedSync, unfinishedSyncEpoch: FIRST }
-        expect(step(replaying)).toEqual({ do: 'stage' })
+        expect(step(replaying)).toEqual({ do: 'fetchNext' })
       }
     })
 
     test('another source: fetched again', () => {
-      const after: Source = {
+      const after: KnownSource = {
         epoch: SECOND,
         lineage: [
           [FIRST, 1],
@@ -132,7 +143,7 @@ describe('a secondary', () => {
         from: 0,
       }
       const replaying = { replayUntil: 130, unfinishedSyncEpoch: FIRST }
-      expect(step({ ...replaying, unfinishedSync: 'report' }, after)).toEqual({ do: 'drain' })
+      expect(step({ ...replaying, unfinishedSync: 'report' }, after)).toEqual({ do: 'stopStaging' })
       expect(step({ ...replaying, unfinishedSync: 'report', mode: 'draining' }, after)).toEqual({
         do: 'sync',
         what: 'touched',
@@ -157,12 +168,12 @@ describe('a secondary', () => {
 
 describe('a demoted primary', () => {
   test('gives its journal its exact end first', () => {
-    expect(nextStep(demoted, successor, false)).toEqual({ do: 'finish' })
-    expect(nextStep(demoted, undefined, false)).toEqual({ do: 'finish' })
+    expect(nextStep(demoted, successor, false)).toEqual({ do: 'closeOwnEpoch' })
+    expect(nextStep(demoted, undefined, false)).toEqual({ do: 'closeOwnEpoch' })
   })
 
   test('follows at once whoever goes on where it ended', () => {
-    expect(nextStep(demoted, successor, true)).toEqual({ do: 'follow' })
+    expect(nextStep(demoted, successor, true)).toEqual({ do: 'resume' })
   })
 
   test('rewinds what nobody else has', () => {
@@ -214,5 +225,58 @@ describe('what a source sends is staged', () => {
     ]
     for (const other of [left, [[SECOND, 1]] as const])
       expect(() => nextEntries(head, { entries: range(11, 12), lineage: other })).toThrow('another one')
+  })
+})
+
+describe('prefetched journal entries', () => {
+  const answer = { entries: range(11, 12), lineage, frontier: 12 }
+  const prefetched = {
+    seq: 10,
+    incarnation: head.incarnation,
+    arrival: Promise.resolve({ answer, stored: true }),
+  }
+
+  test('are taken once, behind the position that they were requested for', async () => {
+    const streaming = { prefetched }
+    expect(await takePrefetched(streaming, head)).toEqual({ answer, stored: true })
+    expect(await takePrefetched(streaming, head)).toBeUndefined()
+  })
+
+  test.each([
+    ['moved on', { last: 11 }],
+    ['begun another incarnation', { incarnation: head.incarnation + 1 }],
+  ])('are discarded once the head has %s', async (_, change) => {
+    const streaming = { prefetched }
+    expect(await takePrefetched(streaming, { ...head, ...change })).toBeUndefined()
+    expect(streaming).toEqual({})
+  })
+})
+
+describe('a heartbeat answer', () => {
+  test('is outdated once this cluster has written an epoch of its own since, and not before', () => {
+    const asked = { ownEpoch: FIRST }
+    expect(isOutdated(asked, { own: OTHER })).toBe(true)
+    expect(isOutdated({ ownEpoch: '' }, { own: OTHER })).toBe(true)
+    for (const own of [FIRST, '']) expect(isOutdated(asked, { own })).toBe(false)
+  })
+
+  test('keeps the position from which on the source has journal entries, until the source fails', async () => {
+    const session = newSession()
+    const link = { heartbeat: async () => ({ lineage, epoch: FIRST }) }
+    const follower = {
+      session,
+      link,
+      cluster: async () => undefined,
+      own: { journal: { head: async () => head } },
+    }
+    const ask = () => sendHeartbeat(follower as unknown as Follower)
+    await ask()
+    expect(session.source).toMatchObject({ from: 0, ownEpoch: '' })
+    Object.assign(session.source ?? {}, { from: 7 })
+    await ask()
+    expect(session.source).toMatchObject({ from: 7 })
+    delete session.source
+    await ask()
+    expect(session.source).toMatchObject({ from: 0 })
   })
 })

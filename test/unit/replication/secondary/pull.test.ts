@@ -9,21 +9,22 @@ const following = {
   source: {},
   reported: { state: 'stream-wals', synced: 0 },
   roleChangePending: false,
+  streaming: {},
 } as FollowerSession
 const since = (ms: number) => ({ notice: undefined, since: NOW - ms })
 
 describe('how long the primary is not asked', () => {
   test.each([
-    ['half a second while something comes', { cameAt: NOW - 100 }, since(60_000), 500],
+    ['half a second while something comes', { streaming: { cameAt: NOW - 100 } }, since(60_000), 500],
     ['the same shortly after a notice', {}, since(6000), 500],
     ['longer the longer nothing comes', {}, since(8000), 2000],
     ['ten seconds at most', {}, since(3_600_000), 10_000],
     ['two seconds where the primary does not answer', { source: undefined }, since(3_600_000), 2000],
     ['half a second during a change of the role', { roleChangePending: true }, since(3_600_000), 500],
     ['half a second before anything is followed', { reported: { state: 'idle' } }, since(3_600_000), 500],
-    ['half a second while pages are compared', { comparison: { pages: [] } }, since(3_600_000), 500],
-    ['ten seconds while a comparison is put off', { comparison: {} }, since(3_600_000), 10_000],
-    ['ten seconds once there is none to make', { comparison: 'none' }, since(3_600_000), 10_000],
+    ['half a second while pages are compared', { comparison: { kind: 'comparing' } }, since(3_600_000), 500],
+    ['ten seconds while a comparison is put off', { comparison: { kind: 'due' } }, since(3_600_000), 10_000],
+    ['ten seconds once there is none to make', { comparison: { kind: 'none' } }, since(3_600_000), 10_000],
   ])('%s', (_, parts, attention, expected) => {
     expect(pauseOf({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(expected)
   })

@@ -21,14 +21,14 @@ let memory: MemoryStore
 /** keys that the primary was asked for, by question, and heads of syncs that were begun */
 let asked: number[]
 let begun: object[]
-let comparison: Comparison
+let comparison: Comparison & { kind: 'comparing' }
 
 beforeEach(() => {
   head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
   memory = memoryStore()
   asked = []
   begun = []
-  comparison = { pages: [], suspects: [at(0)], found: [] }
+  comparison = { kind: 'comparing', pages: [], suspects: [at(0)], found: [] }
 })
 
 const counted = () => memory.stored.at(key('diverging'))?.data
@@ -118,20 +118,19 @@ describe('keys that differ', () => {
   }
   const concluded = async (found: number) => {
     const follower = newFollower()
-    comparison.suspects = []
-    comparison.found = Array.from({ length: found }, (_, index) => at(index))
+    Object.assign(comparison, { suspects: [], found: Array.from({ length: found }, (_, index) => at(index)) })
     const progress = await compared(follower)
     return { progress, state: follower.session.comparison, fault: follower.session.reported.fault }
   }
 
   test('are fetched by another sync, and the comparison is over', async () => {
-    expect(await concluded(1)).toMatchObject({ state: 'none', fault: undefined })
+    expect(await concluded(1)).toMatchObject({ state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([expect.objectContaining({ mode: 'syncing' })])
   })
 
   test('and are given up by now are not', async () => {
     known(1, 4)
-    expect(await concluded(1)).toEqual({ progress: 'waiting', state: 'none', fault: undefined })
+    expect(await concluded(1)).toEqual({ progress: 'waiting', state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([])
   })
 
@@ -139,7 +138,7 @@ describe('keys that differ', () => {
     known(200, 4)
     expect(await concluded(201)).toEqual({
       progress: 'stopped',
-      state: 'none',
+      state: { kind: 'none' },
       fault: expect.stringMatching(
         /more items than can be kept are not as the primary has them: policy [0-9a-f]{12}, /,
       ),

@@ -10,23 +10,23 @@ import { readGivenUpKeys } from './diverging.ts'
 
 /**
  * How applying the staged entries ended: `done`; `busy`: other writers conflicted, repeat it; `moved`: the head has moved;
- * `missing`: a staged journal entry is not there; or the items that are not as journal entries expect.
+ * `missing`: a staged journal entry is not in the table; or the items that are not as journal entries expect.
  */
-export type Redone = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
+export type StagedOutcome = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
 
 /**
- * Applies everything staged, from its beginning, and notes that in the head. A run that finds staged entries does this
- * first, whether a crash has left them or another run is applying them.
+ * Applies all staged entries, from the first one, and notes that in the head. A run that finds staged entries does this
+ * first, because a crash may have left them, or another run may be applying them.
  *
  * @param treeId id of the own tree
- * @param staged the journal entries, where the caller has them in hand
+ * @param staged the journal entries, if the caller has them
  */
-export async function redo(
+export async function applyStaged(
   own: Own,
   treeId: string,
   head: Head,
   staged?: readonly JournalEntry[],
-): Promise<Redone> {
+): Promise<StagedOutcome> {
   const { incarnation, applied: done, last, replayUntil, lineage } = head
   if (done >= last) return 'done'
   const entries = staged ?? (await own.journal.entries(lineage, done, last))
@@ -55,15 +55,16 @@ async function applyTolerantly(
   return applyWindow(entries, { ...setting, tolerated }, target)
 }
 
-const DRAIN_TRIES = 8
+const STOP_TRIES = 8
 
 /**
- * Stops staging, and applies everything staged. Nothing else may happen to the cluster before that, because half applied
- * entries would stay half applied. The head is `draining` then, with nothing left to apply.
+ * Stops staging, and applies all staged entries. Nothing else may happen to the cluster before that, because half applied
+ * entries would stay half applied. Then the head is `draining`, with nothing left to apply.
  * @param link by which this cluster must still follow: a late call for an earlier link stops nothing
  */
-export async function drain(own: Own, treeId: string, link?: string): Promise<Redone> {
-  const drained = await retrying({ tries: DRAIN_TRIES }, async (): Promise<Result<Redone, Redone>> => {
+export async function stopStaging(own: Own, treeId: string, link?: string): Promise<StagedOutcome> {
+  type Attempt = Result<StagedOutcome, StagedOutcome>
+  const stopped = await retrying({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return ok('moved')
     if (head?.mode === 'applying') {
@@ -72,9 +73,9 @@ export async function drain(own: Own, treeId: string, link?: string): Promise<Re
     }
     if (head?.mode !== 'draining') return ok('moved')
     if (head.applied >= head.last) return ok('done')
-    const redone = await redo(own, treeId, head)
-    if (typeof redone === 'object') return ok(redone)
-    return failed(redone === 'done' ? 'moved' : redone)
+    const outcome = await applyStaged(own, treeId, head)
+    if (typeof outcome === 'object') return ok(outcome)
+    return failed(outcome === 'done' ? 'moved' : outcome)
   })
-  return drained.ok ? drained.value : drained.fault
+  return stopped.ok ? stopped.value : stopped.fault
 }
