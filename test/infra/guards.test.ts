@@ -6,20 +6,20 @@ import { usesFor } from '../../shared/adapters/aws/guard.ts'
 import type { Use } from '../../shared/api/endpoint.ts'
 import { type Change, create, remove } from '../../shared/storage/changes.ts'
 import { guards } from '../../shared/storage/guards.ts'
-import { type Key, type Kind, key, kinds, specOf } from '../../shared/storage/kinds.ts'
+import { type Key, type Kind, kinds, specOf } from '../../shared/storage/kinds.ts'
 import { evaluate, type IamRequest, ruled } from '../support/iam/evaluate.ts'
 import { TEST_PLACE } from '../support/iam/place.ts'
 import { policiesIn } from '../support/iam/policies.ts'
+import { keyOfKind } from '../support/tables/items.ts'
 
 // What ports let a function do and what the policies of its role allow is the same, for every kind of item.
 
 const { functions, tables } = policiesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
 const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))
 
-const anyKey = key as unknown as (kind: Kind, ...parts: string[]) => Key
 const all = (Object.keys(kinds) as Kind[]).map(kind => {
   const { pk, sk } = specOf(kind)
-  return anyKey(kind, ...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : []))
+  return keyOfKind(kind, ...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : []))
 })
 
 const acts = ['stores', 'deletes'] as const

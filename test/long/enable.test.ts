@@ -6,12 +6,13 @@ import { clientOf } from '../../infra/local/engine/engine.ts'
 import { jobRun } from '../../shared/jobs/job.ts'
 import { leafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
-import type { ClusterRead, Ports } from '../../shared/ports.ts'
+import type { ClusterRead } from '../../shared/ports.ts'
 import { backfillAll } from '../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../shared/replication/primary/detach.ts'
 import { backfillJob, beginJournal, detachJob, endJournal } from '../../shared/replication/primary/enable.ts'
 import { put, replace } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
+import { portsWith } from '../builders/ports.ts'
 import { differences, replayed, standing, wrongSums } from '../support/service/journal.ts'
 import { asAlone, member } from '../support/set/pair.ts'
 
@@ -36,7 +37,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   })
   await asAlone(at)
   const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
-  const ports = { ...at, clock } as unknown as Ports
+  const ports = portsWith({ ...at, clock })
   const { store, journal } = at
   const record = async (): Promise<ClusterRead> => {
     const readAt = Date.now()

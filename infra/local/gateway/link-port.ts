@@ -1,5 +1,5 @@
 import { createServer, type ServerHttp2Session } from 'node:http2'
-import { createClient, type ServiceImpl } from '@connectrpc/connect'
+import { type Client, createClient, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
 import { urlOf } from '../os/loopback.ts'
@@ -23,20 +23,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
   const answer = connectNodeAdapter({
     readMaxBytes: LARGEST_QUESTION,
-    routes: router =>
-      // gRPC answers UNIMPLEMENTED for whatever is missing here, so every method has its line
-      router.service(LinkService, {
-        activate: call => onward.activate(call),
-        echo: call => onward.echo(call),
-        cells: call => onward.cells(call),
-        items: call => onward.items(call),
-        scan: call => onward.scan(call),
-        tree: call => onward.tree(call),
-        keyring: call => onward.keyring(call),
-        handover: call => onward.handover(call),
-        fence: call => onward.fence(call),
-        notify: call => onward.notify(call),
-      } satisfies ServiceImpl<typeof LinkService>),
+    routes: router => router.service(LinkService, forwardTo(onward)),
   })
   const server = createServer((request, response) => {
     if (request.headers['origin'] === undefined) return answer(request, response)
@@ -62,4 +49,11 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
         for (const session of sessions) session.destroy()
       }),
   }
+}
+
+/** Sends every call on, so that no method is left to gRPC, which would answer UNIMPLEMENTED. */
+function forwardTo(onward: Client<typeof LinkService>): ServiceImpl<typeof LinkService> {
+  const names = Object.keys(LinkService.method) as (keyof typeof LinkService.method)[]
+  const forward = (name: (typeof names)[number]) => [name, (call: never) => onward[name](call)]
+  return Object.fromEntries(names.map(forward)) as ServiceImpl<typeof LinkService>
 }

@@ -1,9 +1,10 @@
-import type { Fetched, MountCall } from '../../../shared/api/call.ts'
+import type { Auth, Fetched, MountCall, Outcome } from '../../../shared/api/call.ts'
 import type { Fields } from '../../../shared/api/fields.ts'
 import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
 
-type Loose<T> = { [K in keyof T]?: unknown }
+type Loose<T> = { [K in keyof T]?: K extends 'ports' ? object : unknown }
 
 /** A request as handlers see it, with the parts that a test names; what it does not name is empty. */
 export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
@@ -13,7 +14,6 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
     given: {},
     raw: {},
     mounts: { mounts: [], removing: [] },
-    ports: {},
     request: {
       id: 'request-1',
       gatewayId: '',
@@ -30,6 +30,7 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
     // an item stands where the row’s subject says
     subjectKey: parts.subject,
     ...parts,
+    ports: portsWith(parts.ports ?? {}),
   }) as unknown as MountCall<F>
 
 /** Items of an attempt, none to begin with; `keep` puts some there, as the first read does. */
@@ -48,4 +49,16 @@ export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
     },
     keep: (key, item) => void kept.set(nameOf(key), { key, item }),
   }
+}
+
+/** The data of an answer. */
+export function dataIn<T = Record<string, unknown>>({ answer }: Pick<Outcome, 'answer'>): T {
+  if (answer.kind !== 'data') throw new Error(`an answer of kind ${answer.kind}, which has no data`)
+  return answer.data as T
+}
+
+/** The `auth` object of an answer. */
+export function authIn({ answer }: Pick<Outcome, 'answer'>): Auth {
+  if (answer.kind !== 'auth') throw new Error(`an answer of kind ${answer.kind}, which has no auth`)
+  return answer.auth
 }

@@ -23,13 +23,14 @@ import { serveTree } from '../../../shared/link/serve/reading.ts'
 import { LinkRefused } from '../../../shared/link/source.ts'
 import type { SourceLink } from '../../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Connect } from '../../../shared/replication/secondary/connect.ts'
 import { type Follower, newSession, sendHeartbeat } from '../../../shared/replication/secondary/follower.ts'
 import { create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Doing } from '../../builders/journal.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { asFunction, refusedCall } from '../iam/judge.ts'
 import { leanSend } from '../service/lean-client.ts'
 import { everythingIn } from '../tables/everything.ts'
@@ -81,7 +82,7 @@ export async function member(clock = { ms: Date.now() }) {
 
 /** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
 export function memberAs(one: Member, folder: string): Member {
-  const guarded = guardedPorts(one as unknown as Ports, usesOfFunction(folder)) as unknown as Member
+  const guarded = guardedPorts(portsWith(one), usesOfFunction(folder)) as unknown as Member
   const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
   return having(guarded, { store, journal })
 }

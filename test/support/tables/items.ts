@@ -1,20 +1,26 @@
-import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
+import { type Item, type Key, type Kind, key } from '../../../shared/storage/kinds.ts'
 import type { Stored } from '../../../shared/storage/stored.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 /** An item under a key, as a store would have read it. */
 export const item = <K extends Kind>(key: Key<K>, data: Stored[K], rev = 'r1'): Item<K> =>
   ({ ...key, rev, data }) as Item<K>
 
 /** Encrypted texts that show what they are, and open only in the place they were encrypted for. */
-export const plainCipher = {
-  encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),
-  decrypt: async ({ kind, sk }: Key, field: string, text: Encrypted) => {
-    const place = encrypted(kind, sk, field, '')
-    if (!text.startsWith(place)) throw new Error(`${text} was not encrypted for ${place}`)
-    return new Secret(text.slice(place.length))
+export const plainCipher = portsWith({
+  cipher: {
+    encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),
+    decrypt: async ({ kind, sk }: Key, field: string, text: Encrypted) => {
+      const place = encrypted(kind, sk, field, '')
+      if (!text.startsWith(place)) throw new Error(`${text} was not encrypted for ${place}`)
+      return new Secret(text.slice(place.length))
+    },
   },
-}
+}).cipher
 
 export const encrypted = (kind: Kind, sk: string, field: string, text: string): Encrypted =>
   `${kind} ${sk} ${field}: ${text}` as Encrypted
+
+/** The key of an item whose kind a test takes from the table of kinds. @param parts owner and name, as its kind has them */
+export const keyOfKind = key as unknown as (kind: Kind, ...parts: string[]) => Key

@@ -7,10 +7,11 @@ import { tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { fromWire, toWire } from '../../../shared/adapters/aws/wire/values.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
 import { type ClusterRecord, keepsJournal } from '../../../shared/model/cluster.ts'
-import type { ClusterRead, CommitOptions, Ports, Store } from '../../../shared/ports.ts'
+import type { ClusterRead, CommitOptions, Store } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
 import { asStored, fromStored, type StoredItem, tableOf } from '../../../shared/storage/requests.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { noBrokenHead } from './heads.ts'
 import { memoryEngine } from './memory-engine.ts'
 import type { WireItem } from './wire-values.ts'
@@ -85,8 +86,7 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
   const clear = () => looked.all().forEach(remove)
   return {
     store: noting,
-    as: (folder: string): Store =>
-      guardedPorts({ store: noting } as unknown as Ports, usesOfFunction(folder)).store,
+    as: (folder: string): Store => guardedPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
     reads,
     commits,
     stored: { put, remove, clear, ...looked },

@@ -15,6 +15,7 @@ import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { FieldCipher, Ports } from '../../../shared/ports.ts'
 import { keyOf, put } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 /** The answer to one request of a ceremony. */
@@ -86,7 +87,7 @@ export async function ceremonyWorld(
   const { store, stored } = memory
   const audited: Record<string, unknown>[] = []
   const machines = stateMachines()
-  const ports = {
+  const ports = portsWith({
     store,
     clock,
     entropy,
@@ -97,7 +98,7 @@ export async function ceremonyWorld(
     keyHints: new Map(),
     deployment: { license: licence(), strictCeremony },
     workflows: machines.workflows,
-  } as unknown as Ports
+  })
   const send = sender(at, ports)
   return {
     ...memory,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { watchLicence } from '../../../shared/cluster/watch-licence.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import type { Measures } from '../../../shared/watching/metrics.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 const DAY = 86_400
 const NOW = 1_800_000_000
@@ -18,15 +18,17 @@ test.each([
   const write = (level: string) => (_message: string, fields: object, measures: Measures) =>
     void lines.push([level, measures.LicenceDays, fields])
   const text = licenceText(privateKey, { exp: NOW + days * DAY })
-  watchLicence({
-    deployment: { license: { text, publicKey } },
-    clock: { now: () => NOW * 1000 },
-    log: { info: write('info'), warn: write('warn') },
-  } as unknown as Ports)
+  watchLicence(
+    portsWith({
+      deployment: { license: { text, publicKey } },
+      clock: { now: () => NOW * 1000 },
+      log: { info: write('info'), warn: write('warn') },
+    }),
+  )
   expect(lines).toEqual([[...expected, expect.objectContaining({ days: expected[1] })]])
 })
 
 test('a deployment without a licence is told nothing', () => {
   const log = { warn: () => expect.unreachable(), info: () => expect.unreachable() }
-  watchLicence({ deployment: { license: { text: '', publicKey: '' } }, log } as unknown as Ports)
+  watchLicence(portsWith({ deployment: { license: { text: '', publicKey: '' } }, log }))
 })

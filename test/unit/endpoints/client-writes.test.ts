@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { takeIn } from '../../../shared/http/intake.ts'
-import type { Ports } from '../../../shared/ports.ts'
+import { portsWith } from '../../builders/ports.ts'
 import writes from '../../vectors/client-writes.json' with { type: 'json' }
 
 // Recorded between a host and the clients, without their secrets. The Terraform provider's are those of its resources.
 const recorded = writes as [client: string, method: string, path: string, body: object | null][]
 
-const ports = { deployment: {}, clock: { now: () => 0 } } as unknown as Ports
+const ports = portsWith({ deployment: {}, clock: { now: () => 0 } })
 
 /** Reads a request as the cluster does, by the endpoint that serves it. */
 async function take(method: string, path: string, body: object | null) {

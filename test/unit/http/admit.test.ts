@@ -8,9 +8,9 @@ import { mountNamed } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
 
@@ -79,7 +79,7 @@ async function admitted({
   const alive: Alive = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
   const mounts = { mounts: [mount()], removing: [] }
   try {
-    const ports = { store, clock: { now: () => NOW } } as unknown as Ports
+    const ports = portsWith({ store, clock: { now: () => NOW } })
     return await authorise(row, intake, alive, { mounts, mount: mount() }, ports)
   } catch (error) {
     const { why } = (error as { reason: { why: string } }).reason

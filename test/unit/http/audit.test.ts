@@ -6,8 +6,8 @@ import { list, text } from '../../../shared/api/fields.ts'
 import { auditTrail, type CallerSeen, type Ending } from '../../../shared/http/audit.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import { noAccess } from '../../../shared/policies/access.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
 
 const row = (parts: object = {}) =>
@@ -54,11 +54,11 @@ type Entries = any[]
 /** The entries of a request that ends in this way. */
 async function entries(taken: Partial<Intake>, ending: Ending, seen: CallerSeen = {}): Promise<Entries> {
   const written: Entries = []
-  const ports = {
+  const ports = portsWith({
     audit: { write: async (entry: object) => void written.push(JSON.parse(JSON.stringify(entry))) },
     cipher: { hmac: async (value: string) => `hmac:${value.length}` },
     clock: { now: () => NOW },
-  } as unknown as Ports
+  })
   const trail = auditTrail(intake(taken), ports)
   await trail.request(seen)
   await trail.response(ending)
@@ -121,11 +121,11 @@ describe('the audit trail of a request', () => {
 
   test('is complete even where nothing was known before the failure', async () => {
     const written: Entries = []
-    const ports = {
+    const ports = portsWith({
       audit: { write: async (entry: object) => void written.push(entry) },
       cipher: { hmac: async () => 'hmac' },
       clock: { now: () => NOW },
-    } as unknown as Ports
+    })
     await auditTrail(intake(), ports).response({ error: new ApiError('permission_denied') })
     expect(written.map(entry => [entry.audit, entry.error])).toEqual([
       ['request', 'permission_denied'],

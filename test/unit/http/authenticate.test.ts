@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
-import type { ClusterRead, FieldCipher, Ports } from '../../../shared/ports.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { type MemoryOptions, memoryStore } from '../../support/tables/memory-store.ts'
-import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
+import { clearCipher as cipher, mount, NOW, token } from '../tokens/support.ts'
 
 const text = new Secret('hvs.parent')
 const hash = hashOf('hvs.parent')
-const cipher = clearCipher as unknown as FieldCipher
 const place = key('token', accessorOf(hashOf('hvs.parent')))
 const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW, term: undefined }
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
@@ -41,7 +41,7 @@ describe('a token as presented', () => {
 
   test('a batch token is opened, not looked up', async () => {
     const content = token({ type: 'batch', hash: '' })
-    const batch = new Secret(`hvb.${await clearCipher.encryptToken(JSON.stringify(content))}`)
+    const batch = new Secret(`hvb.${await cipher.encryptToken(JSON.stringify(content))}`)
     const presented = await present(batch, cipher)
     expect(presented).not.toHaveProperty('key')
     expect(presented?.term).toEqual(key('term', 'identity'))
@@ -50,7 +50,7 @@ describe('a token as presented', () => {
   })
 
   test('one that we did not encrypt is unknown', async () => {
-    const other = { decryptToken: async () => undefined } as unknown as FieldCipher
+    const other = portsWith({ cipher: { decryptToken: async () => undefined } }).cipher
     const opened = await (await present(new Secret('hvb.x'), other))?.open()
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
@@ -101,11 +101,11 @@ describe('limited uses', () => {
   /** @param there the token as it is stored now, which may be newer than the one that was read */
   const around = (there?: Item<'token'>, options: MemoryOptions = {}) => {
     const { as, commits } = memoryStore(there ? [there] : [], options)
-    const ports = {
+    const ports = portsWith({
       store: as('tokens'),
       clock: { sleep: async () => {} },
       entropy: { bytes: () => Buffer.of(1) },
-    } as unknown as Ports
+    })
     return { ports, commits }
   }
   const alive = (item: Item<'token'>) => ({ text, token: item.data, item })

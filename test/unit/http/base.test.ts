@@ -5,9 +5,10 @@ import { invalid } from '../../../shared/api/errors.ts'
 import { mountNamed, readBase } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import type { Memory, Ports } from '../../../shared/ports.ts'
+import type { Memory } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount } from '../tokens/support.ts'
 
@@ -36,12 +37,12 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
     clock.ms += clock.readTakes
     return store.read(keys)
   }
-  const ports = {
+  const ports = portsWith({
     store: { ...store, read },
     cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
     clock: { now: () => clock.ms },
     memory,
-  } as unknown as Ports
+  })
   const place = stored.put
   const base = async (intake: Intake, more: readonly Key[] = []) => {
     reads.length = 0

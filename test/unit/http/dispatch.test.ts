@@ -7,9 +7,9 @@ import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, storedHashOf, type Token } from '../../../shared/model/token.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
@@ -104,7 +104,7 @@ async function send(
     { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
   ]
   const { store, commits, stored } = memoryStore(items, { verdicts })
-  const ports = {
+  const ports = portsWith({
     store,
     cipher: {
       ...clearCipher,
@@ -119,7 +119,7 @@ async function send(
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
     memory: {},
     audit: { write: async (entry: Record<string, unknown>) => audit(entry) },
-  } as unknown as Ports
+  })
   const body = parts.body ?? ''
   const request: HttpRequest = {
     method: 'POST',

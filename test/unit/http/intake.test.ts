@@ -6,9 +6,10 @@ import { duration, text } from '../../../shared/api/fields.ts'
 import { named, unexpired } from '../../../shared/api/licence.ts'
 import { takeIn } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
-import type { Deployment, Ports } from '../../../shared/ports.ts'
+import type { Deployment } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 const handle = () => answer(nothing())
 const prepared = { keys: [key('mounts')], prepared: 'proof' }
@@ -101,12 +102,12 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
     deadline: 42,
     ...parts,
   }
-  const ports = {
+  const ports = portsWith({
     entropy: { uuid: () => 'r-1' },
     clock: { now: () => NOW },
     deployment: { license },
-  }
-  return takeIn(group, request, 'r-1', ports as unknown as Ports)
+  })
+  return takeIn(group, request, 'r-1', ports)
 }
 
 describe('a request, as far as it can be read by itself', () => {

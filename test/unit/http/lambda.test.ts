@@ -7,9 +7,10 @@ import { ApiError } from '../../../shared/api/errors.ts'
 import { text } from '../../../shared/api/fields.ts'
 import type { FrontEvent } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import type { FrontProxy, Log, Ports } from '../../../shared/ports.ts'
+import type { FrontProxy, Log } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW } from '../tokens/support.ts'
 
@@ -32,7 +33,7 @@ function handlerOf(
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
   ])
-  const ports = {
+  const ports = portsWith({
     store,
     cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
     clock: { now: () => NOW },
@@ -42,7 +43,7 @@ function handlerOf(
     audit: { write: async () => undefined },
     meter,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
-  } as unknown as Ports
+  })
   const row = endpoint({
     method: 'POST',
     path: '/auth/:mount/thing',

@@ -3,8 +3,9 @@ import { alarming } from '../../../shared/api/alarming.ts'
 import { ApiError, AUDIT_UNWRITABLE, STORAGE_BUSY } from '../../../shared/api/errors.ts'
 import { noteFaults } from '../../../shared/http/note-faults.ts'
 import type { RecentFault } from '../../../shared/model/fault.ts'
-import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 /** An environment of a function, whose clock and storage a test moves. */
 function environment() {
@@ -15,12 +16,12 @@ function environment() {
       if ('put' in change) world.written.push({ part: change.put.sk, ...(change.data as RecentFault) })
     return 'done'
   }
-  const ports = {
+  const ports = portsWith({
     memory: { cluster: { record: {}, readAt: 0 } as unknown as ClusterRead },
     store: { commit },
     clock: { now: () => world.now },
     log: { warn: () => undefined },
-  } as unknown as Ports
+  })
   const ended = (error?: ApiError, { login, kms = 0 }: { login?: object; kms?: number } = {}) =>
     noteFaults({ error, login, calls: { kms } }, ports)
   return { world, ended }

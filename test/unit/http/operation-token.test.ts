@@ -6,8 +6,8 @@ import { bool } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, rootToken, token } from '../tokens/support.ts'
 
@@ -65,7 +65,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     ...stored,
   ])
   const audited: Record<string, unknown>[] = []
-  const ports = {
+  const ports = portsWith({
     store,
     cipher: {
       ...clearCipher,
@@ -78,7 +78,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },
     memory: {},
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
-  } as unknown as Ports
+  })
   const sent = JSON.stringify(body)
   const { response, error } = await serve(
     group,

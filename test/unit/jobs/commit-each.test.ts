@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { batchOf, commitEach, countsOf, type IndependentChanges } from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
 import { keyOf, remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 const of = (...names: string[]): IndependentChanges => names.map(name => remove(key('policy', name)))
 const numbered = (count: number): IndependentChanges[] =>
@@ -43,7 +44,7 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
     },
   }
   const read = record && ({ record, readAt: 0 } as ClusterRead)
-  const ports = { store, clock } as unknown as Ports
+  const ports = portsWith({ store, clock })
   return { commits, state, it: { ports, cluster: async () => read, deadline } }
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { eachOf, hasTime, jobRun } from '../../../shared/jobs/job.ts'
 import { fromTheBeginning, type ScanPlace, scanAll } from '../../../shared/jobs/scan.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { runJob } from '../../../shared/workers/jobs.ts'
 import { workers } from '../../../shared/workers/workers.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { token } from '../tokens/support.ts'
@@ -15,12 +15,12 @@ const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, ini
 function around(parts: object = {}) {
   const state = { now: 0 }
   const { store, reads } = memoryStore([item(key('cluster'), record)])
-  const ports = {
+  const ports = portsWith({
     clock: { now: () => state.now },
     cipher: { expect: () => undefined },
     store,
     ...parts,
-  } as unknown as Ports
+  })
   return { state, ports, reads }
 }
 

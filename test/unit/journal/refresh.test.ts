@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../shared/journal/head.ts'
-import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
+import type { StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
 import { forgetHashes, type Pages, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
 import { serveTree } from '../../../shared/link/serve/reading.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 // Hashes in memory: when they are made anew, and when they are left.
 
@@ -20,16 +21,18 @@ const sums: StoredBucket = {
 }
 const filled = pagePk('life', 'local', '07')
 
-const journal = {
-  head: async () => head,
-  entries: async () => [],
-  page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
-  itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
-  pageHashes: async (root: string) => new Map(stored.get(root)),
-  putPageHash: async (root: string, page: string, next: StoredPage) => {
-    stored.set(root, new Map(stored.get(root)).set(page, next))
+const { journal } = portsWith({
+  journal: {
+    head: async () => head,
+    entries: async () => [],
+    page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
+    itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
+    pageHashes: async (root: string) => new Map(stored.get(root)),
+    putPageHash: async (root: string, page: string, next: StoredPage) => {
+      stored.set(root, new Map(stored.get(root)).set(page, next))
+    },
   },
-} as unknown as Journal
+})
 
 const refresh = (at = now, anew?: Pages) =>
   refreshTree({ journal, treeId: 'life', head, now: at }, anew ? { anew } : {})

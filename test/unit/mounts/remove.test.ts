@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { jobRun } from '../../../shared/jobs/job.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
+import { portsWith } from '../../builders/ports.ts'
+import { keyOfKind } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { NOW, token } from '../tokens/support.ts'
 
@@ -38,11 +39,11 @@ function around(items: Item[]) {
     if (index === 0) yield { items: found.filter((_, place) => place % 2 === 0), next: undefined }
   }
   const clock = { ms: NOW, now: () => clock.ms }
-  const ports = {
+  const ports = portsWith({
     store: { ...memory.as('on-job'), scan },
     clock,
     cipher: { expect: () => undefined },
-  } as unknown as Ports
+  })
   const tokens = () => memory.stored.of('token').map(item => item.pk)
   const removing = () => memory.stored.of('mounts').flatMap(item => item.data.removing)
   return { run: jobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
@@ -63,8 +64,6 @@ async function removed(
   throw new Error('the removal never comes to an end')
 }
 
-const ofAnyKind = key as unknown as (kind: Kind, ...parts: string[]) => Key
-
 /** One item of every kind that a mount may own, by the names of its partitions, and what its logins made. */
 function belongings(mount: string): Item[] {
   const stored = (place: Key, data: object): Item => ({ ...place, rev: 'r', data }) as unknown as Item
@@ -73,7 +72,7 @@ function belongings(mount: string): Item[] {
   const accessor = accessorOf(hash)
   const owned = (Object.keys(kinds) as Kind[])
     .filter(kind => typeof specOf(kind).pk === 'function')
-    .map(kind => ofAnyKind(kind, mount, kind))
+    .map(kind => keyOfKind(kind, mount, kind))
     .filter(place => !place.pk.startsWith('token#'))
   return [
     ...owned.map(place => stored(place, place.kind === 'alias' ? named : {})),

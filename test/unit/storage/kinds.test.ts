@@ -2,24 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encryptedKinds, keysMadeAnew } from '../../../shared/storage/encrypted-kinds.ts'
 import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
-import {
-  type Key,
-  type Kind,
-  key,
-  kinds,
-  type Partitions,
-  partitions,
-  specOf,
-} from '../../../shared/storage/kinds.ts'
+import { type Kind, key, kinds, type Partitions, partitions, specOf } from '../../../shared/storage/kinds.ts'
+import { keyOfKind } from '../../support/tables/items.ts'
 
-const anyKey = key as unknown as (kind: Kind, ...parts: string[]) => Key
 const anyPartitions = partitions as unknown as (kind: Kind, ...owner: string[]) => Partitions
 
 /** One key of each kind, as owner and name demand. */
 const samples = (Object.keys(kinds) as Kind[]).map(kind => {
   const { pk, sk } = specOf(kind)
   const parts = [...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : [])]
-  return [kind, parts, anyKey(kind, ...parts)] as const
+  return [kind, parts, keyOfKind(kind, ...parts)] as const
 })
 
 describe('where items stand', () => {
@@ -64,7 +56,7 @@ describe('where items stand', () => {
   test('owners are kept apart', () => {
     for (const [kind, parts, place] of samples) {
       if (typeof specOf(kind).pk === 'string') continue
-      const other = anyKey(kind, 'another', ...parts.slice(1))
+      const other = keyOfKind(kind, 'another', ...parts.slice(1))
       expect(other.pk).not.toBe(place.pk)
     }
   })

@@ -8,7 +8,7 @@ import {
   capabilitiesSelf,
 } from '../../../shared/system/capabilities.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../../support/requests/call.ts'
+import { callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { access } from '../policies/support.ts'
 import { clearCipher, NOW, token } from '../tokens/support.ts'
@@ -89,8 +89,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       async () => capabilitiesOfAccessor(calling(items, { accessor: accessorOf(hashOf('hvs.other')) })),
     ],
   ]
-  const told = async (found: () => Promise<Outcome>) =>
-    ((await found()).answer as unknown as { data: { a: string[] } }).data.a
+  const told = async (found: () => Promise<Outcome>) => dataIn<{ a: string[] }>(await found()).a
 
   test.each(both([other()]))('the policies of the token count, not the caller’s: by %s', async (_, found) => {
     expect(await told(found)).toEqual(['read'])

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Auth, Caller } from '../../../shared/api/call.ts'
+import type { Caller } from '../../../shared/api/call.ts'
 import { accessorFor, accessorOf, hashOf, storedHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../../support/requests/call.ts'
+import { authIn, callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, parentOf, rootToken, token } from './support.ts'
 
@@ -30,7 +30,7 @@ const chosen = await accessorFor('mine', clearCipher)
 describe('the text of a new token', () => {
   test('is random, and stored as its hash only', async () => {
     const { answer, changes } = await createToken(creating({}))
-    const { client_token: text, accessor } = (answer as unknown as { auth: Auth }).auth
+    const { client_token: text, accessor } = authIn({ answer })
     expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
     expect(changes?.[0]).toMatchObject({
       put: key('token', accessor),

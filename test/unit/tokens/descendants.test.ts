@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../shared/model/token.ts'
-import type { ClusterRead, Ports } from '../../../shared/ports.ts'
+import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   ancestorsLive,
@@ -11,6 +11,7 @@ import {
   orphanChildren,
   sweepDescendants,
 } from '../../../shared/tokens/descendants.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
 
@@ -40,7 +41,7 @@ const tokens = [
 
 function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
   const memory = memoryStore(items, { verdicts })
-  const ports = { store: memory.store, clock: { now: () => NOW } } as unknown as Ports
+  const ports = portsWith({ store: memory.store, clock: { now: () => NOW } })
   return {
     ...memory,
     ports,

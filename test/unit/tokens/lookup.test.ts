@@ -6,7 +6,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookup, lookupAccessor, lookupSelf } from '../../../shared/tokens/lookup.ts'
 import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../shared/tokens/revoke.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../../support/requests/call.ts'
+import { callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW, token } from './support.ts'
 
@@ -34,8 +34,7 @@ function calling(given: object, items: Item[] = [stored()], own: Partial<Token> 
   }
 }
 
-const shown = async (outcome: Promise<Outcome>) =>
-  ((await outcome).answer as unknown as { data: Record<string, unknown> }).data
+const shown = async (outcome: Promise<Outcome>) => dataIn(await outcome)
 
 describe('what a look-up shows', () => {
   test('is all of a token of a login', async () => {
@@ -98,7 +97,11 @@ describe('what a look-up shows', () => {
 
   test('is also the policies of the entity', async () => {
     const entity = { id: 'e', mount: 'm', alias: 'a' }
-    const alias = { ...key('alias', 'm', 'a'), rev: 'r', data: { policies: ['ops'] } as unknown as Alias }
+    const alias = {
+      ...key('alias', 'm', 'a'),
+      rev: 'r',
+      data: { policies: ['ops'] } as Partial<Alias> as Alias,
+    }
     expect(
       await shown(lookup(calling({ token: 'hvs.other' }, [stored({ entity }), alias]).call)),
     ).toMatchObject({

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Mount } from '../../../shared/model/mount.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { portsWith } from '../../builders/ports.ts'
 
 /** 2027-01-15T08:00:00.250Z */
 export const NOW = 1_800_000_000_250
@@ -47,12 +48,14 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
 })
 
 /** A cipher that encrypts nothing: what it makes can be looked into. */
-export const clearCipher = {
-  encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,
-  encryptToken: async (content: string) => Buffer.from(content).toString('base64url'),
-  decryptToken: async (text: string) => ({
-    content: Buffer.from(text, 'base64url').toString('utf8'),
-    term: 'identity',
-  }),
-  hmac: async (text: string) => `hmac ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
-}
+export const clearCipher = portsWith({
+  cipher: {
+    encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,
+    encryptToken: async (content: string) => Buffer.from(content).toString('base64url'),
+    decryptToken: async (text: string) => ({
+      content: Buffer.from(text, 'base64url').toString('utf8'),
+      term: 'identity',
+    }),
+    hmac: async (text: string) => `hmac ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
+  },
+}).cipher

@@ -4,6 +4,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { listAccessors } from '../../../shared/tokens/accessors.ts'
 import { startTokenTidy, tidyTokens } from '../../../shared/tokens/tidy.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { mount, NOW, token } from './support.ts'
@@ -30,12 +31,12 @@ const base: Item[] = [
 /** A run of the job over all segments. */
 function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () => string[]; ports: Ports } {
   const memory = memoryStore([...base, ...items])
-  const ports = {
+  const ports = portsWith({
     store: memory.as('on-job'),
     clock: { now: () => NOW },
     cipher: { expect: () => undefined },
     log: { info: () => undefined },
-  } as unknown as Ports
+  })
   const names = () =>
     [...memory.stored.of('token'), ...memory.stored.of('child')]
       .map(({ kind, pk, sk }) => `${kind} ${pk} ${sk}`)

@@ -5,7 +5,7 @@ import { noAccess } from '../../../shared/policies/access.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createWithRole, readTokenRole, writeTokenRole } from '../../../shared/tokens/token-role.ts'
 import { Secret } from '../../../shared/values/secret.ts'
-import { callWith } from '../../support/requests/call.ts'
+import { authIn, callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { termsOfBoth } from '../endpoints/interface.ts'
 import { access } from '../policies/support.ts'
@@ -43,7 +43,7 @@ async function made(
     callWith({ subjectKey, given, subject, caller, ports, request }),
   )
   return {
-    auth: (answer as unknown as { auth: Record<string, unknown> }).auth,
+    auth: authIn({ answer }),
     stored: (changes?.[0] as { data: object } | undefined)?.data,
   }
 }
@@ -109,7 +109,7 @@ describe('writing a token role', () => {
   ])('%s', (_, writes, reads, missing) => {
     const stored = writes.reduce<TokenRole | undefined>((before, given) => written(given, before), undefined)
     const subject = { ...subjectKey, rev: 'r1', data: stored }
-    const { data } = readTokenRole(callWith({ subjectKey, subject })).answer as unknown as { data: object }
+    const data = dataIn(readTokenRole(callWith({ subjectKey, subject })))
     expect(data).toMatchObject(reads)
     for (const name of missing) expect(data).not.toHaveProperty(name)
   })

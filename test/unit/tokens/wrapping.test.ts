@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Wrapped } from '../../../shared/model/wrapped.ts'
-import type { FieldCipher } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/tokens/unwrap.ts'
 import { wrap } from '../../../shared/tokens/wrapping.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
-import { clearCipher, NOW, token } from './support.ts'
+import { clearCipher as cipher, NOW, token } from './support.ts'
 
-const cipher = clearCipher as unknown as FieldCipher
 const accessor = accessorOf(hashOf('hvs.wrapping'))
 
 describe('wrapping an answer', () => {
@@ -81,7 +79,7 @@ describe('what waits behind a wrapping token', () => {
       now: NOW + 5000,
       ports: {
         store: memoryStore([item]).as('wrapping'),
-        cipher: { ...clearCipher, decrypt: async () => new Secret('{"data":{"a":1}}') },
+        cipher: { ...cipher, decrypt: async () => new Secret('{"data":{"a":1}}') },
         entropy: { bytes: (length: number) => Buffer.alloc(length, 1) },
       },
       ...parts,
@@ -109,7 +107,7 @@ describe('what waits behind a wrapping token', () => {
     const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
     const { store } = memoryStore([other])
     const asked = call({ given: { token: 'hvs.wrapping' } })
-    const request = { ...asked, ports: { ...asked.ports, store } } as unknown as typeof asked
+    const request = { ...asked, ports: { ...asked.ports, store } }
     await expect(handle(request as never)).rejects.toThrow('wrapping token is not valid or does not exist')
   })
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
-import type { Ports } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { journalHandler } from '../../../shared/workers/handlers.ts'
 import { HOST_REFRESHES } from '../../../shared/workers/workers.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -13,10 +13,10 @@ test.each([
   ['a minute that has passed is none', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
-  const ports = {
+  const ports = portsWith({
     store: memoryStore().as('on-journal'),
     clock: { now: () => 1, sleep: async () => undefined },
-  } as unknown as Ports
+  })
   await journalHandler(ports, async () => void notices++)(event)
   expect(notices).toBe(expected)
 })
@@ -34,7 +34,7 @@ test.each([
   ['and what a stream names otherwise', [{ noop: true }], ['7.1'], 1],
 ])('%s', async (_, entries, names, expected) => {
   const asked: unknown[] = []
-  const ports = {
+  const ports = portsWith({
     store: memoryStore().as('on-journal'),
     journal: {
       head: async () => ({ lineage: [] }),
@@ -44,7 +44,7 @@ test.each([
       },
     },
     clock: { now: () => 1, sleep: async () => undefined },
-  } as unknown as Ports
+  })
   let notices = 0
   const Records = names.map(S => ({ dynamodb: { Keys: { sk: { S } } } }))
   await journalHandler(ports, async () => void notices++)({ Records })
@@ -58,12 +58,12 @@ test('a minute that has passed has an operation go on, and maintains the journal
     item(key('cluster'), { operation: 'o' } as ClusterRecord),
     item(key('operation', 'o'), operation),
   ])
-  const ports = {
+  const ports = portsWith({
     store: as('on-journal'),
     clock: { now: () => 1, sleep: async () => undefined },
     workflows: { start: () => Promise.reject(new Error('not now')) },
     log: { warn: () => undefined },
-  } as unknown as Ports
+  })
   const nothing = async () => undefined
   const handler = journalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
@@ -91,11 +91,11 @@ test('a minute that has passed has an operation go on, and maintains the journal
 
 test('an embedded host asks for hashes alone', async () => {
   const calls: string[] = []
-  const ports = {
+  const ports = portsWith({
     store: memoryStore([item(key('cluster'), { mode: 'secondary', treeId: 'l' } as ClusterRecord)]).store,
     journal: { head: async () => void calls.push('head') },
     clock: { now: () => 1, sleep: async () => void calls.push('sleep') },
-  } as unknown as Ports
+  })
   await journalHandler(ports, async () => undefined)(HOST_REFRESHES)
   expect(calls).toEqual(['head'])
 })

@@ -2,9 +2,10 @@ import type { Context } from 'aws-lambda'
 import { beforeEach, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../shared/model/operation.ts'
-import type { Ports } from '../../../shared/ports.ts'
+import type { Store } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
+import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
@@ -41,13 +42,13 @@ const log = {
 }
 const event = { workflow: 'activation', operation: ID, step: 'wipe' }
 const context = { getRemainingTimeInMillis: () => 60_000 } as Context
-const portsWith = (store: unknown) =>
-  ({
+const portsAround = (store: Partial<Store>) =>
+  portsWith({
     store,
     log,
     clock: { now: () => 5 },
     meter: { measured: (work: () => Promise<unknown>) => work() },
-  }) as unknown as Ports
+  })
 const nobody = () => {
   throw new Error('nobody is asked')
 }
@@ -57,7 +58,7 @@ beforeEach(() => void lines.splice(0))
 test('a step that fails in any other way writes a line with its cause, the operation and the step', async () => {
   const cause = Object.assign(new Error('not authorized'), { name: 'AccessDeniedException' })
   const read = () => Promise.reject(new Error('the tables did not answer', { cause }))
-  await expect(operationHandler(portsWith({ read }), nobody)(event, context)).rejects.toThrow('the tables')
+  await expect(operationHandler(portsAround({ read }), nobody)(event, context)).rejects.toThrow('the tables')
   const reason = ['the tables did not answer', 'not authorized']
   expect(lines).toEqual([['error', 'step failed', { ...event, error: 'Error', reason }]])
 })
@@ -65,7 +66,10 @@ test('a step that fails in any other way writes a line with its cause, the opera
 test('what the machine tells of a step that is given up is kept with the operation, in words', async () => {
   const { store, commits } = memoryStore([operation, record])
   const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
-  await operationHandler(portsWith(store), nobody)({ ...event, step: 'failed', at: 'wipe', ...told }, context)
+  await operationHandler(portsAround(store), nobody)(
+    { ...event, step: 'failed', at: 'wipe', ...told },
+    context,
+  )
   expect(commits.flat().map(change => 'data' in change && change.data)).toContainEqual(
     expect.objectContaining({
       fault: {
@@ -80,7 +84,7 @@ test('what the machine tells of a step that is given up is kept with the operati
 
 test('the text of a step that fails for good is kept with its operation; the machine learns the name of the error', async () => {
   const { store, commits } = memoryStore([operation, record])
-  const handler = operationHandler(portsWith(store), nobody)
+  const handler = operationHandler(portsAround(store), nobody)
   // `wipe` before anything was closed
   await expect(handler(event, context)).rejects.toMatchObject({ name: 'OperationFailed' })
   expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([

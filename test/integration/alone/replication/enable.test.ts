@@ -5,7 +5,6 @@ import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { rootsPk } from '../../../../shared/journal/refresh.ts'
 import { bucketIn, leafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import type { Ports } from '../../../../shared/ports.ts'
 import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../../../shared/replication/primary/detach.ts'
 import {
@@ -18,6 +17,7 @@ import { create, put, remove, replace } from '../../../../shared/storage/changes
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { bounds } from '../../../../shared/values/bounds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { sized } from '../../../support/runner/size.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
@@ -33,13 +33,13 @@ const pass = (ms: number): void => {
   clock.ms += ms
 }
 const { store, journal, clock } = tableStore(cluster, { sleep: pass })
-const ports = {
+const ports = portsWith({
   store,
   journal,
   clock: { now: () => clock.ms, sleep: async (ms: number) => pass(ms) },
   entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
   cipher: { expect: () => undefined },
-} as unknown as Ports
+})
 const run = () => jobRun(ports, clock.ms + 3_600_000)
 
 async function recordNow(): Promise<ClusterRecord> {

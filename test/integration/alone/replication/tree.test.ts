@@ -11,10 +11,11 @@ import {
   rootHash,
   sumLive,
 } from '../../../../shared/journal/tree.ts'
-import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
+import type { ClusterRead } from '../../../../shared/ports.ts'
 import { maintainJournal, refreshHashes } from '../../../../shared/replication/primary/maintain.ts'
 import { type Change, create, put, remove, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, replayed } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
@@ -22,11 +23,11 @@ import { tableStore } from '../../../support/tables/store.ts'
 // The tree of a primary: its roots are those of exactly one position, whatever is written meanwhile.
 
 const { store, journal, clock } = tableStore(cluster)
-const ports = {
+const ports = portsWith({
   store,
   journal,
   clock: { now: () => clock.ms, sleep: async () => undefined },
-} as unknown as Ports
+})
 let record = {} as ClusterRead['record']
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)

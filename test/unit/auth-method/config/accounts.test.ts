@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
-import type { FieldCipher } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
+import { plainCipher as cipher, encrypted, item } from '../../../support/tables/items.ts'
 
 const accessor = 'auth_cloud_1'
-const cipher = plainCipher as unknown as FieldCipher
 const config = {
   ...defaultSettings,
   accessKey: 'AKIA1',

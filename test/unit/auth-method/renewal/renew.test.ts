@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Auth, Outcome } from '../../../../shared/api/call.ts'
+import type { Outcome } from '../../../../shared/api/call.ts'
 import { renew, renewAccessor, renewSelf } from '../../../../shared/auth-method/renewal/renew.ts'
 import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { authIn, callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
@@ -25,7 +25,6 @@ function renewing(
   return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW + late } } }))
 }
 
-const authOf = ({ answer }: Outcome): Auth => (answer as unknown as { auth: Auth }).auth
 const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
 
 describe('renewing a token', () => {
@@ -38,7 +37,7 @@ describe('renewing a token', () => {
       times: { expires: Math.floor(NOW / 1000) + 61 },
     })
     expect(outcome.changes).toHaveLength(1)
-    expect(authOf(outcome)).toMatchObject({
+    expect(authIn(outcome)).toMatchObject({
       client_token: 'hvs.parent',
       accessor,
       lease_duration: 60,
@@ -56,7 +55,7 @@ describe('renewing a token', () => {
 
   test('by its accessor does not tell its text', async () => {
     const outcome = await renewing({}, { accessor }, renewAccessor)
-    expect(authOf(outcome)).toMatchObject({ client_token: '', accessor })
+    expect(authIn(outcome)).toMatchObject({ client_token: '', accessor })
   })
 
   test.each<

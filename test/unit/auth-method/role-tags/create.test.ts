@@ -6,7 +6,7 @@ import type { Role } from '../../../../shared/model/role.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { callWith, dataIn } from '../../../support/requests/call.ts'
 import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 import { mount } from '../../tokens/support.ts'
 
@@ -33,7 +33,7 @@ async function create(raw: Record<string, unknown>, role = usual) {
     },
   })
   const { answer, changes } = await createRoleTag(call)
-  const { tag_key, tag_value } = (answer as unknown as { data: { tag_key: string; tag_value: string } }).data
+  const { tag_key, tag_value } = dataIn<{ tag_key: string; tag_value: string }>({ answer })
   return {
     changes,
     name: tag_key,

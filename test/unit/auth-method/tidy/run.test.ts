@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { startRun } from '../../../../shared/auth-method/tidy/run.ts'
 import { noRun } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { TidyRun } from '../../../../shared/model/tidy.ts'
-import type { ClusterRead, Ports } from '../../../../shared/ports.ts'
+import type { ClusterRead } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -21,12 +22,12 @@ function start({
 } = {}) {
   const { as, commits } = memoryStore(last ? [item(place, last)] : [], { verdicts: [outcome] })
   const jobs: unknown[] = []
-  const ports = {
+  const ports = portsWith({
     store: as('tidy'),
     clock: { now: () => NOW },
     entropy: { uuid: () => 'runner' },
     background: { start: async (job: unknown) => void jobs.push(job) },
-  } as unknown as Ports
+  })
   const wanted = {
     mount: 'auth_cloud_1',
     list: 'roletag-denylist',

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { everyHour } from '../../../../shared/auth-method/tidy/schedule.ts'
 import { jobRun } from '../../../../shared/jobs/job.ts'
-import type { Ports } from '../../../../shared/ports.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
@@ -21,7 +21,7 @@ async function round(broken: (job: Record<string, unknown>) => boolean, unreadab
   ])
   const started: string[] = []
   const told: unknown[] = []
-  const ports = {
+  const ports = portsWith({
     store: {
       ...store,
       read: async (keys: readonly Key[]) => {
@@ -39,7 +39,7 @@ async function round(broken: (job: Record<string, unknown>) => boolean, unreadab
         started.push(`${job['job']} ${job['mount']}`)
       },
     },
-  } as unknown as Ports
+  })
   const fault = await everyHour(jobRun(ports, NOW + 60_000)).catch((error: Error) => error.message)
   return { started: started.sort(), told, fault }
 }

@@ -12,7 +12,6 @@ import { activationToken, tokenKeys } from '../../../../shared/link/admin/activa
 import { encryptOwnKey } from '../../../../shared/link/admin/keys.ts'
 import { revocation } from '../../../../shared/link/admin/secondaries.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
-import type { LinkPorts } from '../../../../shared/link/serve/ports.ts'
 import { linkService } from '../../../../shared/link/serve/service.ts'
 import { sourceLink } from '../../../../shared/link/source-link.ts'
 import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
@@ -22,6 +21,7 @@ import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -177,7 +177,7 @@ function portsAround(clock: { ms: number }, own: object) {
   const audited: object[] = []
   const woken: string[] = []
   const noted = (...given: unknown[]) => void log.push(given)
-  const ports = {
+  const ports = portsWith({
     ...own,
     clock: { now: () => clock.ms, sleep: async () => undefined },
     deployment: { apiAddress: '', plainEndpoints: false },
@@ -185,7 +185,7 @@ function portsAround(clock: { ms: number }, own: object) {
     puller: { wake: async () => void woken.push('woken') },
     audit: { write: async (entry: object) => void audited.push(entry) },
     log: { info: noted, warn: noted, error: noted },
-  } as unknown as LinkPorts
+  })
   return { ports, log, audited, woken }
 }
 

@@ -7,6 +7,7 @@ import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../share
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
 import { followBack, lostSince, switchTo } from '../../../../shared/replication/drill/switch-over.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 // What a drill decides at each step, by what it is answered. Whole drills are played in `alone/replication/drill.test.ts`.
@@ -63,34 +64,33 @@ beforeEach(() => {
   }
 })
 
-const run = (): DrillRun =>
-  ({
-    policy: 'drill',
-    deadline: Number.POSITIVE_INFINITY,
-    ask: async (to: string, _method: string, path: string) => {
-      const name = `${to} ${path.split('?')[0]}`
-      asked.push(name)
-      const given = answers[name] ?? {}
-      return { status: 200, data: {}, text: '', ...(typeof given === 'function' ? given() : given) }
-    },
-    ports: {
-      clock: {
-        now: () => now,
-        sleep: async (ms: number) => {
-          now += ms
-          if (now - START > 24 * 60 * MINUTE) throw new DrillStopped('it never ends')
-        },
+const run = (): DrillRun => ({
+  policy: 'drill',
+  deadline: Number.POSITIVE_INFINITY,
+  ask: async (to: string, _method: string, path: string) => {
+    const name = `${to} ${path.split('?')[0]}`
+    asked.push(name)
+    const given = answers[name] ?? {}
+    return { status: 200, data: {}, text: '', ...(typeof given === 'function' ? given() : given) }
+  },
+  ports: portsWith({
+    clock: {
+      now: () => now,
+      sleep: async (ms: number) => {
+        now += ms
+        if (now - START > 24 * 60 * MINUTE) throw new DrillStopped('it never ends')
       },
-      cipher: { expect: () => undefined, encryptToken: async () => 'sealed' },
-      events: {
-        put: async (some: { detail: Record<string, unknown> }[]) =>
-          void events.push(...some.map(({ detail }) => detail)),
-      },
-      log: { info: () => undefined, error: () => undefined },
-      deployment: { clusterName: 'east' },
-      store: memory.as('on-drill'),
     },
-  }) as unknown as DrillRun
+    cipher: { expect: () => undefined, encryptToken: async () => 'sealed' },
+    events: {
+      put: async (some: readonly { detail: Record<string, unknown> }[]) =>
+        void events.push(...some.map(({ detail }) => detail)),
+    },
+    log: { info: () => undefined, error: () => undefined },
+    deployment: { clusterName: 'east' },
+    store: memory.as('on-drill'),
+  }),
+})
 
 describe('a cluster is ready for a drill', () => {
   test.each<[what: string, change: object, fault: string]>([

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { OperationName, OperationState } from '../../../../shared/model/operation.ts'
-import type { Ports } from '../../../../shared/ports.ts'
 import { makingWay } from '../../../../shared/replication/operation/giving-way.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { workflows } from '../../../../shared/workers/workflows.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
@@ -19,11 +19,11 @@ function madeWay(state: Partial<OperationState> | undefined, to: OperationName) 
     ...state,
   }
   const item: Item<'operation'> | undefined = state && { ...key('operation', ID), rev: 'r', data }
-  const ports = {
+  const ports = portsWith({
     store: memoryStore(item ? [item] : []).as('replication'),
     clock: { now: () => 7 },
     log: { info: () => undefined },
-  } as unknown as Pick<Ports, 'store' | 'clock' | 'log'>
+  })
   return makingWay(ID, to, ports)
 }
 

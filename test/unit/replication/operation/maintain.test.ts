@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
 import { executionsBy, maintainOperation } from '../../../../shared/replication/operation/maintain.ts'
 import { beginOperation, newOperation } from '../../../../shared/replication/operation/operate.ts'
-import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
+import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
@@ -71,11 +71,11 @@ describe('an operation that holds the record', () => {
     const { store } = memoryStore([record])
     const operating = newOperation({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
     const dies = { start: () => Promise.reject(new Error('the process died')) }
-    const call = {
+    const call = callWith({
       ports: { store, workflows: dies },
       now: BEGUN,
       cluster: { record: record.data, readAt: BEGUN },
-    } as unknown as Call
+    })
     await expect(
       beginOperation(operating, record, { name: 'activation', step: 'handshake' }, call),
     ).rejects.toThrow('the process died')
@@ -118,7 +118,11 @@ describe('the execution of an operation that has failed and holds the record sti
       recordWith({ ...more, operation: ID }),
       operationWith({ status: 'failed' }),
     ])
-    const run = { ports: { store, clock: at(BEGUN) } } as unknown as OperationRun
+    const run = {
+      ports: portsWith({ store, clock: at(BEGUN) }),
+      connect: () => expect.unreachable(),
+      deadline: 0,
+    }
     await expect(activationSteps['handshake']?.(run, ID)).rejects.toMatchObject({ name: 'OperationFailed' })
     await activationFailed(run, ID, { code: 'internal', text: 'the operation has ended' })
     const [record, operation] = stored.all()

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
-import type { Ports } from '../../../../shared/ports.ts'
 import {
   LAPSE_MS,
   noteWaiting,
@@ -9,6 +8,7 @@ import {
 } from '../../../../shared/replication/operation/waiting.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data: { id: 'c-1' } as ClusterRecord }
@@ -17,7 +17,7 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
   const { store, commits } = memoryStore([record])
   const clock = { ms: 1000 }
   const calls: string[] = []
-  const ports = {
+  const ports = portsWith({
     store,
     clock: { now: () => clock.ms },
     cipher: {
@@ -32,7 +32,7 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
         return signalled()
       },
     },
-  } as unknown as Ports
+  })
   return { ports, clock, commits, calls }
 }
 

@@ -14,6 +14,7 @@ import {
   trimJournal,
 } from '../../../../shared/replication/primary/maintain.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 import { item } from '../../../support/tables/items.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
@@ -83,7 +84,7 @@ const ports = () => {
     calls.push(String(name))
     return (journal as Record<string | symbol, unknown>)[name]
   }
-  return {
+  return portsWith({
     journal: new Proxy({}, { get: (_, name) => called(name) }),
     clock: {
       now: () => now,
@@ -94,7 +95,7 @@ const ports = () => {
     },
     deployment: { home: 'these tables' },
     store: memory.as('on-journal'),
-  } as unknown as Parameters<typeof closeHoles>[0]
+  })
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
 /** Makes so many pages change with each journal entry. */

@@ -5,6 +5,7 @@ import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal
 import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -16,21 +17,23 @@ function closed(seq: number, there: readonly number[]) {
   const entries = new Map<number, JournalEntry>(
     there.map(at => [at, { ...noopEntry({ epoch: EPOCH, seq: at }, 0), id: 'commit' }]),
   )
-  const journal = {
-    head: async () => head,
-    moveHead: async move => {
-      const moved = movedBy(head, move)
-      if (moved !== 'refused') head = moved
-      return moved
-    },
-    entries: async (_, after, to) =>
-      Array.from({ length: to - after }, (_one, index) => entries.get(after + 1 + index)),
-    putEntry: async entry => {
-      const found = entries.get(entry.seq)
-      if (!found) entries.set(entry.seq, entry)
-      return found ?? 'done'
-    },
-  } satisfies Partial<Journal> as unknown as Journal
+  const { journal } = portsWith({
+    journal: {
+      head: async () => head,
+      moveHead: async move => {
+        const moved = movedBy(head, move)
+        if (moved !== 'refused') head = moved
+        return moved
+      },
+      entries: async (_, after, to) =>
+        Array.from({ length: to - after }, (_one, index) => entries.get(after + 1 + index)),
+      putEntry: async entry => {
+        const found = entries.get(entry.seq)
+        if (!found) entries.set(entry.seq, entry)
+        return found ?? 'done'
+      },
+    } satisfies Partial<Journal>,
+  })
   const follower = { own: { clock, journal }, treeId: 'life' } as unknown as Follower
   const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionStand
   return { entries, ready: () => prepareHead({ clock, journal }, follower, stand) }

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lastEnded } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import type { Element } from '../../../../shared/journal/journal.ts'
 import type { SyncSegment } from '../../../../shared/model/secondary.ts'
 import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
+import { portsWith } from '../../../builders/ports.ts'
 
 // When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
 // `alone/replication/comparison.test.ts`.
@@ -44,7 +46,7 @@ const newFollower = (): Follower =>
   ({
     treeId: TREE_ID,
     session: { roleChangePending: false },
-    own: {
+    own: portsWith({
       clock: { now: () => now },
       journal: {
         head: async () => head,
@@ -58,13 +60,13 @@ const newFollower = (): Follower =>
               : new Map(['replicated', 'local'].map(of => [of, { hash: 'h', gen: made }]))
           return new Map(pages.map(page => [page, { hash: page }]))
         },
-        transact: async (elements: { put?: { data: SyncSegment } }[]) => {
-          segments = elements.flatMap(({ put }) => put?.data ?? [])
+        transact: async (elements: readonly Element[]) => {
+          segments = elements.flatMap(one => ('put' in one && one.put ? [one.put.data as SyncSegment] : []))
           return 'done'
         },
       },
       entropy: { bytes: (length: number) => Buffer.alloc(length) },
-    },
+    }),
     link: {
       tree: async () => {
         looks.theirs += 1

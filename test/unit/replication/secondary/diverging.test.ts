@@ -11,6 +11,7 @@ import {
 } from '../../../../shared/replication/secondary/diverging.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 const HOUR = 3_600_000
@@ -122,12 +123,12 @@ const follower = () =>
     treeId: 'a life',
     linkName: 'a link',
     cluster: async () => (isSecondary ? { record: { id: 'c', set: 's' }, readAt: 0 } : undefined),
-    own: {
+    own: portsWith({
       clock: { now: () => 1000 },
       log: { error: (...given: unknown[]) => void told.push(given) },
       audit: { write: async (entry: object) => void audited.push(entry) },
       store: memory.as('on-pull'),
-    },
+    }),
   }) as unknown as Follower
 
 describe('a round', () => {

@@ -7,6 +7,7 @@ import { compareOn } from '../../../../shared/replication/secondary/comparison.t
 import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 // What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
@@ -53,7 +54,7 @@ const newFollower = (): Follower =>
       source: { epoch: head.epoch, lineage: head.lineage, seq: 12, frontier: 12 },
     },
     cluster: async () => ({ record: { id: 'c', set: 's' }, readAt: 0 }),
-    own: {
+    own: portsWith({
       clock: { now: () => NOW },
       log: { error: () => undefined },
       audit: { write: async () => undefined },
@@ -70,7 +71,7 @@ const newFollower = (): Follower =>
         transact: async () => 'done',
       },
       entropy: { bytes: (length: number) => Buffer.alloc(length) },
-    },
+    }),
     link: {
       tree: async ({ page = '' }: { page?: string }) => {
         if (page.includes('/')) return { hashes: buckets.get(page) ?? [] }
