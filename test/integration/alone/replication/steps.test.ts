@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { chanceFrom } from '../../../../infra/local/commands/soak/plan.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type Workflow, workflows } from '../../../../shared/workers/workflows.ts'
 import { sized } from '../../../support/runner/size.ts'
 import type { Reply } from '../../../support/service/api.ts'
+import { chanceFrom } from '../../../support/set/chance.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 

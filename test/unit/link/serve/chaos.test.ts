@@ -1,6 +1,5 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
-import { chanceFrom } from '../../../../infra/local/commands/soak/plan.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
@@ -8,6 +7,7 @@ import type { Change } from '../../../../shared/storage/changes.ts'
 import type { Carry, Method } from '../../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { sized } from '../../../support/runner/size.ts'
+import { chanceFrom } from '../../../support/set/chance.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
 // A network that loses, repeats, reorders, delays, cuts, changes and plays back what it carries, between one primary

@@ -13,7 +13,6 @@ const commands = {
   'npm start -- --memory': ['infra/local/main.mjs', '--memory', '--once', '--port', '0'],
   'npm start -- --pair': ['infra/local/main.mjs', '--pair', '--once', '--port', '0'],
   'npm run drill': ['infra/local/commands/drill/main.ts'],
-  'npm run soak': ['infra/local/commands/soak/main.ts'],
 } as const
 
 describe.each(Object.entries(commands))('%s', (_name, words) => {

@@ -1,0 +1,93 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { failoverToken } from '../../../infra/local/commands/drill/failover-token.ts'
+import { demonstrate, loginProof } from '../../../infra/local/commands/start/demonstration.ts'
+import { startLinkTap } from '../../../infra/local/faults/link-tap.ts'
+import { type Host, type HostOptions, startHost } from '../../../infra/local/host/host.ts'
+import { join } from '../../../infra/local/pair/pair.ts'
+import { startProvider } from '../../../infra/local/provider/provider.ts'
+import { startPacedLoad } from './paced-load.ts'
+import { insist, startWeather } from './weather.ts'
+
+export type SoakSet = Awaited<ReturnType<typeof startSoakSet>>
+type Say = (text: string) => void
+
+/** Starts a primary and a secondary under load and in bad weather, with a tap before each cluster's link. */
+export async function startSoakSet(rate: number, random: () => number, say: Say) {
+  const { east, west, kill, close: closeHosts } = await startSoakHosts()
+  const taps = [await startLinkTap(originOf(east)), await startLinkTap(originOf(west))] as const
+  // west adopts the address at which it is asked to join, so others reach it through its tap
+  const through = { ...west, base_url: `${taps[1].url}/v1` }
+  await insist(() => join({ east, west: through }, say, { address: taps[0].url }))
+  await demonstrate(east, () => ({}))
+  return {
+    /** both change when a cluster takes over, or is started again */
+    primary: east,
+    secondary: west,
+    taps,
+    kill,
+    random,
+    /** a prepared operation token */
+    token: await failoverToken(east),
+    /** the set's root token */
+    root: east.root_token,
+    load: startPacedLoad(east, await loginProof(east), rate),
+    weather: await startWeather([east, west], taps, random),
+    /** number of ids under which clusters have followed so far */
+    ids: 0,
+    /** number of promotions by force so far */
+    disasters: 0,
+    close: async () => {
+      for (const tap of taps) await tap.close()
+      await closeHosts()
+    },
+  }
+}
+
+const originOf = ({ base_url }: Host): string => new URL(base_url).origin
+
+/** Starts two clusters on disk next to one imitated AWS, which outlives them. Each can be killed and started again. */
+async function startSoakHosts() {
+  const { url, control, controlToken, close: endProvider } = await startProvider()
+  const provider = async () => ({ url, control, controlToken, close: async () => undefined })
+  const running = new Map<string, Host>()
+  const start = async (name: 'east' | 'west', ports: Partial<HostOptions> = {}): Promise<Host> => {
+    const host = await startHost({
+      cluster: `soak-${process.pid}-${name}`,
+      port: 0,
+      region: name === 'east' ? 'us-east-1' : 'us-west-2',
+      memory: false,
+      unlisted: true,
+      tap: true,
+      apart: true,
+      provider,
+      ...ports,
+    })
+    running.set(host.cluster, host)
+    return host
+  }
+  /** Kills a host's engine and closes the host, as a power cut does. @returns starts it again at the same addresses */
+  const kill = async (host: Host): Promise<() => Promise<Host>> => {
+    const { pid } = JSON.parse(readFileSync(`${host.directory}/engine.json`, 'utf8')) as { pid: number }
+    process.kill(pid, 'SIGKILL')
+    running.delete(host.cluster)
+    // closing fails where the host needs the engine, which is gone
+    await host.close().catch(() => undefined)
+    const [port, linkPort] = [host.base_url, host.link_address].map(one => Number(new URL(one).port))
+    if (port === undefined || linkPort === undefined) throw new Error('the host has no ports')
+    return () => start(host.cluster.endsWith('east') ? 'east' : 'west', { port, linkPort })
+  }
+  /** Also removes what they have stored. */
+  const close = async () => {
+    for (const host of running.values()) {
+      await host.close()
+      rmSync(host.directory, { recursive: true, force: true })
+    }
+    await endProvider()
+  }
+  try {
+    return { east: await start('east'), west: await start('west'), kill, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
