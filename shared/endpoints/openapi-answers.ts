@@ -83,7 +83,8 @@ export const commonSchemas: Readonly<Record<string, Schema>> = {
   Names: enveloped({ data: object({ keys: texts }) }),
 }
 
-const errorHeaders = {
+/** Headers of refusals, which refer to them. */
+export const errorHeaders = {
   'X-Error-Code': {
     description: 'What went wrong, as a code',
     schema: { type: 'string', enum: Object.keys(errorCodes) },
@@ -96,7 +97,9 @@ const errorHeaders = {
 
 const refusal = (description: string, message: string): Json => ({
   description,
-  headers: errorHeaders,
+  headers: Object.fromEntries(
+    Object.keys(errorHeaders).map(name => [name, { $ref: `#/components/headers/${name}` }]),
+  ),
   content: {
     'application/json': {
       schema: refTo('Errors'),
@@ -106,10 +109,14 @@ const refusal = (description: string, message: string): Json => ({
 })
 
 /** Answers that are not successes, and those that have nothing of their own. */
-export const commonResponses: Json = {
+export const commonResponses: Readonly<Record<string, Json>> = {
   Done: { description: 'Done' },
   DoneWithWarnings: {
     description: 'Done, and there is something to know',
+    content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
+  },
+  Started: {
+    description: 'Started; the warnings say what happens',
     content: contentOf(refTo('DoneWithWarnings'), commonSchemas),
   },
   Invalid: refusal(
@@ -172,7 +179,7 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
   data: 'The envelope, with `data`',
   keys: 'The envelope, with `data.keys`; 404 when there are none',
   auth: 'The envelope, with `auth`',
-  accepted: 'Started; the warnings say what happens',
+  accepted: '',
   plain: 'An object without envelope',
   refused: '',
 }
@@ -189,7 +196,8 @@ export function responsesOf(row: Endpoint, told: Told, schemas: Record<string, S
   const success = { description: descriptions[row.answers], content: contentOf(schema, schemas) }
   const done = { 200: answered('DoneWithWarnings'), 204: answered('Done') }
   if (row.answers === 'nothing') return { ...done, ...refusals(row) }
-  if (row.answers === 'accepted') return { 202: success, 200: answered('DoneWithWarnings'), ...refusals(row) }
+  if (row.answers === 'accepted')
+    return { 202: answered('Started'), 200: answered('DoneWithWarnings'), ...refusals(row) }
   return {
     200: success,
     ...(told.orNothing ? { 204: answered('Done') } : {}),

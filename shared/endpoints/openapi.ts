@@ -4,7 +4,7 @@ import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 import type { Schema } from '../values/shape.ts'
 import type { Answers, Told } from './answers/told.ts'
-import { commonResponses, commonSchemas, responsesOf } from './openapi-answers.ts'
+import { commonResponses, commonSchemas, errorHeaders, responsesOf } from './openapi-answers.ts'
 
 type Json = Record<string, unknown>
 
@@ -40,7 +40,7 @@ const tags: Readonly<Record<string, string>> = {
 /** The interface as an OpenAPI 3.1 document, written from the endpoint table and what its rows answer. */
 export function openApi(groups: readonly Group[], answers: Answers, version: string): Json {
   const schemas: Record<string, Schema> = { ...commonSchemas }
-  const paths = pathsOf(groups, answers, schemas)
+  const { paths, ...shared } = shareRepeated(pathsOf(groups, answers, schemas))
   return {
     openapi: '3.1.0',
     info: {
@@ -66,10 +66,76 @@ export function openApi(groups: readonly Group[], answers: Answers, version: str
         bearer: { type: 'http', scheme: 'bearer', description: 'The same' },
       },
       schemas,
-      responses: commonResponses,
+      headers: errorHeaders,
+      ...shared,
     },
   }
 }
+
+/** Operations by path and verb. */
+type Paths = Record<string, Record<string, Json>>
+
+/** Parts of operations that can stand in `components`. */
+interface SharedParts {
+  parameters: Record<string, Json>
+  requestBodies: Record<string, Json>
+  responses: Record<string, Json>
+}
+
+/** Moves the parts that several operations have into components; the operations refer to them. */
+function shareRepeated(paths: Paths): { paths: Paths } & SharedParts {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  mapParts(paths, (_kind, _name, part) => {
+    const text = JSON.stringify(part)
+    if (seen.has(text)) repeated.add(text)
+    seen.add(text)
+    return part
+  })
+  const shared: SharedParts = { parameters: {}, requestBodies: {}, responses: { ...commonResponses } }
+  const references = new Map<string, Json>()
+  const share = (kind: keyof SharedParts, wanted: string, part: Json): Json => {
+    const text = JSON.stringify(part)
+    if (!repeated.has(text)) return part
+    const known = references.get(text)
+    if (known) return known
+    let name = wanted
+    for (let count = 2; name in shared[kind]; count++) name = `${wanted}_${count}`
+    shared[kind][name] = part
+    const reference = { $ref: `#/components/${kind}/${name}` }
+    references.set(text, reference)
+    return reference
+  }
+  return { paths: mapParts(paths, share), ...shared }
+}
+
+/** Replaces the parameters, request bodies and answers of all operations; answers without a named schema stay. */
+function mapParts(paths: Paths, change: (kind: keyof SharedParts, name: string, part: Json) => Json): Paths {
+  const answer = (part: Json): Json => {
+    const { $ref } = (part as Partial<Content>).content?.['application/json'].schema ?? {}
+    return typeof $ref === 'string' ? change('responses', $ref.split('/').at(-1) ?? '', part) : part
+  }
+  const inOperation = (operation: Json): Json => ({
+    ...operation,
+    parameters: (operation['parameters'] as Json[]).map(one =>
+      change('parameters', String(one['name']), one),
+    ),
+    ...(operation['requestBody']
+      ? {
+          requestBody: change(
+            'requestBodies',
+            String(operation['operationId']),
+            operation['requestBody'] as Json,
+          ),
+        }
+      : {}),
+    responses: mapValues(operation['responses'] as Record<string, Json>, answer),
+  })
+  return mapValues(paths, verbs => mapValues(verbs, inOperation))
+}
+
+const mapValues = <V>(of: Readonly<Record<string, V>>, change: (value: V) => V): Record<string, V> =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]))
 
 /** An operation of the document: a row at one of its paths. */
 interface Place {
@@ -104,8 +170,8 @@ function placesOf(groups: readonly Group[], answers: Answers): Place[] {
 
 const verbs = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
 
-function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, Schema>): Json {
-  const paths: Record<string, Json> = {}
+function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, Schema>): Paths {
+  const paths: Paths = {}
   for (const one of placesOf(groups, answers)) {
     const place = one.path.replace(/:(\w+)/g, '{$1}')
     const verb = verbs[one.row.method]
@@ -118,16 +184,17 @@ function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<str
   return paths
 }
 
-/** A path that can be read as well as listed: one operation of OpenAPI, told apart by its query. */
-const both = (known: Json, row: Endpoint, made: Json): Json => ({
-  ...known,
-  responses: { ...(known['responses'] as Json), 200: either(known, made) },
-  description: `With list=true: ${row.summary}`,
-  parameters: [
-    ...(known['parameters'] as unknown[]),
-    ...(row.method === 'LIST' ? [listFlag(false), ...queryOf(row.fields)] : []),
-  ],
-})
+/** Merges the read and the list of one path: one operation of OpenAPI, told apart by its query. */
+function both(known: Json, row: Endpoint, made: Json): Json {
+  const parameters = known['parameters'] as Json[]
+  const added: Json[] = row.method === 'LIST' ? [listFlag(false), ...queryOf(row.fields)] : []
+  return {
+    ...known,
+    responses: { ...(known['responses'] as Json), 200: either(known, made) },
+    description: `With list=true: ${row.summary}`,
+    parameters: [...parameters, ...added.filter(({ name }) => parameters.every(one => one['name'] !== name))],
+  }
+}
 
 interface Content {
   content: { 'application/json': { schema: Schema } }

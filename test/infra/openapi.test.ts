@@ -8,11 +8,11 @@ import { answers } from '../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../shared/endpoints/openapi.ts'
 import { openApiDocument } from '../../shared/endpoints/openapi-document.ts'
 import { compiler } from '../support/service/json-schema.ts'
+import { openReference, resolveShared } from '../support/service/resolved-document.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
 interface Answered {
-  $ref?: string
   content?: { 'application/json': { schema: Schema; example: unknown } }
 }
 
@@ -29,15 +29,16 @@ interface Operation {
 interface Document {
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; responses: Record<string, Answered> }
+  components: { schemas: Record<string, Schema>; securitySchemes: object } & Record<string, object>
 }
 
-const document = openApi(groups, answers, version) as unknown as Document
+const written = openApi(groups, answers, version) as unknown as Document
+const document = resolveShared(written, written)
 
 describe('docs/openapi.json', () => {
   test('is what the endpoint table says: `npm run openapi`', () => {
     expect(JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8'))).toEqual(
-      JSON.parse(JSON.stringify(document)),
+      JSON.parse(JSON.stringify(written)),
     )
   })
 
@@ -75,12 +76,6 @@ function all(key: string, inside: unknown): unknown[] {
   ])
 }
 
-const opened = (ref: string): unknown =>
-  ref
-    .slice(2)
-    .split('/')
-    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
-
 const operations = Object.entries(document.paths).flatMap(([path, verbs]) =>
   Object.entries(verbs).map(([verb, operation]) => ({ title: `${verb} ${path}`, path, operation })),
 )
@@ -89,12 +84,27 @@ const jsonOf = (one: Answered) => one.content?.['application/json']
 
 describe('as a document of OpenAPI 3.1', () => {
   test('every reference opens, and every component is used', () => {
-    const refs = all('$ref', document) as string[]
-    expect(refs.filter(ref => opened(ref) === undefined)).toEqual([])
-    const wanted = (['schemas', 'responses'] as const).flatMap(kind =>
-      Object.keys(components[kind]).map(name => `#/components/${kind}/${name}`),
+    const refs = all('$ref', written) as string[]
+    expect(refs.filter(ref => openReference(ref, written) === undefined)).toEqual([])
+    const { securitySchemes: _, ...kinds } = written.components
+    const wanted = Object.entries(kinds).flatMap(([kind, parts]) =>
+      Object.keys(parts).map(name => `#/components/${kind}/${name}`),
     )
+    expect(Object.keys(kinds)).toEqual(expect.arrayContaining(['parameters', 'requestBodies', 'responses']))
     expect(wanted.filter(ref => !refs.includes(ref))).toEqual([])
+  })
+
+  test('no parameter, request body or answer stands in two operations', () => {
+    const parts = Object.values(written.paths)
+      .flatMap(verbs => Object.values(verbs))
+      .flatMap(one => [
+        ...one.parameters,
+        ...(one.requestBody ? [one.requestBody] : []),
+        ...Object.values(one.responses).filter(answer => jsonOf(answer)?.schema['$ref']),
+      ])
+      .filter(part => !('$ref' in part))
+      .map(part => JSON.stringify(part))
+    expect(parts.filter((part, index) => parts.indexOf(part) !== index)).toEqual([])
   })
 
   test('every operation has a name that no other has, and a tag that is described', () => {
@@ -110,6 +120,8 @@ describe('as a document of OpenAPI 3.1', () => {
     ({ path, operation }) => {
       const named = operation.parameters.filter(one => one.in === 'path').map(one => one.name)
       expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
+      const all = operation.parameters.map(one => `${one.in} ${one.name}`)
+      expect(all).toEqual([...new Set(all)])
       const statuses = Object.keys(operation.responses)
       expect(statuses.filter(status => status.startsWith('2')).length).toBeGreaterThan(0)
       expect(statuses).toEqual(expect.arrayContaining(['400', '403', '429', '4XX', '5XX']))
@@ -119,7 +131,7 @@ describe('as a document of OpenAPI 3.1', () => {
   test.each(
     operations.flatMap(({ title, operation }) =>
       Object.entries(operation.responses).flatMap(([status, one]) => {
-        const json = jsonOf(one.$ref ? (opened(one.$ref) as Answered) : one)
+        const json = jsonOf(one)
         return json ? [{ title: `${title} ${status}`, json }] : []
       }),
     ),
@@ -163,6 +175,6 @@ describe('the table of answers', () => {
 
 describe('a function answers it', () => {
   test('as it stands in docs/', async () => {
-    expect(await openApiDocument()).toEqual(JSON.parse(JSON.stringify(document)))
+    expect(await openApiDocument()).toEqual(JSON.parse(JSON.stringify(written)))
   })
 })

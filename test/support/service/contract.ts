@@ -9,6 +9,7 @@ import { openApi } from '../../../shared/endpoints/openapi.ts'
 import { match } from '../../../shared/http/match.ts'
 import type { Reply } from './api.ts'
 import { compiler } from './json-schema.ts'
+import { resolveShared } from './resolved-document.ts'
 
 /*
  * What the interface's document promises, held against every answer that tests are given.
@@ -16,16 +17,16 @@ import { compiler } from './json-schema.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 interface Answered {
-  $ref?: string
   content?: { 'application/json': { schema: Schema } }
 }
 interface Document {
   paths: Record<string, Record<string, { responses: Record<string, Answered> }>>
-  components: { schemas: Record<string, Schema>; responses: Record<string, Answered> }
+  components: { schemas: Record<string, Schema> }
 }
 
-/** The document as it is written from the table now. */
-export const document = openApi(groups, answers, '0') as unknown as Document
+const written = openApi(groups, answers, '0') as unknown as Document
+/** The document as it is written from the table now, with shared parts where operations refer to them. */
+export const document = resolveShared(written, written)
 const compile = compiler(document.components.schemas)
 
 const VERBS = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
@@ -116,8 +117,7 @@ function successFaults(method: string, row: Endpoint, reply: Reply): string[] {
   const responses = document.paths[place]?.[VERBS[row.method]]?.responses
   const given = responses?.[reply.status] ?? (row.head ? responses?.['200'] : undefined)
   if (!given) return [`the status ${reply.status} is not told of ${row.method} ${row.path}`]
-  const told = given.$ref ? document.components.responses[given.$ref.split('/').at(-1) ?? ''] : given
-  const schema = told?.content?.['application/json'].schema
+  const schema = given.content?.['application/json'].schema
   if (!schema) return reply.text === '' ? [] : ['a body where none is told of']
   if (reply.text === '') return method === 'HEAD' ? [] : ['no body']
   if (isWrapped(reply)) return compile({ $ref: '#/components/schemas/WrappedAnswer' })(reply.body, 'body')

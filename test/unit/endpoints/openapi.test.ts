@@ -6,6 +6,7 @@ import { int, text } from '../../../shared/api/fields.ts'
 import { told } from '../../../shared/endpoints/answers/told.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 import { aFlag, aText, mapOf, object } from '../../../shared/values/shape.ts'
+import { resolveShared } from '../../support/service/resolved-document.ts'
 
 const handle = () => answer(data({}))
 const group: Group = {
@@ -70,7 +71,8 @@ const answers = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document to look into
-const document = openApi([group], answers, '1.2.3') as any
+const written = openApi([group], answers, '1.2.3') as any
+const document = resolveShared(written, written)
 const operation = (path: string, verb: string) => document.paths[path]?.[verb]
 
 describe('the interface as an OpenAPI document', () => {
@@ -175,6 +177,20 @@ describe('the interface as an OpenAPI document', () => {
       expect.objectContaining({ name: 'list', in: 'query', required: false, schema: { type: 'boolean' } }),
       { name: 'limit', in: 'query', description: 'At most so many', schema: { type: 'integer' } },
     ])
+  })
+
+  test('parts that several operations have stand in components once', () => {
+    const { parameters, requestBodies } = written.components
+    expect(written.paths['/auth/{mount}/thing/{name}'].get.parameters).toEqual([
+      { $ref: '#/components/parameters/mount' },
+      { $ref: '#/components/parameters/name' },
+    ])
+    expect(parameters.mount).toMatchObject({ name: 'mount', in: 'path' })
+    expect(written.paths['/auth/{mount}/object/{name}'].post.requestBody).toEqual({
+      $ref: '#/components/requestBodies/writeThing',
+    })
+    expect(Object.keys(requestBodies)).toEqual(['writeThing'])
+    expect(written.paths['/things'].get.parameters[1]).toMatchObject({ name: 'limit' })
   })
 
   test('every code of an error is told with its status', () => {
