@@ -229,7 +229,7 @@ const EAGER_MS = 6000
  * How often a run that rests looks for a notice in its own table, which costs far less than asking the primary: the second
  * one where nothing has come for `AFTER_MS`.
  */
-const LISTEN_MS = { soon: 250, later: 1500, AFTER_MS: 60_000 }
+const LISTEN_MS = { soon: 250, later: 2000, AFTER_MS: 60_000 }
 /** How long a run waits whose primary does not answer. */
 const SILENT_MS = 2000
 

@@ -56,7 +56,7 @@ test('at rest, twelve calls of the link in a minute, none of them a notice, and 
   const rest = await recordPair(from, { minutes: 4 })
   expect(Object.keys(rest.link).sort()).toEqual(['Cells', 'Echo'])
   expect((rest.link['Echo'] ?? 0) + (rest.link['Cells'] ?? 0)).toBeLessThanOrEqual(13)
-  // forty looks a minute at the own table, and what twelve calls of the link need
+  // thirty looks a minute at the own table, and what twelve calls of the link need
   expect(rest.functions['west on-pull']?.calls).toBeLessThanOrEqual(125)
   const calls = Object.values(rest.functions).reduce((sum, one) => sum + one.calls, 0)
   expect(calls).toBeLessThanOrEqual(290)
