@@ -1,21 +1,25 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/service/running-file.ts'
 
-/** Files that take minutes of waiting and little work: what works goes on beside them. The longest stands first. */
-const WAITING = ['runbooks', 'roles', 'pair-again', 'pair', 'pair-join', 'kill'].map(
-  name => `e2e/${name}.test.ts`,
-)
-
-/**
- * Begins with the files that wait, or a run would end with them, and the processors have nothing to do. Files that are
- * alone come before those that share, so that each worker leaves modules behind once only.
- */
-export default class WaitingFirst extends BaseSequencer {
+/** Begins with files that are alone, so that each worker discards the modules of tests once only. */
+export class AloneFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const first = WAITING.flatMap(name => sorted.filter(({ moduleId }) => moduleId.endsWith(name)))
-    const others = sorted.filter(file => !first.includes(file))
     const isShared = ({ moduleId }: TestSpecification): number => Number(!isAlone(moduleId))
-    return [...first, ...others.toSorted((a, b) => isShared(a) - isShared(b))]
+    return sorted.toSorted((a, b) => isShared(a) - isShared(b))
+  }
+}
+
+/** Files of `test/e2e/` that take a minute or more, the longest first. */
+const LONGEST = ['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start']
+
+/** Begins with the longest files: they wait, and the others work beside them. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const first = LONGEST.flatMap(name =>
+      sorted.filter(({ moduleId }) => moduleId.endsWith(`/${name}.test.ts`)),
+    )
+    return [...first, ...sorted.filter(file => !first.includes(file))]
   }
 }

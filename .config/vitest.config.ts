@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
-import WaitingFirst from './order.ts'
+import { AloneFirst } from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -11,9 +11,9 @@ export default defineConfig({
   root,
   test: {
     pool: 'threads',
-    // most of a test of a service is waiting for its engine, and some files wait for minutes
+    // most of a test of a service is waiting for its engine
     maxWorkers: 6,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: AloneFirst },
     reporters: [
       'default',
       `${root}.config/slowest.ts`,
@@ -75,17 +75,6 @@ export default defineConfig({
           ...computing,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
-          globalSetup: './test/support/runner/bundled.ts',
-          pool: 'forks',
-          testTimeout: TEST_HUNG_MS,
-          hookTimeout: TEST_HUNG_MS,
         },
       },
     ],
