@@ -1,5 +1,8 @@
 import fc from 'fast-check'
 
+/** Bytes that a mutated message has at most. */
+export const LONGEST = 700_000
+
 /** What somebody makes of bytes on their way. */
 type Mutation = (bytes: Buffer) => Buffer
 const at = (bytes: Buffer, part: number) => Math.floor(part * bytes.length)
@@ -32,15 +35,16 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   ),
   fc.nat(3000).map(
     (times): Mutation =>
-      bytes =>
-        Buffer.concat(Array.from({ length: times }, () => bytes)),
+      bytes => {
+        // no more copies than are kept: three repetitions of three thousand would be gigabytes
+        const length = Math.min(times, Math.ceil(LONGEST / Math.max(1, bytes.length)))
+        return Buffer.concat(Array.from({ length }, () => bytes))
+      },
   ),
 )
 
 /** One to three changes, one after the other. */
 export const mutations = fc.array(mutation, { minLength: 1, maxLength: 3 })
-/** Bytes of what is made so. */
-export const LONGEST = 700_000
 /** The bytes with all of these changes. */
 export const mutated = (bytes: Uint8Array, all: readonly Mutation[]): Buffer =>
   all.reduce<Buffer>((now, mutate) => mutate(now).subarray(0, LONGEST), Buffer.from(bytes))
