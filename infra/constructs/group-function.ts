@@ -22,12 +22,12 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { metricNamespace } from '../../shared/watching/metrics.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
-import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
+import { workflows } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
+import { functionTable, ownVariables } from '../build/function-table.ts'
 import { usesOfFunction } from '../build/uses.ts'
 import { version } from '../checkout.ts'
 import type { Settings } from '../settings.ts'
@@ -84,15 +84,8 @@ const workflowArn = (scope: Construct, settings: Settings, workflow: string): st
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   })
 
-/** The workflows of a function that has to do with one alone; the others have to do with those of operations. */
-const ownWorkflow: Readonly<Record<string, string>> = {
-  ceremony: ATTEMPT_WORKFLOW,
-  'on-attempt': ATTEMPT_WORKFLOW,
-  'on-drill': DRILL_WORKFLOW,
-}
-
 const workflowsOf = (name: string): readonly string[] => {
-  const own = ownWorkflow[name]
+  const own = functionTable[name]?.workflow
   return own === undefined ? Object.keys(workflows) : [own]
 }
 
@@ -136,9 +129,11 @@ const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings
 /** Whether the gateway calls a function: workers answer nobody from outside. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
 
-/** Whether others come to a function around what stands before the clients' front. */
-const hasOwnDoor = (name: string, { linkDomain }: Settings): boolean =>
-  name === 'link' && linkDomain !== undefined
+/** Whether callers reach a function around the proxy that stands before the clients' front. */
+const hasOwnDomain = (name: string, settings: Settings): boolean => {
+  const domain = functionTable[name]?.domain
+  return domain !== undefined && settings[domain] !== undefined
+}
 
 /** What a worker does not need more of, MB, unless the settings say otherwise. */
 const workerMemory = (name: string): number | undefined => (workers as Record<string, Worker>)[name]?.memory
@@ -256,15 +251,6 @@ export function functionRole(
   return role
 }
 
-/** Of the function that serves the console page, and of those whose answers the page of another cluster may read. */
-function consoleVariables(
-  name: string,
-  { console: page, consoleOrigin }: Settings,
-): Record<string, string | undefined> {
-  if (name === 'fallback' && page) return { CONSOLE: 'true', CONSOLE_PEER: page.peer }
-  return ['system', 'replication'].includes(name) ? { CONSOLE_ORIGIN: consoleOrigin } : {}
-}
-
 /**
  * The variables of a function. The API names the functions, so none of them can be told its address: without the setting,
  * requests say it.
@@ -277,7 +263,7 @@ export function functionVariables(
   const variables: Record<string, string> = defined({
     API_ADDRESS: settings.apiAddress,
     LINK_ADDRESS: settings.linkAddress,
-    ...(settings.proxy && isCalled(name) && !hasOwnDoor(name, settings)
+    ...(settings.proxy && isCalled(name) && !hasOwnDomain(name, settings)
       ? { PROXY_SECRETS: settings.proxy.secretHashes.join(','), PROXY_HOPS: String(settings.proxy.hops) }
       : {}),
     API_VERSION: settings.apiVersion,
@@ -292,13 +278,7 @@ export function functionVariables(
     WORKER_FUNCTION: uses.includes('background') ? calledName(settings, 'on-job') : undefined,
     PULL_FUNCTION: uses.includes('pull') ? calledName(settings, 'on-pull') : undefined,
     WORKFLOWS: uses.includes('workflow') ? workflowArn(scope, settings, '') : undefined,
-    ...(name === 'on-drill' && settings.drill
-      ? { DRILL_PEER: settings.drill.peer, DRILL_POLICY: settings.drill.policy }
-      : {}),
-    INIT_PGP_KEYS: name === 'init' ? settings.initPgpKeys?.join(',') : undefined,
-    HEALTH_CHECKS_KEYRING: name === 'system' ? String(settings.healthChecksKeyring) : undefined,
-    ...consoleVariables(name, settings),
-    STRICT_CEREMONY: ['ceremony', 'rekey'].includes(name) ? String(settings.strictCeremony) : undefined,
+    ...ownVariables(name, settings),
     CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
       ? store.ceremony.tableName
       : undefined,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { functionTable } from '../../infra/build/function-table.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { functionNames, root } from '../../infra/checkout.ts'
 import { routeFinder } from '../../infra/local/gateway/routes.ts'
@@ -869,6 +870,10 @@ describe('recovery shares', () => {
       Threshold: 0,
       Dimensions: [{ Name: 'FunctionName', Value: { Ref: functions().get('generate-root')?.id } }],
     })
+  })
+
+  test('every row of the table of functions names a function', () => {
+    expect(functionNames()).toEqual(expect.arrayContaining(Object.keys(functionTable)))
   })
 
   test.each([

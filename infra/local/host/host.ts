@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { defined } from '../../../shared/values/defined.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
+import { ownVariables } from '../../build/function-table.ts'
 import {
   type EngineCredentials,
   endStaleEngine,
@@ -31,9 +32,8 @@ import { startProvider } from '../provider/provider.ts'
 import type { Home } from '../provider/state/imitated-aws.ts'
 import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
-import { type Model, readAssembly } from '../template/assembly.ts'
+import { type FunctionModel, type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import { withPage } from './console.ts'
 import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
 import { functionLines } from './function-lines.ts'
 import { initialised, type SetKeys } from './initialise.ts'
@@ -333,7 +333,7 @@ async function startFunctions(
   const running = started(
     startLambdas(
       defined({
-        functions: model.functions.map(one => withPage(rehearsing(withoutNames(one), options), options.peer)),
+        functions: model.functions.map(one => withSettings(withoutNames(one), options)),
         environment: withLate(variables, late),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
@@ -356,12 +356,11 @@ async function startFunctions(
   return { lambdas, urls }
 }
 
-/** As the setting `drill` has it, but for the schedule: a drill is started by hand. */
-function rehearsing(one: Model['functions'][number], { drill }: HostOptions): Model['functions'][number] {
-  if (one.folder !== 'on-drill' || !drill) return one
-  const { own, peer, policy } = drill
-  const environment = { API_ADDRESS: own, DRILL_PEER: peer, DRILL_POLICY: policy }
-  return { ...one, environment: { ...one.environment, ...environment } }
+/** Gives a function the settings that a deployment would. A drill has no schedule, because it is started by hand. */
+function withSettings(one: FunctionModel, { peer = '', drill }: HostOptions): FunctionModel {
+  const own = ownVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
+  const address = drill && own['DRILL_PEER'] ? { API_ADDRESS: drill.own } : {}
+  return { ...one, environment: { ...one.environment, ...own, ...address } }
 }
 
 function runtimeOf({ options, model }: Site, variables: Record<string, string>, folder: string) {

@@ -1,0 +1,54 @@
+import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
+import { defined } from '../../shared/values/defined.ts'
+import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
+
+/** Settings of a deployment that only some functions read. */
+interface OwnSettings {
+  console?: { peer?: string | undefined } | undefined
+  consoleOrigin?: string | undefined
+  drill?: { peer: string; policy: string } | undefined
+  healthChecksKeyring?: boolean
+  initPgpKeys?: readonly string[] | undefined
+  strictCeremony?: boolean
+}
+
+/** How a function differs from the others, apart from its uses. */
+interface FunctionRow {
+  /** settings that it reads, beyond those that every function reads */
+  settings?: readonly (keyof OwnSettings)[]
+  /** the only workflow that it has to do with; absent: all workflows of operations */
+  workflow?: string
+  /** the setting that gives it a domain of its own, so that no proxy stands before it; absent: it has none */
+  domain?: 'linkDomain'
+}
+
+/** Functions by their folder in `functions/`. One without a row differs by its uses alone. */
+export const functionTable: Readonly<Record<string, FunctionRow>> = {
+  ceremony: { settings: ['strictCeremony'], workflow: ATTEMPT_WORKFLOW },
+  fallback: { settings: ['console'] },
+  init: { settings: ['initPgpKeys'] },
+  link: { domain: 'linkDomain' },
+  'on-attempt': { workflow: ATTEMPT_WORKFLOW },
+  'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW },
+  rekey: { settings: ['strictCeremony'] },
+  replication: { settings: ['consoleOrigin'] },
+  system: { settings: ['consoleOrigin', 'healthChecksKeyring'] },
+}
+
+/** The variables by which a function learns a setting. */
+const variablesOf: Readonly<
+  Record<keyof OwnSettings, (settings: OwnSettings) => Record<string, string | undefined>>
+> = {
+  console: ({ console: page }) => (page ? { CONSOLE: 'true', CONSOLE_PEER: page.peer } : {}),
+  consoleOrigin: ({ consoleOrigin }) => ({ CONSOLE_ORIGIN: consoleOrigin }),
+  drill: ({ drill }) => ({ DRILL_PEER: drill?.peer, DRILL_POLICY: drill?.policy }),
+  healthChecksKeyring: settings => ({ HEALTH_CHECKS_KEYRING: settings.healthChecksKeyring?.toString() }),
+  initPgpKeys: ({ initPgpKeys }) => ({ INIT_PGP_KEYS: initPgpKeys?.join(',') }),
+  strictCeremony: settings => ({ STRICT_CEREMONY: settings.strictCeremony?.toString() }),
+}
+
+/** Returns the variables of a function's own settings. @param folder in `functions/` */
+export const ownVariables = (folder: string, settings: OwnSettings): Record<string, string> =>
+  defined(
+    Object.assign({}, ...(functionTable[folder]?.settings ?? []).map(one => variablesOf[one](settings))),
+  )
