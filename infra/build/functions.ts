@@ -5,14 +5,16 @@ import { build, context, type Metafile, type Plugin } from 'esbuild'
 import type { Group, Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { bundlesDir, functionNames, root } from '../checkout.ts'
+import { leanSdk } from './lean-sdk.ts'
 import { usesOfFunction } from './uses.ts'
 
-/** Clients of the SDK, and what they connect by, that are left out of a bundle unless one of the uses needs them. */
+/** Clients of the SDK that are left out of a bundle unless one of the uses needs them. */
 const clients: Record<string, readonly Use[]> = {
-  '@aws-sdk/client-iam': ['access-keys'],
+  '@aws-sdk/client-ec2': ['instances'],
+  '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-lambda': ['background', 'pull'],
   '@aws-sdk/client-sfn': ['workflow'],
-  '@smithy/node-http-handler': ['access-keys', 'background', 'pull', 'workflow', 'audit-log'],
+  '@aws-sdk/client-sts': ['instances', 'principals'],
 }
 
 // In ESM an import of node:http, static or not, builds a namespace of all its members, among them getters that load
@@ -30,41 +32,6 @@ const lazyBuiltins: Plugin = {
         export default m; export const { Agent, createServer, request, globalAgent, STATUS_CODES, METHODS } = m`,
       loader: 'js',
     }))
-  },
-}
-
-// Lambda hands credentials over in the environment: the SDK's chain of providers would only cost start time.
-const environmentCredentials: Plugin = {
-  name: 'environment-credentials',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^@aws-sdk\/credential-provider-node$/ }, () => ({
-      path: 'credentials',
-      namespace: 'environment',
-    }))
-    onLoad({ filter: /.*/, namespace: 'environment' }, () => ({
-      contents: `export const defaultProvider = () => async () => {
-        const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env
-        return { accessKeyId, secretAccessKey, sessionToken }
-      }`,
-      loader: 'js',
-    }))
-  },
-}
-
-// None of our clients uses endpoint discovery, whose cache brings a library along; of their own package.json clients
-// use only the version.
-const unusedByClients: Plugin = {
-  name: 'unused-by-clients',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^@aws-sdk\/endpoint-cache$/ }, () => ({ path: 'cache', namespace: 'undiscovered' }))
-    onLoad({ filter: /.*/, namespace: 'undiscovered' }, () => ({
-      contents: 'export class EndpointCache {}',
-      loader: 'js',
-    }))
-    onLoad({ filter: /@aws-sdk\/client-[^/]+\/package\.json$/ }, ({ path }) => {
-      const { name, version } = JSON.parse(readFileSync(path, 'utf8')) as { name: string; version: string }
-      return { contents: JSON.stringify({ name, version }), loader: 'json' }
-    })
   },
 }
 
@@ -104,6 +71,37 @@ interface Wanted {
 
 const ENTRY = 'the function'
 
+const EAGER = 'what the function loads'
+
+/**
+ * Puts everything that a function loads before its first event into one file: without this, esbuild makes a file for
+ * each set of later parts that share a module, and each file costs a fraction of a millisecond to load. Every part that
+ * is loaded later is made to import all of it, so that those sets are the same.
+ */
+const eagerInOneFile = (wanted: Wanted): Plugin => ({
+  name: 'eager-in-one-file',
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, namespace }) => {
+      if (path === EAGER) return { path, namespace: 'eager' }
+      if (kind !== 'dynamic-import' || namespace !== 'file') return undefined
+      const found = await resolve(path, { kind: 'import-statement', importer, resolveDir })
+      const isOwn = found.namespace === 'file' && /\/shared\/.*\.ts$/.test(found.path)
+      return isOwn ? { path: found.path, namespace: 'later' } : found
+    })
+    onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
+      contents: `import ${JSON.stringify(EAGER)}; export * from ${JSON.stringify(path)}`,
+      resolveDir: root,
+      loader: 'js',
+    }))
+    onLoad({ filter: /.*/, namespace: 'eager' }, () => {
+      const folder = `${root}functions/${wanted.name}`
+      const imports = readFileSync(`${folder}/index.ts`, 'utf8').matchAll(/^import .*from ('[^']+')$/gm)
+      const contents = [...imports].map(([, module]) => `import ${module}`).join('\n')
+      return { contents, resolveDir: folder, loader: 'js' }
+    })
+  },
+})
+
 // The entry point is that of the function that is wanted, and clients stay out that it has no use for.
 const functionOf = (wanted: Wanted): Plugin => ({
   name: 'function-of',
@@ -111,7 +109,7 @@ const functionOf = (wanted: Wanted): Plugin => ({
     onResolve({ filter: new RegExp(`^${ENTRY}$`) }, () => ({
       path: `${root}functions/${wanted.name}/index.ts`,
     }))
-    onResolve({ filter: /^@(aws-sdk\/client-[^/]+|smithy\/node-http-handler)$/ }, ({ path }) =>
+    onResolve({ filter: /^@aws-sdk\/client-[^/]+$/ }, ({ path }) =>
       clients[path]?.some(use => wanted.uses.includes(use)) === false ? { path, external: true } : undefined,
     )
   },
@@ -143,8 +141,8 @@ async function newBundler(directory: string): Promise<Bundler> {
     plugins: [
       functionOf(wanted),
       lazyBuiltins,
-      environmentCredentials,
-      unusedByClients,
+      leanSdk,
+      eagerInOneFile(wanted),
       tableWithoutHandlers,
       documentInside,
     ],

@@ -231,13 +231,14 @@ describe('imports point downward', () => {
     ])
   })
 
-  test('the environment is read in four files, and by the local host', () => {
+  test('the environment is read in these files, and by the local host', () => {
     const readers = files.filter(
       file => !file.startsWith('infra/local/') && /process\.env\b/.test(readFileSync(root + file, 'utf8')),
     )
     expect(readers.sort()).toEqual([
       'infra/app.ts',
       'infra/build/functions.ts',
+      'infra/build/lean-sdk.ts',
       'infra/command/main.ts',
       'infra/pair/main.ts',
       'shared/adapters/aws/environment.ts',

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Plugin } from 'esbuild'
+
+/** What replaces a module of the SDK in bundles. */
+interface Replaced {
+  /** by the end of its path */
+  path: RegExp
+  contents: (path: string) => string
+}
+
+const CLIENT = `@aws-sdk/client-[^/]+/dist-es`
+
+/**
+ * A client's defaults for Node.js: all that they would look up, `clientSettings` passes. Left out are the readers of
+ * shared configuration files, which Lambda does not have, the SDK's own HTTP client, and the long user agent.
+ */
+const RUNTIME = `import { getRuntimeConfig as shared } from './runtimeConfig.shared'
+  export const getRuntimeConfig = settings =>
+    ({ ...shared(settings), runtime: 'node', eventStreamSerdeProvider: () => undefined, ...settings })`
+
+/** Settings from variables alone. */
+const VARIABLES = `export const loadConfig = ({ environmentVariableSelector, default: other }) => async () =>
+  environmentVariableSelector(process.env) ?? (typeof other === 'function' ? other() : other)`
+
+const CONSTANT = /^const (\w+) = ("[^"\n]*");$/gm
+
+/** The shapes of a service, whose members have names instead of computed keys: esbuild keeps every shape with such a key. */
+function withoutComputedKeys(path: string): string {
+  const text = readFileSync(path, 'utf8')
+  const constants = new Map([...text.matchAll(CONSTANT)].map(([, name, value]) => [name, value]))
+  return text.replace(/\[(\w+)\]:/g, (whole, name) =>
+    constants.has(name) ? `${constants.get(name)}:` : whole,
+  )
+}
+
+const replaced: readonly Replaced[] = [
+  { path: new RegExp(`${CLIENT}/runtimeConfig\\.js$`), contents: () => RUNTIME },
+  { path: new RegExp(`${CLIENT}/schemas/schemas_\\d+\\.js$`), contents: withoutComputedKeys },
+  { path: /@smithy\/core\/.*\/node-config-provider\/configLoader\.js$/, contents: () => VARIABLES },
+]
+
+/** Modules that no client of ours runs: endpoint discovery, the user agent of browsers, and, loaded later, event streams. */
+const UNUSED = /^(@aws-sdk\/endpoint-cache|bowser)$/
+const UNUSED_LATER = /^@smithy\/core\/event-streams$/
+
+/** Leaves out of the SDK what our clients do not use: half of its size, and most of what loading it takes. */
+export const leanSdk: Plugin = {
+  name: 'lean-sdk',
+  setup({ onResolve, onLoad }) {
+    for (const { path: filter, contents } of replaced)
+      onLoad({ filter }, ({ path }) => ({
+        contents: contents(path),
+        loader: 'js',
+        resolveDir: dirname(path),
+      }))
+    onResolve({ filter: UNUSED }, ({ path }) => ({ path, namespace: 'unused' }))
+    onResolve({ filter: UNUSED_LATER }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'unused' } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
+      contents: 'export class EndpointCache {}',
+      loader: 'js',
+    }))
+  },
+}
