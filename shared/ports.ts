@@ -210,6 +210,8 @@ export interface InstanceProfile extends Principal {
 export interface Instances {
   /** undefined when EC2 knows no such instance */
   describe(target: AwsTarget, instanceId: string, deadline: number): Promise<Instance | undefined>
+  /** Loads what `describe` needs, which otherwise loads it when it is first called. */
+  load(): Promise<void>
 }
 
 /** IAM. Undefined when there is no such entity. */

@@ -96,6 +96,8 @@ export async function prepareLogin(
 ): Promise<{ keys: readonly Key[]; prepared: Proof }> {
   const { given, ports, params } = early
   const proof = await readLogin(given, ports.deployment.legacySignatures)
+  // while the first read is under way; if loading fails, so will the call that needs it
+  if (proof.type === 'ec2') ports.instances.load().catch(() => undefined)
   const accessor = rememberedMount(ports, params['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
   if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }

@@ -31,15 +31,14 @@ const TEXT = /[^<]+/y
  * five predefined ones and character references, text beside elements, illegal characters, anything but white
  * space before or after the one root.
  *
- * @param limits of a text that may be larger than most
  * @returns the root, or undefined
  * @see docs/spec/login-iam.md#answer-of-sts
  */
-export function readXml(text: string, limits = LIMITS): XmlElement | undefined {
-  if (text.length > limits.longest || !LEGAL.test(text)) return undefined
+export function readXml(text: string): XmlElement | undefined {
+  if (text.length > LIMITS.longest || !LEGAL.test(text)) return undefined
   const prolog = PROLOG.exec(text)
   const body = text.slice(prolog?.[0].length ?? 0)
-  const reader = { text: body, at: 0, deepest: limits.deepest }
+  const reader = { text: body, at: 0 }
   skipSpace(reader)
   const root = readElement(reader, 1, '')
   if (!root) return undefined
@@ -55,13 +54,12 @@ export function only(parent: XmlElement, name: string): XmlElement | undefined {
 
 interface Reader {
   text: string
-  deepest: number
   at: number
 }
 
 function readElement(reader: Reader, depth: number, around: string): XmlElement | undefined {
   const open = take(reader, OPEN)
-  if (!open || depth > reader.deepest) return undefined
+  if (!open || depth > LIMITS.deepest) return undefined
   const [, name = '', namespace = around, empty] = open
   const element: XmlElement = { name, namespace, children: [], text: '' }
   if (empty) return element

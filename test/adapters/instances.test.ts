@@ -6,6 +6,7 @@ import { provider } from '../../shared/adapters/aws/provider.ts'
 import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
 import type { AwsTarget } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
+import '../support/service/sdk-clients.ts'
 
 const HOME = '111122223333'
 const FOREIGN = '444455556666'

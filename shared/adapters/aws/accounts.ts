@@ -1,14 +1,13 @@
 import type { AccessKeys, Instances, Principals } from '../../ports.ts'
-import { iamAccessKeys } from './access-keys.ts'
 import { ec2Instances } from './instances.ts'
-import { iamPrincipals } from './principals.ts'
 import { type ProviderDependencies, provider } from './provider.ts'
 
 /** What is asked and done in accounts, on behalf of mounts. */
 export interface Accounts {
   instances: Instances
-  principals: Principals
-  accessKeys: AccessKeys
+  /** loads IAM's client */
+  principals(): Promise<Principals>
+  accessKeys(): Promise<AccessKeys>
 }
 
 export function accounts(dependencies: ProviderDependencies): Accounts {
@@ -16,7 +15,13 @@ export function accounts(dependencies: ProviderDependencies): Accounts {
   const { environment, clock, meter } = dependencies
   return {
     instances: ec2Instances(calls, { clock, meter }),
-    principals: iamPrincipals(calls),
-    accessKeys: iamAccessKeys({ provider: calls, region: environment.region, clock, meter }),
+    principals: async () => {
+      const { iamPrincipals } = await import('./principals.ts')
+      return iamPrincipals(calls)
+    },
+    accessKeys: async () => {
+      const { iamAccessKeys } = await import('./access-keys.ts')
+      return iamAccessKeys({ provider: calls, region: environment.region, clock, meter })
+    },
   }
 }

@@ -16,7 +16,7 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
       InvocationType: 'Event',
       Payload: Buffer.from(JSON.stringify(byStoredNames('job', job))),
     })
-    await new LambdaClient(ownService()).send(command).catch((cause: unknown) => {
+    await new LambdaClient(ownService('lambda')).send(command).catch((cause: unknown) => {
       throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })
     })
   },

@@ -1,24 +1,122 @@
-import { NodeHttpHandler } from '@smithy/node-http-handler'
-import { agents, overLivingConnection } from './connections.ts'
-import { ATTEMPT_MS, CONNECT_MS, MOST_ATTEMPTS } from './wire/limits.ts'
+import { defined } from '../../values/defined.ts'
+import { ownCredentials, wireSettings } from './environment.ts'
+import type { CallSettings } from './provider-settings.ts'
+import { ATTEMPT_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
+import { wire } from './wire/post.ts'
+import { insisting } from './wire/retry.ts'
+import type { KeySource } from './wire/signed-posts.ts'
 
-const limits = { connectionTimeout: CONNECT_MS, requestTimeout: ATTEMPT_MS, throwOnRequestTimeout: true }
-
-/** Settings shared by the SDK's clients of our own services. */
-export const ownService = () => ({
-  maxAttempts: MOST_ATTEMPTS,
-  requestHandler: requestHandler(),
-})
-
-/** Attempts that end, over connections that are kept. For requests that may take effect twice. */
-export function requestHandler(): NodeHttpHandler {
-  const one = new NodeHttpHandler({ ...limits, httpAgent: agents['http:'], httpsAgent: agents['https:'] })
-  const handle = one.handle.bind(one)
-  return Object.assign(one, {
-    handle: (...given: Parameters<typeof handle>) => overLivingConnection(() => handle(...given)),
-  })
+/** A request of the SDK, signed. None of ours has a query. */
+interface SdkRequest {
+  protocol: string
+  hostname: string
+  port?: number
+  path: string
+  headers: Record<string, string>
+  body?: string | Uint8Array
 }
 
-/** Attempts that end, each over a connection of its own. For a request that must not be sent twice. */
-export const onceHandler = () =>
-  new NodeHttpHandler({ ...limits, httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } })
+/**
+ * Sends the SDK's requests over the connections and within the limits of the wire. The SDK's own handler limits
+ * neither the time nor the size of a body, and does not replace kept connections that died while the environment was
+ * frozen.
+ * @param isOnce whether a request is sent once, over a connection of its own
+ */
+export const overWire = (isOnce = false) => ({
+  handle: async (
+    { protocol, hostname, port, path, headers, body = '' }: SdkRequest,
+    { requestTimeout = ATTEMPT_MS }: { requestTimeout?: number } = {},
+  ) => {
+    const address = {
+      secure: protocol === 'https:',
+      hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: port === undefined ? '' : String(port),
+      host: headers['host'] ?? hostname,
+      path,
+    }
+    const { status: statusCode, ...rest } = await wire.post(address, headers, body, requestTimeout, isOnce)
+    return { response: { statusCode, ...rest } }
+  },
+})
+
+/** What a client of the SDK is made for. */
+interface Reached {
+  region: string
+  credentials: KeySource
+  /** an endpoint that this client is configured with; absent: none */
+  endpoint?: string
+}
+
+const AGENT = 'cloud-auth'
+
+/**
+ * Settings of a client of the SDK that leave it nothing to look up in files or variables. It makes single attempts:
+ * repetitions are ours where budgets are.
+ * @param service as the variable `AWS_ENDPOINT_URL_<service>` names it
+ */
+export function clientSettings(
+  service: string,
+  { region, credentials, endpoint }: Reached,
+  requestHandler: object = overWire(),
+) {
+  const { fips, dualStack, endpointOf } = wireSettings()
+  const given = endpoint ?? endpointOf(service)
+  return {
+    region,
+    // a source that remembers by itself is asked for each request
+    credentials: Object.assign(async () => credentials(), { memoized: true }),
+    ...(given === undefined ? {} : { endpoint: given }),
+    ignoreConfiguredEndpointUrls: true,
+    useFipsEndpoint: fips,
+    useDualstackEndpoint: dualStack,
+    maxAttempts: 1,
+    cacheMiddleware: true,
+    retryMode: 'standard',
+    requestHandler,
+    bodyLengthChecker: (body: string | Uint8Array) => Buffer.byteLength(body),
+    authSchemePreference: async () => [],
+    defaultUserAgentProvider: async (): Promise<[string, string][]> => [[AGENT, '']],
+    userAgentAppId: async () => undefined,
+  }
+}
+
+/** Settings of a client of our own services, which repeats what fails. */
+export const ownService = (service: string) => ({
+  ...clientSettings(service, { region: wireSettings().region, credentials: ownCredentials }),
+  maxAttempts: MOST_ATTEMPTS,
+})
+
+/** What an attempt is sent with. */
+type Options = { requestTimeout: number }
+
+/** Limits of one attempt in a call. @param left milliseconds that the call has left */
+export const within = (left: number): Options => ({
+  requestTimeout: Math.min(ATTEMPT_MS, Math.max(1, left)),
+})
+
+/** One attempt at a call. */
+export type Attempt<C, T> = (client: C, options: Options) => Promise<T>
+
+/**
+ * Calls by a client of the SDK, repeated as its settings say.
+ * @param ms that a call may take, with all its attempts
+ */
+export type Calls<C> = <T>(attempt: Attempt<C, T>, ms?: number) => Promise<T>
+
+export function callsBy<C>(
+  Client: new (settings: ReturnType<typeof clientSettings>) => C,
+  service: string,
+  settings: CallSettings & { repeatsThrottled?: boolean },
+): Calls<C> {
+  const client = new Client(clientSettings(service, settings))
+  const { maxAttempts: most, repeatsThrottled, repeated } = settings
+  const insist = insisting(defined({ most, pauseMs: PAUSE_MS, repeatsThrottled, repeated }))
+  return (attempt, ms) => insist(left => byItsClock(() => attempt(client, within(left))), ms)
+}
+
+/** Sends a request again, at once, where the service's clock proved to be another: the first was refused and not done. */
+const byItsClock = <T>(send: () => Promise<T>): Promise<T> =>
+  send().catch((error: { $metadata?: { clockSkewCorrected?: boolean } }) => {
+    if (error.$metadata?.clockSkewCorrected) return send()
+    throw error
+  })

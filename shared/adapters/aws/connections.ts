@@ -1,5 +1,6 @@
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
+import { unreadable } from './wire/service-error.ts'
 
 /**
  * Longest time that a connection may have rested and still be used, milliseconds. Routers on the way forget
@@ -81,19 +82,24 @@ export function responseTo(call: ClientRequest): Promise<IncomingMessage> {
     call.on('response', resolve)
     call.on('error', reject)
     // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error
-    call.on('close', () => reject(new Error('the connection ended without an answer')))
+    call.on('close', () => reject(unreadable('the connection ended without an answer')))
   })
 }
 
 /** Reads a response. @returns undefined when it is longer than `longest` bytes: the rest is not read */
-export async function readAtMost(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
+export function readAtMost(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
-  // leaving the loop destroys the response and its connection
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > longest) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return new Promise((resolve, reject) => {
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size <= longest) return
+      resolve(undefined)
+      response.destroy()
+    })
+    // a response that breaks off has no end
+    response.on('error', reject)
+    response.on('end', () => resolve(Buffer.concat(chunks)))
+  })
 }

@@ -1,6 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Instance, Instances, Meter } from '../../ports.ts'
-import { describeByIds } from './describe-instances.ts'
 import { lookUpsTogether, type SharedLookUps } from './look-ups/together.ts'
 import { nameOfTarget, type Provider } from './provider.ts'
 import { attemptsOf } from './provider-settings.ts'
@@ -29,18 +28,25 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
   }
   return {
     describe: (target, instanceId, deadline) => lookUpsOf(target).find(instanceId, deadline),
+    load: async () => {
+      // with STS's client, which tells whose account the server has
+      await Promise.all([ec2(), import('./sessions.ts')])
+    },
   }
 }
 
 const together = (provider: Provider, target: AwsTarget, { clock, meter }: Dependencies) =>
   lookUpsTogether<Instance>({
-    send: (ids, deadline) => describeByIds(provider, target, ids, deadline),
+    send: async (ids, deadline) => (await ec2()).describeByIds(provider, target, ids, deadline),
     count: () => meter.count('ec2'),
     attempts: attemptsOf(target.client),
     isRefusal: error => error instanceof ApiError && isThrottledBy('ec2', error),
     late: () => provider.fault('ec2', Object.assign(new Error('out of time'), { name: 'TimeoutError' })),
     leftMs: deadline => deadline - clock.now(),
   })
+
+/** EC2's client, which is loaded when it is first needed. */
+const ec2 = () => import('./describe-instances.ts')
 
 const isThrottledBy = (service: string, { reason }: ApiError): boolean =>
   reason?.['why'] === 'throttled' && reason['service'] === service

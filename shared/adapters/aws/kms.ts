@@ -67,7 +67,7 @@ export function lazyKms(meter: Meter): Kms {
 }
 
 const postsTo = (settings: WireSettings): SignedPost =>
-  signedPosts({ service: 'kms', region: settings.region, settings, credentials: ownCredentials })
+  signedPosts({ service: 'kms', settings, credentials: ownCredentials })
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 

@@ -19,7 +19,7 @@ export async function putEvents(group: string, stream: string, events: readonly 
     import('@aws-sdk/client-cloudwatch-logs'),
     import('./client.ts'),
   ])
-  const client = new sdk.CloudWatchLogsClient(ownService())
+  const client = new sdk.CloudWatchLogsClient(ownService('cloudwatch_logs'))
   const name = { logGroupName: group, logStreamName: stream }
   let rejected = 0
   for (const logEvents of batches([...events].sort((a, b) => a.timestamp - b.timestamp))) {

@@ -1,8 +1,8 @@
+import { GetInstanceProfileCommand, GetRoleCommand, GetUserCommand, IAMClient } from '@aws-sdk/client-iam'
 import type { AwsTarget, Principal, Principals } from '../../ports.ts'
-import type { XmlElement } from '../../values/xml.ts'
+import { type Attempt, callsBy } from './client.ts'
 import type { Provider } from './provider.ts'
 import type { CallSettings } from './provider-settings.ts'
-import { elementAt, listAt, queryCalls, textAt } from './wire/query.ts'
 
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
@@ -11,46 +11,51 @@ function absent(error: unknown): undefined {
   throw error
 }
 
-/** How each type of entity is looked up: what it is called in IAM. */
-const lookups = { user: 'User', role: 'Role', 'instance-profile': 'InstanceProfile' } as const
-
-type Entity = (typeof lookups)[keyof typeof lookups]
-
 /** @throws Error when the answer holds no entity: for one that does not exist, IAM answers with an error */
-function principalIn(found: XmlElement, type: Entity): Principal {
-  const entity = elementAt(found, type)
-  const arn = entity && textAt(entity, 'Arn')
-  const uniqueId = entity && textAt(entity, `${type}Id`)
+function principalIn(arn: string | undefined, uniqueId: string | undefined): Principal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
 
-const clientOf = (settings: CallSettings) => queryCalls('iam', settings)
+/** One attempt to look an entity up. */
+type Look<T> = Attempt<IAMClient, T>
+
+const lookUpProfile =
+  (name: string): Look<Principal & { roleArns: string[] }> =>
+  async (client, options) => {
+    const command = new GetInstanceProfileCommand({ InstanceProfileName: name })
+    const { InstanceProfile: found } = await client.send(command, options)
+    const roleArns = (found?.Roles ?? []).map(({ Arn = '' }) => Arn)
+    return { ...principalIn(found?.Arn, found?.InstanceProfileId), roleArns }
+  }
+
+/** How each type of entity is looked up. */
+const lookUps = {
+  user:
+    (name: string): Look<Principal> =>
+    async (client, options) => {
+      const { User } = await client.send(new GetUserCommand({ UserName: name }), options)
+      return principalIn(User?.Arn, User?.UserId)
+    },
+  role:
+    (name: string): Look<Principal> =>
+    async (client, options) => {
+      const { Role } = await client.send(new GetRoleCommand({ RoleName: name }), options)
+      return principalIn(Role?.Arn, Role?.RoleId)
+    },
+  'instance-profile': lookUpProfile,
+}
+
+const clientOf = (settings: CallSettings) => callsBy(IAMClient, 'iam', settings)
 
 /** IAM, as far as principals are looked up there. */
 export function iamPrincipals(provider: Provider): Principals {
-  /** What an answer of IAM says of an entity; undefined when there is none of that name. */
-  const ask = <T>(
-    target: AwsTarget,
-    deadline: number,
-    [type, name]: [Entity, string],
-    read: (found: XmlElement) => T,
-  ): Promise<T | undefined> =>
-    provider.call('iam', target, deadline, clientOf, (call, ms) =>
-      call(`Get${type}`, [[`${type}Name`, name]], ms).then(read, absent),
-    )
+  /** Looks an entity up; undefined when there is none of that name. */
+  const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
+    provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(absent))
   return {
     find: async (target, { type, name }, deadline) =>
-      type === 'assumed-role'
-        ? undefined
-        : ask(target, deadline, [lookups[type], name], found => principalIn(found, lookups[type])),
-    profile: (target, name, deadline) => {
-      const type = lookups['instance-profile']
-      return ask(target, deadline, [type, name], found => {
-        const principal = principalIn(found, type)
-        const roles = listAt(elementAt(found, type) ?? found, 'Roles', 'member')
-        return { ...principal, roleArns: roles.map(role => textAt(role, 'Arn') ?? '') }
-      })
-    },
+      type === 'assumed-role' ? undefined : ask<Principal>(target, deadline, lookUps[type](name)),
+    profile: (target, name, deadline) => ask(target, deadline, lookUpProfile(name)),
   }
 }

@@ -3,9 +3,17 @@ import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { faultCount } from '../../watching/logins.ts'
 import type { Environment } from './environment.ts'
 import { countFault, isLostSession, isUnknownKey, providerFault } from './faults.ts'
+import { once } from './loaded-later.ts'
 import { promiseCache } from './promise-cache.ts'
-import { type CallSettings, credentialsOf, type Pair, type Service, settingsOf } from './provider-settings.ts'
-import { accountOf, sessionOf } from './sessions.ts'
+import {
+  type CallSettings,
+  type CredentialSource,
+  credentialsOf,
+  type Pair,
+  type Service,
+  settingsOf,
+} from './provider-settings.ts'
+import type * as Sessions from './sessions.ts'
 import type { Repeated } from './wire/retry.ts'
 
 export interface ProviderDependencies {
@@ -81,6 +89,9 @@ export const nameOfTarget = ({ account, region, assume, client }: AwsTarget): st
 const nameOfClient = (service: Service, target: AwsTarget, pair: Pair): string =>
   `${service} ${pair} ${nameOfTarget(target)}`
 
+/** STS's client, which is loaded when it is first needed. */
+const sts = (): Promise<typeof Sessions> => import('./sessions.ts')
+
 /** Settings of the client that looks at an account. */
 function targetSettings(
   service: Service,
@@ -90,10 +101,15 @@ function targetSettings(
 ): CallSettings {
   const { client, region, assume } = target
   const own = credentialsOf(client, pair, dependencies.environment)
-  const credentials = assume ? sessionOf(target, assume, own, dependencies) : own
+  const credentials = assume ? sessionIn(target, assume, own, dependencies) : own
   const repeated: Repeated = why =>
     dependencies.meter.count(faultCount(service, why === 'throttled' ? 'throttled' : 'failed'))
   return { ...settingsOf(service, client, region, credentials), repeated }
+}
+
+function sessionIn(...session: Parameters<typeof Sessions.sessionOf>): CredentialSource {
+  const source = once(async () => (await sts()).sessionOf(...session))
+  return async () => (await source())()
 }
 
 /**
@@ -108,8 +124,8 @@ function accountCheck({
   return async (target, pair) => {
     const { client, account, assume } = target
     if (assume) return
-    const own = await accounts.get(client.version, () =>
-      accountOf(target, credentialsOf(client, pair, environment), meter),
+    const own = await accounts.get(client.version, async () =>
+      (await sts()).accountOf(target, credentialsOf(client, pair, environment), meter),
     )
     if (own !== account)
       throw invalid(`no STS role is configured for account ${account}`, { reason: { why: 'no-sts-role' } })

@@ -1,9 +1,9 @@
+import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
-import type { XmlElement } from '../../values/xml.ts'
+import { type Attempt, callsBy } from './client.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
-import { elementAt, queryCalls, textAt } from './wire/query.ts'
 
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
@@ -38,45 +38,39 @@ async function assume(
   base: CredentialSource,
   meter: Meter,
 ): Promise<Credentials> {
-  const sts = queryCalls('sts', stsSettings(target, base))
-  meter.count('sts')
-  return sts('AssumeRole', [
-    ['RoleArn', role],
-    ['RoleSessionName', SESSION.name],
-    ['DurationSeconds', String(SESSION.seconds)],
-    ...(externalId ? [['ExternalId', externalId] as const] : []),
-  ])
-    .then(credentialsIn)
-    .catch(throwStsFault)
+  const command = new AssumeRoleCommand({
+    RoleArn: role,
+    RoleSessionName: SESSION.name,
+    DurationSeconds: SESSION.seconds,
+    ...(externalId ? { ExternalId: externalId } : {}),
+  })
+  const { Credentials: made } = await ask(target, base, meter, (client, options) =>
+    client.send(command, options),
+  )
+  if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken || !made.Expiration)
+    return throwStsFault(new Error('STS gave no credentials'))
+  return {
+    accessKeyId: made.AccessKeyId,
+    secretAccessKey: made.SecretAccessKey,
+    sessionToken: made.SessionToken,
+    expiration: made.Expiration,
+  }
 }
 
-/** @throws Error when there are none */
-function credentialsIn(found: XmlElement): Credentials {
-  const made = elementAt(found, 'Credentials') ?? found
-  const names = ['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration']
-  const [accessKeyId, secretAccessKey, sessionToken, ends] = names.map(name => textAt(made, name))
-  const expiration = timeIn(ends)
-  if (!accessKeyId || !secretAccessKey || !sessionToken || !expiration)
-    throw new Error('STS gave no credentials')
-  return { accessKeyId, secretAccessKey, sessionToken, expiration }
-}
-
-const TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
-
-/** A time as AWS writes it; undefined for another text, and for a day that there is not. */
-function timeIn(text = ''): Date | undefined {
-  const [, day] = TIME.exec(text) ?? []
-  const time = new Date(text)
-  return day !== undefined && !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)
-    ? time
-    : undefined
-}
-
-/** The account that credentials belong to. */
+/** Returns the account that credentials belong to. */
 export async function accountOf(target: AwsTarget, base: CredentialSource, meter: Meter): Promise<string> {
-  const sts = queryCalls('sts', stsSettings(target, base))
+  const { Account = '' } = await ask(target, base, meter, (client, options) =>
+    client.send(new GetCallerIdentityCommand({}), options),
+  )
+  return Account
+}
+
+function ask<T>(
+  target: AwsTarget,
+  base: CredentialSource,
+  meter: Meter,
+  attempt: Attempt<STSClient, T>,
+): Promise<T> {
   meter.count('sts')
-  return sts('GetCallerIdentity', [])
-    .then(found => textAt(found, 'Account') ?? '')
-    .catch(throwStsFault)
+  return callsBy(STSClient, 'sts', stsSettings(target, base))(attempt).catch(throwStsFault)
 }

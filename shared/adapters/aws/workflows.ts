@@ -15,7 +15,7 @@ export function stepFunctions(arns: string, meter: Meter): Workflows {
   let client: SFNClient | undefined
   const loaded = async () => {
     const [sdk, { ownService }] = await Promise.all([import('@aws-sdk/client-sfn'), import('./client.ts')])
-    client ??= new sdk.SFNClient(ownService())
+    client ??= new sdk.SFNClient(ownService('sfn'))
     meter.count('states')
     return { sdk, client }
   }

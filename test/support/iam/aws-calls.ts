@@ -65,7 +65,8 @@ function refusedRequest({ path, headers, body }: Sent): string | undefined {
 const worker = globalThis as { judgesAwsCalls?: true }
 
 /**
- * From now on what the wire and the SDK send in this worker by the credentials of functions is judged, wherever it goes to.
+ * From now on what the wire, and the SDK over it, send in this worker by the credentials of functions is judged, wherever it
+ * goes to.
  * @param accessKeyId of the functions; calls by other keys are made in the name of somebody else
  */
 export function judgeAwsCalls(accessKeyId: () => string): void {
@@ -83,6 +84,6 @@ export function judgeAwsCalls(accessKeyId: () => string): void {
     return judged(request, () => handle.call(this, request, ...rest))
   }
   const { post } = wire
-  wire.post = (address, headers, body, ms) =>
-    judged({ path: address.path, headers, body }, () => post(address, headers, body, ms))
+  wire.post = (address, headers, body, ms, isOnce) =>
+    judged({ path: address.path, headers, body }, () => post(address, headers, body, ms, isOnce))
 }

@@ -36,6 +36,7 @@ import { frontEvent, replyOf, routing } from './front.ts'
 import { leanSend, tappedSend } from './lean-client.ts'
 import { loginsByWebFunction } from './login-front.ts'
 import { behindDistribution, webFrontOf } from './web-front.ts'
+import './sdk-clients.ts'
 
 /**
  * The whole service in this process: every group through its handler, the adapters that Lambdas use, a real engine

@@ -1,7 +1,7 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
-import { agents, limitConnecting, overLivingConnection } from '../connections.ts'
+import { agents, limitConnecting, overLivingConnection, readAtMost, responseTo } from '../connections.ts'
 import { CONNECT_MS, LARGEST_ANSWER } from './limits.ts'
 import { unreadable } from './service-error.ts'
 
@@ -34,42 +34,53 @@ export const wireAddress = (url: URL): WireAddress => ({
   path: url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`,
 })
 
+/** A body, with what is signed of its request. */
+export type WireBody = string | Uint8Array
+
 /**
  * Sends a POST and reads its answer, over a connection that is kept. A kept connection that proves dead is replaced
- * at once: what is sent may take effect twice.
+ * at once, so the request may take effect twice.
  * @param ms after which it is given up, answered in part or not at all, on whichever connection
+ * @param isOnce whether it is sent once, over a connection of its own
  * @throws Error: `TimeoutError` when it took too long, `UnreadableAnswer` for an answer that is too large, otherwise
  * what the connection ended with (`code`)
  */
 function post(
   address: WireAddress,
   headers: Record<string, string>,
-  body: string,
+  body: WireBody,
   ms: number,
+  isOnce = false,
 ): Promise<WireAnswer> {
+  if (isOnce) return attempt(address, headers, body, ms, false)
   const until = performance.now() + ms
-  return overLivingConnection(() => once(address, headers, body, until - performance.now()))
+  const agent = agents[address.secure ? 'https:' : 'http:']
+  return overLivingConnection(() => attempt(address, headers, body, until - performance.now(), agent))
 }
 
-/** The way out of all calls over the wire. Tests stand in it. */
+/** The way out of all calls to AWS. Tests stand in it. */
 export const wire = { post }
 
+/** Headers of which this module has its own. */
+const OWN_HEADERS = ['host', 'content-length']
+
 /** Headers as Node takes them without looking through them once more: names and values in turn. */
-function listOf({ host }: WireAddress, headers: Record<string, string>, body: string): string[] {
+function listOf({ host }: WireAddress, headers: Record<string, string>, body: WireBody): string[] {
   const list = ['host', host, 'content-length', String(Buffer.byteLength(body))]
-  for (const name in headers) if (name !== 'host') list.push(name, headers[name] ?? '')
+  for (const name in headers) if (!OWN_HEADERS.includes(name)) list.push(name, headers[name] ?? '')
   return list
 }
 
-function once(
+/** @param agent false: none, for a connection of its own */
+function attempt(
   address: WireAddress,
   headers: Record<string, string>,
-  body: string,
+  body: WireBody,
   ms: number,
+  agent: Agent | false,
 ): Promise<WireAnswer> {
   const { secure, hostname, port, path } = address
   return new Promise((resolve, reject) => {
-    const agent = agents[secure ? 'https:' : 'http:']
     const call = (secure ? request : plainRequest)({
       host: hostname,
       port,
@@ -79,48 +90,21 @@ function once(
       agent,
       ...(secure ? { servername: hostname } : {}),
     })
-    const timer = setTimeout(() => giveUp(call, reject, late('the service did not answer in time')), ms)
-    limitConnecting(call, CONNECT_MS, () =>
-      giveUp(call, reject, late(`no connection within ${CONNECT_MS} ms`)),
-    )
-    let answered = false
-    call.on('response', answer => {
-      answered = true
-      readAll(answer, resolve, error => giveUp(call, reject, error))
-    })
-    call.on('error', reject)
-    call.on('close', () => {
-      clearTimeout(timer)
-      // Node ends a call that is answered 101 (Switching Protocols) without a response and without an error
-      if (!answered) reject(unreadable('the connection ended without an answer'))
-    })
+    // the promise ends first: once an answer has begun, destroying a call does not say why
+    const giveUp = (error: Error): void => {
+      reject(error)
+      call.destroy(error)
+    }
+    const timer = setTimeout(() => giveUp(late('the service did not answer in time')), ms)
+    limitConnecting(call, CONNECT_MS, () => giveUp(late(`no connection within ${CONNECT_MS} ms`)))
+    call.on('close', () => clearTimeout(timer))
+    responseTo(call).then(readAll).then(resolve, giveUp)
     call.end(body)
   })
 }
 
-/** Ends a call. The promise is told first: once an answer has begun, destroying a call does not say why. */
-function giveUp(call: ClientRequest, reject: (error: Error) => void, error: Error): void {
-  reject(error)
-  call.destroy(error)
-}
-
-function readAll(
-  answer: IncomingMessage,
-  resolve: (answer: WireAnswer) => void,
-  reject: (error: Error) => void,
-): void {
-  const chunks: Buffer[] = []
-  let size = 0
-  answer.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size > LARGEST_ANSWER) reject(unreadable(`the answer is longer than ${LARGEST_ANSWER} bytes`))
-    else chunks.push(chunk)
-  })
-  // an answer that breaks off has no end
-  answer.on('error', reject)
-  answer.on('end', () => {
-    const [only, ...more] = chunks
-    const body = more.length === 0 ? (only ?? Buffer.alloc(0)) : Buffer.concat(chunks)
-    resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body })
-  })
+async function readAll(answer: IncomingMessage): Promise<WireAnswer> {
+  const body = await readAtMost(LARGEST_ANSWER, answer)
+  if (!body) throw unreadable(`the answer is longer than ${LARGEST_ANSWER} bytes`)
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body }
 }

@@ -25,10 +25,9 @@ const PASSING = new Set([
   'RequestTimeoutException',
   'TimeoutError',
   'ReplicatedWriteConflictException',
-  // an answer that came in part, or was changed on its way
-  'UnreadableAnswer',
 ])
-const PASSING_STATUS = new Set([500, 502, 503, 504])
+/** What failed with 200 came in part, or was changed on its way. */
+const PASSING_STATUS = new Set([200, 500, 502, 503, 504])
 /** Codes of connections that broke, or did not come about. */
 const BROKEN = new Set([
   'ECONNRESET',

@@ -29,8 +29,8 @@ const hmac = (key: KeyObject | Buffer | string, text: string): Buffer =>
 const RESERVED = /[!'()*]/g
 const hex = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** A text percent-encoded as AWS wants it in forms and in what is signed. */
-export const percentEncoded = (text: string): string => encodeURIComponent(text).replace(RESERVED, hex)
+/** A text percent-encoded as AWS wants it in what is signed. */
+const percentEncoded = (text: string): string => encodeURIComponent(text).replace(RESERVED, hex)
 
 /** A path once more percent-encoded, as all services but S3 sign it. */
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')

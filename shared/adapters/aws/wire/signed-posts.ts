@@ -16,22 +16,18 @@ const AGENT = 'cloud-auth'
 
 export interface Destination {
   service: WireService
-  /** of the client; signatures may be for another one */
-  region: string
   settings: WireSettings
   credentials: KeySource
-  /** an endpoint that this client is configured with */
-  endpoint?: string | undefined
 }
 
 /**
  * Signed POSTs to a service. When one is refused and the service's clock proves to be another, it is signed and sent
  * once more by that clock, and so is all that follows. What is refused for its signature was not done.
  */
-export function signedPosts({ service, region, settings, credentials, endpoint }: Destination): SignedPost {
-  const { address, region: signed } = endpointOf(service, region, settings, endpoint)
+export function signedPosts({ service, settings, credentials }: Destination): SignedPost {
+  const address = endpointOf(service, settings)
   const { host, path } = address
-  const sign = signerOf(service, signed)
+  const sign = signerOf(service, settings.region)
   let offset = 0
 
   async function once(headers: Record<string, string>, body: string, ms: number): Promise<WireAnswer> {

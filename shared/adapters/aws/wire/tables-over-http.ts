@@ -29,7 +29,7 @@ export function tablesOverHttp(at?: TablesAt): TableEngine {
 }
 
 const postsTo = ({ settings, credentials }: TablesAt): SignedPost =>
-  signedPosts({ service: 'dynamodb', region: settings.region, settings, credentials })
+  signedPosts({ service: 'dynamodb', settings, credentials })
 
 /** @throws ServiceError when an answer was changed on its way */
 function checkSum({ headers, body }: WireAnswer): void {

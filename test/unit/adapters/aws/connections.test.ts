@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { onceHandler, requestHandler } from '../../../../shared/adapters/aws/client.ts'
+import { overWire } from '../../../../shared/adapters/aws/client.ts'
 import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
 import { webServer } from '../../../support/service/server.ts'
 
@@ -9,13 +8,13 @@ import { webServer } from '../../../support/service/server.ts'
 type Ask = (url: string, ms?: number) => Promise<string>
 
 /** As an SDK client does. */
-function bySdk(handler = requestHandler()): Ask {
+function bySdk(handler = overWire()): Ask {
   return async (url, requestTimeout) => {
     const { hostname, port } = new URL(url)
-    const to = { protocol: 'http:', hostname, port, method: 'POST', path: '/', headers: {}, body: 'ask' }
+    const to = { protocol: 'http:', hostname, port: Number(port), path: '/', headers: {}, body: 'ask' }
     const options = requestTimeout === undefined ? {} : { requestTimeout }
-    const { response } = await handler.handle(to as never, options)
-    return (await buffer(response.body)).toString()
+    const { response } = await handler.handle(to, options)
+    return response.body.toString()
   }
 }
 
@@ -125,6 +124,6 @@ describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
 test('what must not be sent twice goes over a connection of its own, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
   await bySdk()(server.url)
-  expect(await bySdk(onceHandler())(server.url)).toBe('answer')
+  expect(await bySdk(overWire(true))(server.url)).toBe('answer')
   expect([server.requests(), server.connections()]).toEqual([2, 2])
 })

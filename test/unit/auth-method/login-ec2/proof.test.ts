@@ -6,8 +6,10 @@ import {
   selfSign,
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
+import type { Early } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { proveEarly } from '../../../../shared/auth-method/login.ts'
+import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import { prepareLogin, proveEarly } from '../../../../shared/auth-method/login.ts'
 import {
   type Ec2Input,
   guessDocument,
@@ -19,6 +21,7 @@ import type { Deployment, Memory } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
 import { type KeyPair, keys } from '../../../builders/keys.ts'
+import { portsWith } from '../../../builders/ports.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -199,4 +202,22 @@ describe('a certificate that vouched before', () => {
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
     await provenDocument(callAt([other], false, memory).call, await early())
   })
+})
+
+test.each([
+  ['its client is loaded', async () => undefined],
+  ['loading fails, which the call that needs it reports', () => Promise.reject(new Error('no chunk'))],
+])('a login with a document begins to load EC2 before anything is read: %s', async (_, load) => {
+  let loads = 0
+  const instances = {
+    load: () => {
+      loads += 1
+      return load()
+    },
+  }
+  const ports = portsWith({ instances, memory: {}, deployment: { legacySignatures: false } })
+  const given = { pkcs7: own.pkcs7 }
+  const early = { given, ports, params: { mount: 'cloud' } } as Partial<Early<typeof loginFields>>
+  expect(await prepareLogin(early as Early<typeof loginFields>)).toMatchObject({ keys: [] })
+  expect(loads).toBe(1)
 })

@@ -1,13 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { EC2Client } from '@aws-sdk/client-ec2'
-import { IAMClient } from '@aws-sdk/client-iam'
 import { KMSClient } from '@aws-sdk/client-kms'
-import { STSClient } from '@aws-sdk/client-sts'
 import { describe, expect, test } from 'vitest'
 import { type WireSettings, wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
 import { endpointOf, type WireService } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
 
-const clients = { dynamodb: DynamoDBClient, ec2: EC2Client, iam: IAMClient, kms: KMSClient, sts: STSClient }
+const clients = { dynamodb: DynamoDBClient, kms: KMSClient }
 
 /** Some of each partition, some that nobody knows yet, and one of no partition. */
 const REGIONS =
@@ -16,28 +13,23 @@ const REGIONS =
   us-isob-east-1 eu-isoe-west-1 us-isof-south-1 eu-newtown-7 xx-nowhere-1`.split(/\s+/)
 
 interface Rules {
-  endpointProvider(given: object): {
-    url: URL
-    properties?: { authSchemes?: { signingRegion?: string }[] }
-  }
+  endpointProvider(given: object): { url: URL }
 }
 
-/** What the SDK's rules say: a URL and the region that signs for it, or nothing. */
+/** The URL that the SDK's rules say, or nothing. */
 function bySdk(
   service: WireService,
-  region: string,
-  { fips, dualStack, accountId, accountMode }: WireSettings,
-) {
+  { region, fips, dualStack, accountId, accountMode }: WireSettings,
+): string {
   const { endpointProvider } = new clients[service]({ region }).config as unknown as Rules
   try {
-    const { url, properties } = endpointProvider({
+    return endpointProvider({
       Region: region,
       UseFIPS: fips,
       UseDualStack: dualStack,
       ...(service === 'dynamodb' ? { AccountIdEndpointMode: accountMode } : {}),
       ...(service === 'dynamodb' && accountId !== '' ? { AccountId: accountId } : {}),
-    })
-    return `${url.href} ${properties?.authSchemes?.[0]?.signingRegion ?? region}`
+    }).url.href
   } catch {
     return 'refused'
   }
@@ -45,21 +37,29 @@ function bySdk(
 
 function byWire(...given: Parameters<typeof endpointOf>): string {
   try {
-    const { address, region } = endpointOf(...given)
-    return `https://${address.host}${address.path} ${region}`
+    const { host, path } = endpointOf(...given)
+    return `https://${host}${path}`
   } catch {
     return 'refused'
   }
 }
 
-const settingsOf = (fips: boolean, dualStack: boolean, accountId = '', mode = 'preferred') =>
-  wireSettings({
+const settingsOf = (
+  region: string,
+  fips: boolean,
+  dualStack: boolean,
+  accountId = '',
+  mode = 'preferred',
+) => ({
+  ...wireSettings({
     AWS_REGION: 'eu-west-1',
     AWS_USE_FIPS_ENDPOINT: String(fips),
     AWS_USE_DUALSTACK_ENDPOINT: String(dualStack),
     AWS_ACCOUNT_ID: accountId,
     AWS_ACCOUNT_ID_ENDPOINT_MODE: mode,
-  })
+  }),
+  region,
+})
 
 const flags = [false, true].flatMap(fips => [false, true].map(dualStack => [fips, dualStack] as const))
 
@@ -67,10 +67,8 @@ describe('where a service is, as the SDK has it', () => {
   test.each(Object.keys(clients) as WireService[])('%s, in every partition, FIPS, dual-stack', service => {
     for (const region of REGIONS)
       for (const [fips, dualStack] of flags) {
-        const settings = settingsOf(fips, dualStack)
-        expect(byWire(service, region, settings), `${region} ${fips} ${dualStack}`).toBe(
-          bySdk(service, region, settings),
-        )
+        const settings = settingsOf(region, fips, dualStack)
+        expect(byWire(service, settings), `${region} ${fips} ${dualStack}`).toBe(bySdk(service, settings))
       }
   })
 
@@ -78,9 +76,9 @@ describe('where a service is, as the SDK has it', () => {
     for (const region of REGIONS)
       for (const account of ['', '123456789012'])
         for (const [fips, dualStack] of flags) {
-          const settings = settingsOf(fips, dualStack, account, mode)
-          expect(byWire('dynamodb', region, settings), `${region} ${account} ${fips} ${dualStack}`).toBe(
-            bySdk('dynamodb', region, settings),
+          const settings = settingsOf(region, fips, dualStack, account, mode)
+          expect(byWire('dynamodb', settings), `${region} ${account} ${fips} ${dualStack}`).toBe(
+            bySdk('dynamodb', settings),
           )
         }
   })
@@ -88,20 +86,19 @@ describe('where a service is, as the SDK has it', () => {
 
 describe('an endpoint that is given', () => {
   const given = (variables: Record<string, string>, more: Record<string, string> = {}) =>
-    byWire('kms', 'eu-west-1', wireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
+    byWire('kms', wireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
   const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
 
-  test('for the service, for all, or by the configuration, which comes first', () => {
-    expect(given(one)).toBe('https://kms.test:99/way/ eu-west-1')
-    expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/ eu-west-1')
+  test('for the service, or for all', () => {
+    expect(given(one)).toBe('https://kms.test:99/way/')
+    expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/')
     const settings = wireSettings({ AWS_REGION: 'eu-west-1', ...one })
-    expect(byWire('kms', 'eu-west-1', settings, 'http://own.test')).toBe('https://own.test/ eu-west-1')
-    expect(endpointOf('kms', 'eu-west-1', settings).address).toMatchObject({ secure: false, port: '99' })
+    expect(endpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
   })
 
   test('counts for nothing where the variables say so', () => {
     const ignored = given(one, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' })
-    expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/ eu-west-1')
+    expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/')
   })
 
   test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])('excludes %s, as for the SDK', flag => {
@@ -112,7 +109,7 @@ describe('an endpoint that is given', () => {
 test.each(['evil.test/', 'eu-west-1.evil', '', 'a'.repeat(64), '-a', 'eu west'])(
   'a region that is no name of a host is refused: %s',
   region => {
-    expect(byWire('ec2', region, settingsOf(false, false))).toBe('refused')
+    expect(byWire('kms', settingsOf(region, false, false))).toBe('refused')
   },
 )
 

@@ -132,8 +132,7 @@ describe('time', () => {
 
 describe('a clock that is not that of the service', () => {
   const OFF_MS = 600_000
-  const posts = (url: string) =>
-    signedPosts({ service: 'ec2', region: 'eu-west-1', settings: settingsAt(url), credentials })
+  const posts = (url: string) => signedPosts({ service: 'kms', settings: settingsAt(url), credentials })
   const dated = (request: IncomingMessage) =>
     Date.parse(String(request.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 
