@@ -4,6 +4,8 @@ import { basename } from 'node:path'
 import { build, context, type Metafile, type Plugin } from 'esbuild'
 import type { Group, Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
+import { brokenRelations } from '../../shared/values/bound-relations.ts'
+import { bounds } from '../../shared/values/bounds.ts'
 import { bundlesDir, functionNames, root } from '../checkout.ts'
 import { leanSdk } from './lean-sdk.ts'
 import { usesOfFunction } from './uses.ts'
@@ -204,8 +206,13 @@ async function buildPage(folder: string): Promise<void> {
  */
 const GROWTH = '400'
 
-/** Bundles every function into a directory; beside them, `metafiles.json` says what went into each. */
+/**
+ * Bundles every function into a directory; beside them, `metafiles.json` says what went into each.
+ * @throws Error when bounds contradict each other: no function starts with such bounds, and no host or synthesis either
+ */
 export async function buildFunctions(directory = bundlesDir): Promise<void> {
+  const broken = brokenRelations(bounds)
+  if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.join('; ')}`)
   await rm(directory, { recursive: true, force: true })
   process.env['GOGC'] ??= GROWTH
   const bundler = await newBundler(directory)

@@ -21,7 +21,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
+import { bounds } from '../../shared/values/bounds.ts'
 import { defined } from '../../shared/values/defined.ts'
 import type { Settings } from '../settings.ts'
 import { encrypted } from './account.ts'
@@ -81,7 +81,7 @@ export class WebLogins extends Construct {
       environment: { ...functionVariables(this, ofLogins), ...tableNames(props) },
       logGroup: logs,
       applicationLogLevel: ApplicationLogLevel.INFO,
-      timeout: Duration.seconds(LONGEST_REQUEST + GRACE),
+      timeout: Duration.seconds(bounds.LOGIN_SECONDS + GRACE),
       maxConcurrencyPerEnvironment: web.concurrency,
       // whoever comes without the proxy's secret is refused by the program
       defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,

@@ -3,7 +3,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
-import { LONGEST_REQUEST } from '../../shared/front/web-function.ts'
+import { bounds } from '../../shared/values/bounds.ts'
 import { encrypted } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
 import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
@@ -18,7 +18,10 @@ import { SavedQueries } from '../watching/saved-queries.ts'
 import type { DataStack } from './data.ts'
 
 /** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
-const TIMEOUT = { login: Duration.seconds(LONGEST_REQUEST), others: Duration.seconds(25) }
+const TIMEOUT = {
+  login: Duration.seconds(bounds.LOGIN_SECONDS),
+  others: Duration.seconds(bounds.REQUEST_SECONDS),
+}
 
 interface ApiProps extends StackProps {
   settings: Settings

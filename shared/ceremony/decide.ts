@@ -21,7 +21,7 @@ import {
  * limited.
  */
 const MOST_TRIES = 10
-const WITHIN_MS = 60_000
+const TRIES_WINDOW_MS = 60_000
 
 /** A verdict by which nothing changes. */
 export type Refused = { refuse: ApiError }
@@ -35,12 +35,12 @@ export interface Facts {
 type Counted = keyof Tries
 
 const recent = ({ slot, now }: Facts, counted: Counted): number[] =>
-  (slot[counted] ?? []).filter(at => at > now - WITHIN_MS && at <= now)
+  (slot[counted] ?? []).filter(at => at > now - TRIES_WINDOW_MS && at <= now)
 
 /** Seconds until another try is taken; 0: at once. */
 function waitFor(facts: Facts, counted: Counted): number {
   const oldest = recent(facts, counted).at(-MOST_TRIES)
-  return oldest === undefined ? 0 : Math.ceil((oldest + WITHIN_MS - facts.now) / 1000)
+  return oldest === undefined ? 0 : Math.ceil((oldest + TRIES_WINDOW_MS - facts.now) / 1000)
 }
 
 /** What the slot remembers of tries, with one more that was taken now. */

@@ -42,7 +42,7 @@ function answerText({ status, code, text }: Refusal): string {
   ].join('\r\n')
 }
 
-const CLOSING_MS = 1000
+const REFUSED_SOCKET_TIMEOUT_MS = 1000
 
 /**
  * Refuses what is no request, and ends its connection. A socket that is destroyed while something is still coming
@@ -52,7 +52,7 @@ export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: S
   // it goes on coming
   if (socket.writableEnded) return
   if (!socket.writable) return void socket.destroy()
-  const timer = setTimeout(() => socket.destroy(), CLOSING_MS)
+  const timer = setTimeout(() => socket.destroy(), REFUSED_SOCKET_TIMEOUT_MS)
   timer.unref()
   socket.once('close', () => clearTimeout(timer))
   socket.end(answerText(REFUSALS[code] ?? NO_HTTP))

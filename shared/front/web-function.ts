@@ -1,14 +1,12 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Context } from 'aws-lambda'
+import { bounds } from '../values/bounds.ts'
 import { type EventAnswer, eventOf, type HttpEvent, ownAnswer, sentOf } from './http-api.ts'
 import { httpServer } from './http-server.ts'
 
 /** Takes an event of an HTTP API; several may be under way at once. */
 type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
-
-/** Longest that a request may take, seconds: as the Lambda of logins has it. */
-export const LONGEST_REQUEST = 15
 
 /** Bytes of a body: no endpoint takes more, and a hundred requests share the memory of an environment. */
 const LARGEST_BODY = 2 ** 20
@@ -20,7 +18,7 @@ const LONGEST_HEAD = 32_768
  * Longest that a connection may rest, milliseconds: longer than whoever keeps it is likely to let it, so that no request
  * is sent on one that is being closed.
  */
-const LONGEST_REST_MS = 75_000
+const CONNECTION_REST_MS = 75_000
 
 /** What events name as their API. */
 const API = { accountId: '', apiId: 'web-function' }
@@ -52,7 +50,7 @@ export async function serveWebFunction(
     largestBody: LARGEST_BODY,
     longestHead: LONGEST_HEAD,
   })
-  server.keepAliveTimeout = LONGEST_REST_MS
+  server.keepAliveTimeout = CONNECTION_REST_MS
   server.listen(at.port, at.host)
   await once(server, 'listening')
   return {
@@ -76,17 +74,17 @@ const seenIn = ({
 
 /** What the handler answers, or 503 when its time is up. What goes wrong leaves the line that Lambda's runtime would leave. */
 async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> {
-  const deadline = Date.now() + LONGEST_REQUEST * 1000
+  const deadline = Date.now() + bounds.LOGIN_SECONDS * 1000
   const context = {
     awsRequestId: event.requestContext.requestId,
     getRemainingTimeInMillis: () => deadline - Date.now(),
   } as Context
   const late = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => late.resolve('late'), LONGEST_REQUEST * 1000)
+  const timer = setTimeout(() => late.resolve('late'), bounds.LOGIN_SECONDS * 1000)
   try {
     const answer = await Promise.race([handler(event, context), late.promise])
     if (answer !== 'late') return answer
-    complain(event, 'Timeout', `Task timed out after ${LONGEST_REQUEST} seconds`)
+    complain(event, 'Timeout', `Task timed out after ${bounds.LOGIN_SECONDS} seconds`)
     return ownAnswer(503)
   } catch (error) {
     complain(event, 'Error', error instanceof Error ? error.message : String(error))

@@ -5,15 +5,14 @@ import { type Group, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalid } from '../api/errors.ts'
 import { isByRole } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
+import { bounds } from '../values/bounds.ts'
 import { defined } from '../values/defined.ts'
 import { loginDimensions, loginMeasures, providerMeasures } from '../watching/logins.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
 import { renderError } from './render.ts'
 
-/** Time for calls to the provider in one request, and what is left for everything else. */
-const PROVIDER_MS = 10_000
-const REST_MS = 4_000
+const REQUEST_REST_MS = 4_000
 
 /** The Lambda handler of a group: an event of any front end in, its answer out. Several may be under way at once. */
 export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, usesOf(group))) {
@@ -22,7 +21,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
     .use(observe(ports))
     .handler(async (event: FrontEvent, context: Context): Promise<Observed> => {
       const left = context.getRemainingTimeInMillis()
-      const deadline = ports.clock.now() + Math.min(PROVIDER_MS, Math.max(1, left - REST_MS))
+      const deadline = ports.clock.now() + Math.min(bounds.PROVIDER_MS, Math.max(1, left - REQUEST_REST_MS))
       const request = requestOf(event, deadline, ports.deployment.proxy)
       const { value: done, calls } = await ports.meter.measured(() => served(request))
       const hasFailed = done.error && errorCodes[done.error.code].status >= 500

@@ -6,7 +6,7 @@ import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 
 /** Between two notes of one environment on a part that keeps failing. */
-const NOTE_MS = 30_000
+const FAULT_NOTE_PAUSE_MS = 30_000
 
 /** How a request ended, as far as it shows what works. */
 export interface RequestEnd {
@@ -33,7 +33,7 @@ export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise
   for (const part of new Set([...noted.keys(), ...failing])) {
     const before = noted.get(part)
     if (failing.has(part)) {
-      if (before && now - before.at < NOTE_MS) continue
+      if (before && now - before.at < FAULT_NOTE_PAUSE_MS) continue
       const fault = { text: textOf(ended), since: before?.since ?? now, at: now }
       noted.set(part, fault)
       // what cannot be written now is written when storage answers again

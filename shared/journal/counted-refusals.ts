@@ -6,7 +6,7 @@ import { printTime } from '../values/time.ts'
  * Milliseconds between two entries. Anybody can cause any number of refusals; with an entry for each they could fill
  * the log.
  */
-const EVERY_MS = 10_000
+const REFUSALS_PERIOD_MS = 10_000
 
 /** Refusals because of the cluster's role: the reason of the gate's answer says so. */
 export const BY_ROLE = 'cluster-role'
@@ -38,7 +38,7 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
 export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()
   for (const [why, { toldAt, counts }] of memory.refusals ?? []) {
-    if (counts.size === 0 || now - toldAt < EVERY_MS) continue
+    if (counts.size === 0 || now - toldAt < REFUSALS_PERIOD_MS) continue
     memory.refusals?.set(why, { toldAt: now, counts: new Map() })
     await audit.write({
       audit: 'refusals',

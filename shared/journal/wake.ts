@@ -4,7 +4,7 @@ import { key } from '../storage/kinds.ts'
 
 /**
  * Makes this cluster's puller look at once: a resting run sees the notice, and if none runs, a new one is started. For some
- * seconds after that it looks often by itself (`EAGER_MS` in `secondary/rest.ts`).
+ * seconds after that it looks often by itself (`bounds.EAGER_MS`).
  */
 export async function wakePuller(
   { store, clock, puller }: Pick<Ports, 'store' | 'clock' | 'puller'>,

@@ -108,11 +108,11 @@ export interface Promoted {
 }
 
 /** For so many milliseconds behind a promotion the others of the set are told all the time. */
-const NEW_FOR_MS = 10 * 60_000
+const NEW_PROMOTION_MS = 10 * 60_000
 
 /** Whether a promotion is so new. @param now epoch milliseconds */
 export const isNewlyPromoted = (promoted: Pick<Promoted, 'at'> | undefined, now: number): boolean =>
-  promoted !== undefined && now < promoted.at + NEW_FOR_MS
+  promoted !== undefined && now < promoted.at + NEW_PROMOTION_MS
 
 /** A change of the cluster's role that is still to be told to the event bus. */
 export interface RoleEvent {

@@ -107,13 +107,13 @@ export const accessorFor = async (text: string, keyed: Keyed): Promise<string> =
 export const secondsOf = (ms: number): number => Math.floor(ms / 1000)
 
 /** Milliseconds that it takes to store a token and to answer: its lifetime begins with the answer. */
-const ANSWERED_WITHIN_MS = 100
+const TOKEN_ANSWER_MS = 100
 
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
 
 /** Returns the moment at which a token ends, epoch milliseconds; undefined for a token without end. */
 export const endOf = (token: Lasting): number | undefined =>
-  token.ttl === 0 ? undefined : (token.renewedAt ?? token.createdAt) + ANSWERED_WITHIN_MS + token.ttl * 1000
+  token.ttl === 0 ? undefined : (token.renewedAt ?? token.createdAt) + TOKEN_ANSWER_MS + token.ttl * 1000
 
 /** Reports whether a token has ended. @param now epoch milliseconds */
 export const isExpired = (token: Lasting, now: number): boolean => now >= (endOf(token) ?? Infinity)

@@ -16,6 +16,7 @@ import {
   partitions,
 } from '../storage/kinds.ts'
 import { sweepDescendants } from '../tokens/descendants.ts'
+import { bounds } from '../values/bounds.ts'
 import { storeMounts } from './store.ts'
 
 /** An alias takes along what leads to it. */
@@ -27,13 +28,6 @@ const pointersTo = {
 const PAGE = 100
 /** Logins between two looks at the time. */
 const PART = 20
-
-/**
- * A request that read the mount just before it was disabled may write this much later, milliseconds: commits refuse a
- * cluster record of 20 s, and may then take a while themselves.
- * @see docs/spec/mounts.md#late-writes
- */
-const LATE_MS = 30_000
 
 /**
  * Removes what a disabled mount has left, as the table of kinds lists it: its items, its entities, the tokens of its
@@ -143,7 +137,7 @@ async function forget(run: JobRun, accessor: string, began: number): Promise<Job
   const { store } = run.ports
   const [table] = await store.read([key('mounts')])
   const disabled = table?.data.removing.find(mount => mount.accessor === accessor)
-  if (!table || !disabled || began < (disabled.disabledAt ?? 0) + LATE_MS) return 'done'
+  if (!table || !disabled || began < (disabled.disabledAt ?? 0) + bounds.LATE_WRITE_WAIT_MS) return 'done'
   const removing = table.data.removing.filter(mount => mount !== disabled)
   const changes = storeMounts(table, { ...table.data, removing })
   return (await store.commit(changes, await serving(run))) === 'done'

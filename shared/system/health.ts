@@ -80,7 +80,7 @@ export async function health(call: AlwaysCall<typeof healthFields>): Promise<Out
 }
 
 /** Milliseconds for which an environment believes what KMS said: anybody may ask for health as often as they like. */
-const KEYRING_MS = 10_000
+const KEYRING_ANSWER_AGE_MS = 10_000
 
 /**
  * Whether every function that begins now would fail, for KMS does not open the keyring, where the deployment wants that
@@ -92,7 +92,7 @@ async function isSealed(
 ): Promise<boolean> {
   const { deployment, memory, cipher, log } = ports
   if (!deployment.healthChecksKeyring) return false
-  if (memory.keyring && now - memory.keyring.at < KEYRING_MS && now >= memory.keyring.at)
+  if (memory.keyring && now - memory.keyring.at < KEYRING_ANSWER_AGE_MS && now >= memory.keyring.at)
     return !memory.keyring.opens
   const opened = await openKeyring(cipher, record)
   memory.keyring = { at: now, opens: !('fault' in opened) }

@@ -1,11 +1,8 @@
-// Times that one place promises and another relies on. What ties them together is checked when this file is loaded, so that
-// a service, a host or a synthesis with bounds that contradict each other does not start.
+// Times that one component promises and another relies on. `bound-relations.ts` says what ties them together.
 
 const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
 const DAY_MS = 86_400_000
-
-/** So far back DynamoDB's point-in-time recovery reaches, at most. */
-const RECOVERY_DAYS = 35
 
 export const bounds = {
   /** for so long journal entries are kept, before the engine deletes them */
@@ -44,52 +41,42 @@ export const bounds = {
   /** an execution waits so long for an attempt, or for what becomes of one */
   ATTEMPT_WAIT_SECONDS: 3600,
 
+  /** the function of a login is stopped after so long, and that of any other request after `REQUEST_SECONDS` */
+  LOGIN_SECONDS: 15,
+  REQUEST_SECONDS: 25,
+  /** all calls to EC2, IAM and STS in one request may take so long */
+  PROVIDER_MS: 10 * SECOND_MS,
+
+  /** a request that starts an operation waits so long for its end */
+  OPERATION_ANSWER_MS: 20 * SECOND_MS,
+  /** the first step of an operation waits so long for another cluster */
+  HANDSHAKE_MS: 18 * SECOND_MS,
+  /** a call that fences another cluster may take so long; its answer holds a statement */
+  FENCE_CALL_MS: 10 * SECOND_MS,
+  /** a secondary asks twice a second for so long after an entry or a notice has come */
+  EAGER_MS: 6 * SECOND_MS,
+  /** a primary sends a secondary no other notice for so long after one that it answered */
+  AWAKE_MS: 4 * SECOND_MS,
+  /** a replay begins so long before the frontier */
+  REPLAY_MARGIN_MS: 60 * SECOND_MS,
+
+  /** the worker of background jobs is stopped after so long */
+  JOB_MINUTES: 10,
+  /** nobody else tidies a list for so long after a runner took or renewed its lease */
+  TIDY_LEASE_MS: 15 * MINUTE_MS,
+  /** nobody else rotates the root key of a mount for so long after a request took or renewed its lease */
+  ROTATION_LEASE_MS: 60 * SECOND_MS,
+  /** nobody else re-encrypts for so long after a run took or renewed its lease */
+  REENCRYPTION_LEASE_MS: 60 * SECOND_MS,
+  /** the items of a disabled mount are removed so long after it was disabled */
+  LATE_WRITE_WAIT_MS: 30 * SECOND_MS,
+
   /** a secondary tries so often whether it could take over */
   READINESS_MS: 600 * SECOND_MS,
 
   /** a worker that runs all the time ends so long after it began: the schedule has started the next one */
   RUN_MS: 60 * SECOND_MS,
 } as const
-
-export type Bounds = Readonly<Record<keyof typeof bounds, number>>
-
-/** What has to hold between them, in words. */
-const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
-  [
-    'a day lies between the promise and the deletion of a journal entry: the engine’s clock is not ours',
-    all => all.JOURNAL_PROMISE_DAYS + 1 <= all.JOURNAL_RETENTION_DAYS,
-  ],
-  [
-    'a term outlives the journals and the copies that hold texts of it',
-    all => Math.max(all.JOURNAL_RETENTION_DAYS, RECOVERY_DAYS) <= all.TERM_KEPT_DAYS,
-  ],
-  ['a lease outlasts two heartbeats', all => 2 * all.HEARTBEAT_MS < all.PULLER_LEASE_MS],
-  ['a lease ends within a run', all => all.PULLER_LEASE_MS < all.RUN_MS],
-  ['a peer is lost after three heartbeats', all => 3 * all.HEARTBEAT_MS <= all.PEER_LOST_MS],
-  ['a primary is lost no earlier than any peer', all => all.PEER_LOST_MS <= all.PRIMARY_LOST_MS],
-  ['heartbeats in vain are a whole silence', all => all.HEARTBEAT_MS <= all.SILENCE_STEP_MS],
-  ['a primary is lost after three questions', all => 3 * all.SILENCE_STEP_MS < all.PRIMARY_LOST_MS],
-  ['a lag is judged before a peer is lost', all => all.LARGEST_LAG_MS < all.PEER_LOST_MS],
-  [
-    'records are read again well before they are too old',
-    all => 2 * all.RECORD_REREAD_MS <= all.RECORD_AGE_MS,
-  ],
-  [
-    'a changeover outlasts the oldest record and the last write',
-    all => all.RECORD_AGE_MS + all.LAST_WRITE_MS < all.CHANGEOVER_WAIT_MS,
-  ],
-  [
-    'an execution hears of an attempt for as long as it lives',
-    all => all.ATTEMPT_IDLE_SECONDS <= all.ATTEMPT_WAIT_SECONDS,
-  ],
-]
-
-/** What does not hold between bounds, in words. */
-export const brokenRelations = (all: Bounds): string[] =>
-  relations.filter(([, holds]) => !holds(all)).map(([text]) => text)
-
-const broken = brokenRelations(bounds)
-if (broken.length > 0) throw new Error(`bounds contradict each other: ${broken.join('; ')}`)
 
 /** Milliseconds for which journal entries are promised to others. */
 export const JOURNAL_PROMISE_MS = bounds.JOURNAL_PROMISE_DAYS * DAY_MS

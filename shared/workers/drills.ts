@@ -20,7 +20,7 @@ const order = v.object({
 })
 
 /** Time to note what is done, milliseconds. */
-const REST_MS = 10_000
+const DRILL_REST_MS = 10_000
 
 /**
  * Starts a drill when the schedule says so, and does its steps.
@@ -37,7 +37,7 @@ export const drillHandler =
     const run: DrillRun = {
       ports,
       ...drill,
-      deadline: ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS,
+      deadline: ports.clock.now() + context.getRemainingTimeInMillis() - DRILL_REST_MS,
     }
     return given.success ? stepOf(run, given.output) : scheduled(run, ports)
   }

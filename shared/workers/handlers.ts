@@ -24,7 +24,7 @@ import { runJob } from './jobs.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from './workers.ts'
 
 /** Time to finish the step in hand and to start the next run, milliseconds. */
-const REST_MS = 2000
+const JOB_REST_MS = 2000
 
 const endOf = ({ clock }: Ports, context: Context): number => clock.now() + context.getRemainingTimeInMillis()
 
@@ -32,7 +32,7 @@ const endOf = ({ clock }: Ports, context: Context): number => clock.now() + cont
 export const jobHandler =
   (ports: Ports) =>
   (event: unknown, context: Context): Promise<void> =>
-    runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - REST_MS))
+    runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - JOB_REST_MS))
 
 /**
  * Journal entries that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and

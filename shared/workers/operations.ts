@@ -59,7 +59,7 @@ const wait = v.object({
 })
 
 /** Time to finish what is in hand, milliseconds. */
-const REST_MS = 5000
+const STEP_REST_MS = 5000
 
 /**
  * Does the step of an operation that a workflow names.
@@ -75,7 +75,7 @@ export const operationHandler =
     }
     const { workflow, operation, step, at, ...error } = v.parse(order, event)
     const { steps, failed } = operations[workflow]
-    const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - REST_MS
+    const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - STEP_REST_MS
     const run = { ports, connect, deadline }
     if (step === 'failed') return given(failed, run, operation, stepFailed(at, error))
     const work = steps[step]

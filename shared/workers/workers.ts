@@ -1,4 +1,5 @@
 import type { Use } from '../api/endpoint.ts'
+import { bounds } from '../values/bounds.ts'
 
 /** A Lambda that answers events rather than requests. */
 export interface Worker {
@@ -63,7 +64,7 @@ export const workers = {
     queued: { minutes: 60, retries: 2 },
     summary:
       'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
-    timeout: 10,
+    timeout: bounds.JOB_MINUTES,
   },
   'on-pull': {
     uses: ['read', 'journal', 'apply', 'link', 'key-factory', 'authorities'],

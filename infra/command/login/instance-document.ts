@@ -22,7 +22,7 @@ function withoutBreaks(text: string): string {
   return text.replaceAll(/\s/g, '')
 }
 
-const TIMEOUT_MS = 5000
+const METADATA_TIMEOUT_MS = 5000
 /** a document and its signature have some 2 kB */
 const MOST_BYTES = 64 * 1024
 const SESSION_SECONDS = '60'
@@ -60,15 +60,18 @@ async function item(url: string, asking: Pick<Asking, 'method' | 'headers'>): Pr
   if (!URL.canParse(url))
     throw new Ended('usage', `AWS_EC2_METADATA_SERVICE_ENDPOINT must be a URL: ${url} is none`)
   const asked = new URL(url)
-  const { status, text } = await exchange(asked, asking, { timeoutMs: TIMEOUT_MS }, MOST_BYTES).catch(
-    error => {
-      if (!(error instanceof Ended)) throw error
-      throw new Ended(
-        'unreachable',
-        `the metadata service does not answer at ${asked.origin}: is this an EC2 instance? ${error.message}`,
-      )
-    },
-  )
+  const { status, text } = await exchange(
+    asked,
+    asking,
+    { timeoutMs: METADATA_TIMEOUT_MS },
+    MOST_BYTES,
+  ).catch(error => {
+    if (!(error instanceof Ended)) throw error
+    throw new Ended(
+      'unreachable',
+      `the metadata service does not answer at ${asked.origin}: is this an EC2 instance? ${error.message}`,
+    )
+  })
   if (status !== 200)
     throw new Ended('refused', `the metadata service answers ${status} for ${asked.pathname}`)
   return text

@@ -13,7 +13,7 @@ export interface LoggedInAs {
   readonly renewable?: boolean
 }
 
-const AGAIN_MS = 60_000
+const LOGIN_PAUSE_MS = 60_000
 
 /**
  * Logs in.
@@ -32,7 +32,7 @@ export async function logIn(
   const request = { method: 'POST', body } as const
   const path = `auth/${mount}/login`
   const asking = () => askOnce(base, path, request, connection)
-  const { auth } = await askFor(asking, { forMs: AGAIN_MS, say, named: path })
+  const { auth } = await askFor(asking, { forMs: LOGIN_PAUSE_MS, say, named: path })
   if (!isLogin(auth) || !hasUsableNonce(auth))
     throw new Ended('refused', `${base} answers without a token, or with a nonce, that could be used`)
   return auth

@@ -2,13 +2,13 @@ import type { DatabaseSync } from 'node:sqlite'
 
 /** How often a process that was killed a moment ago may be waited for, and between two tries, milliseconds. */
 const OPEN_TRIES = 500
-const PAUSE_MS = 10
+const OPEN_PAUSE_MS = 10
 
 /** Opens the engine's database for some work. Nobody else uses it meanwhile. */
 export async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
   // a process that was killed a moment ago may hold it for another one
-  const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * PAUSE_MS })
+  const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * OPEN_PAUSE_MS })
   try {
     return work(database)
   } finally {

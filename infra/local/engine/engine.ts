@@ -136,7 +136,7 @@ export function keptPrefix(directory: string): string {
 }
 
 const ACTIVE_TRIES = 500
-const PAUSE_MS = 10
+const ACTIVE_PAUSE_MS = 10
 
 /** Makes the tables that are not there yet. */
 export async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
@@ -197,7 +197,7 @@ async function isActive(client: DynamoDBClient, name: string): Promise<void> {
   for (let tries = 0; tries < ACTIVE_TRIES; tries++) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName: name }))
     if (Table?.TableStatus === 'ACTIVE') return
-    await setTimeout(PAUSE_MS)
+    await setTimeout(ACTIVE_PAUSE_MS)
   }
   throw new Error(`the table ${name} does not become active`)
 }

@@ -81,7 +81,7 @@ const ended = (child: ChildProcess, end: () => void): Promise<void> =>
     end()
   })
 
-const STARTS_WITHIN_MS = 60_000
+const ENGINE_START_TIMEOUT_MS = 60_000
 
 /**
  * Waits until an engine says that it listens. That something answers on its port would not tell: it may be another's,
@@ -98,6 +98,6 @@ const faultOf = (child: ChildProcess): Promise<string | undefined> =>
     })
     child.once('error', error => resolve(error.message))
     child.once('close', (code, signal) => resolve(`${said.trim()} (${signal ?? `code ${code}`})`))
-    const late = setTimeout(() => child.kill('SIGKILL'), STARTS_WITHIN_MS)
+    const late = setTimeout(() => child.kill('SIGKILL'), ENGINE_START_TIMEOUT_MS)
     for (const event of ['data', 'close']) child.stderr?.once(event, () => clearTimeout(late))
   })

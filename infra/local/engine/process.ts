@@ -11,7 +11,7 @@ export const noteEngine = (directory: string, pid: number): void =>
 export const forgetEngine = (directory: string): void => rmSync(noteFile(directory), { force: true })
 
 const ENGINE_EXIT_TRIES = 500
-const PAUSE_MS = 10
+const ENGINE_EXIT_PAUSE_MS = 10
 
 /**
  * Ends an engine that a host left behind when it was killed: two processes must not write to one database.
@@ -23,7 +23,7 @@ const PAUSE_MS = 10
 export async function stopStaleEngine(directory: string, database: string): Promise<void> {
   for (const pid of enginesOn(database)) end(pid)
   for (let tries = 0; tries < ENGINE_EXIT_TRIES && enginesOn(database).length > 0; tries++)
-    await setTimeout(PAUSE_MS)
+    await setTimeout(ENGINE_EXIT_PAUSE_MS)
   const [left] = enginesOn(database)
   if (left !== undefined) throw new Error(`process ${left} works on ${database} and cannot be ended`)
   forgetEngine(directory)

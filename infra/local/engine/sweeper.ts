@@ -3,7 +3,7 @@ import { DeleteItemCommand, type DynamoDBClient, paginateScan } from '@aws-sdk/c
 import type { TableModel } from '../template/assembly.ts'
 
 /** Between two rounds. */
-const EVERY_MS = 60_000
+const SWEEP_PERIOD_MS = 60_000
 /** Items that one call reads: the engine has one lock, and serves nobody meanwhile. */
 const AT_ONCE = 100
 /** How many times as long as a call the pause behind it is: a round costs a part of the engine's time, however large tables are. */
@@ -25,7 +25,7 @@ export function startSweeper(
   }
   const always = async (): Promise<void> => {
     while (!end.signal.aborted) {
-      await pause(EVERY_MS)
+      await pause(SWEEP_PERIOD_MS)
       // the next round finds what this one did not
       await sweep(worked => pause(PAUSES * worked)).catch(() => 0)
     }

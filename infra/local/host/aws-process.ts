@@ -19,8 +19,8 @@ interface Wanted {
   region: string
 }
 
-const WITHIN_MS = 60_000
-const PAUSE_MS = 20
+const PROVIDER_START_TIMEOUT_MS = 60_000
+const PROVIDER_START_PAUSE_MS = 20
 
 /**
  * The imitated AWS of a directory: the one that runs, or a new process. It belongs to nobody: it outlives whoever
@@ -29,7 +29,7 @@ const PAUSE_MS = 20
  */
 export async function awsProcess({ directory, port = 0, region }: Wanted): Promise<Aws> {
   privateDirectory(directory)
-  const end = Date.now() + WITHIN_MS
+  const end = Date.now() + PROVIDER_START_TIMEOUT_MS
   while (Date.now() < end) {
     const note = providerNote(directory)
     const { url = '', pid } = note ?? {}
@@ -44,7 +44,7 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
         `the imitated AWS of ${directory} does not start${pid ? '' : ' for the first time'}: see ${logOf(directory)}`,
       )
     // whoever has the directory has not said yet where it is, or is about to end
-    if (fault === TAKEN) await setTimeout(PAUSE_MS)
+    if (fault === TAKEN) await setTimeout(PROVIDER_START_PAUSE_MS)
   }
   const { pid } = providerNote(directory) ?? {}
   throw new Error(

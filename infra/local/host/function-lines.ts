@@ -3,7 +3,7 @@ import { AUDIT_UNWRITABLE } from '../../../shared/api/errors.ts'
 import { byTick } from '../os/by-tick.ts'
 
 /** Between two lines of the terminal that say the same, milliseconds. */
-const PAUSE_MS = 60_000
+const SAME_LINE_PAUSE_MS = 60_000
 
 /**
  * Keeps the lines that functions print in `functions.log`, and prints what the owner of the host has to mend: a disk that is
@@ -17,7 +17,7 @@ export function functionLines(
   const [log, audit] = [`${directory}/functions.log`, `${directory}/audit.log`]
   const printed = new Map<string, number>()
   const complain = (about: string, text: string): void => {
-    if (Date.now() < (printed.get(about) ?? 0) + PAUSE_MS) return
+    if (Date.now() < (printed.get(about) ?? 0) + SAME_LINE_PAUSE_MS) return
     printed.set(about, Date.now())
     print(text)
   }

@@ -31,7 +31,7 @@ export interface KeysOptions {
 }
 
 /** Between looks at the recovery key: a secondary receives another one from its primary. */
-const LOOK_MS = 5000
+const RECOVERY_KEY_PERIOD_MS = 5000
 /** Sets of shares that are kept, the newest ones. */
 const MOST_SETS = 8
 
@@ -69,7 +69,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
     sets = distinct([shares, present.recovery_keys, ...sets]).slice(0, MOST_SETS)
   }
   await look()
-  const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS)
+  const timer = setInterval(() => void look().catch(() => undefined), RECOVERY_KEY_PERIOD_MS)
   timer.unref()
   return {
     present: () => present,

@@ -1,5 +1,5 @@
 /** Milliseconds between two refreshes of a host that is not busy. */
-const PAUSE_MS = 500
+const REFRESH_PAUSE_MS = 500
 /** A busy host rests so many times as long as the refresh before took: clients come first. */
 const RESTS = 4
 
@@ -21,9 +21,9 @@ export function startRefreshing(refresh: () => Promise<unknown>): {
   const run = async () => {
     const began = performance.now()
     await refresh().catch(() => undefined)
-    after(Math.max(PAUSE_MS, RESTS * (performance.now() - began)))
+    after(Math.max(REFRESH_PAUSE_MS, RESTS * (performance.now() - began)))
   }
-  after(PAUSE_MS)
+  after(REFRESH_PAUSE_MS)
   return {
     close: () => {
       isClosed = true

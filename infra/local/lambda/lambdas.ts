@@ -42,9 +42,9 @@ export interface Counting {
 }
 
 const ASYNC_TRIES = 3
-const IDLE_MS = 60_000
+const ENVIRONMENT_IDLE_MS = 60_000
 /** Longer than requests take; a worker that outlasts it is ended like a Lambda whose time is up. */
-const GRACE_MS = 3000
+const TIMEOUT_GRACE_MS = 3000
 
 export function startLambdas(options: LambdaOptions): Lambdas {
   const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
@@ -53,7 +53,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
   let closing = false
   const trimming = setInterval(() => {
     for (const { pool } of pools.values()) pool.trim()
-  }, IDLE_MS)
+  }, ENVIRONMENT_IDLE_MS)
   trimming.unref()
 
   const invoke = async (functionName: string, event: unknown): Promise<unknown> => {
@@ -101,7 +101,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
     complain,
     close: async () => {
       clearInterval(trimming)
-      await Promise.race([ended(), setTimeout(GRACE_MS, undefined, { ref: false })])
+      await Promise.race([ended(), setTimeout(TIMEOUT_GRACE_MS, undefined, { ref: false })])
       closing = true
       await Promise.all([...pools.values()].map(({ pool }) => pool.close()))
     },

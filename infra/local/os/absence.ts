@@ -1,6 +1,6 @@
 /** Milliseconds between two looks at the clock, and by how many of them it may be late before this process has slept. */
-const LOOK_MS = 1000
-const ASLEEP_MS = 5000
+const CLOCK_PERIOD_MS = 1000
+const SLEEP_LATENESS_MS = 5000
 /** Longer than whoever asks waits for answers: it may have to be loaded first. */
 const LAST_ANSWER_TIMEOUT_MS = 5000
 
@@ -30,11 +30,11 @@ export function startAbsence(ask: () => Promise<unknown>, was: boolean): Absence
   }
   const look = (): void => {
     const now = Date.now()
-    if (now > seen + ASLEEP_MS) back()
+    if (now > seen + SLEEP_LATENESS_MS) back()
     seen = now
   }
   if (was) back()
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(look, CLOCK_PERIOD_MS)
   timer.unref()
   return {
     over: () => {

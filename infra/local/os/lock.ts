@@ -12,7 +12,7 @@ export interface Lock {
 
 /** Some ten seconds: a busy machine may stop a process between the lock and the note of who has it. */
 const LOCK_TRIES = 1000
-const PAUSE_MS = 10
+const LOCK_PAUSE_MS = 10
 
 /**
  * Takes a directory for this process. What is locked is a file, by the operating system: nothing of it outlives the
@@ -65,7 +65,7 @@ async function holderOf(directory: string, name: string): Promise<number> {
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     const pid = Number(textOf(`${directory}/${name}.holder`) ?? 0)
     if (runs(pid) && (await hasOpen(pid, lock))) return pid
-    await setTimeout(PAUSE_MS)
+    await setTimeout(LOCK_PAUSE_MS)
   }
   return 0
 }

@@ -6,9 +6,9 @@ const PROTOCOL = 'cloud-auth-lease'
 /** Whose provider it is, in the answer: a port may be somebody else's by now. */
 const OF = 'lease-of'
 
-const FIRST_WITHIN_MS = 30_000
-const ANSWER_MS = 2000
-const END_MS = 10_000
+const FIRST_LEASE_TIMEOUT_MS = 30_000
+const LEASE_ANSWER_TIMEOUT_MS = 2000
+const LEASE_END_TIMEOUT_MS = 10_000
 
 /**
  * Counts who needs a provider. A process that is killed gives its lease back by that: the system closes its connections.
@@ -46,7 +46,7 @@ export function countLeases(
       `HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: ${PROTOCOL}\r\n${OF}: ${encodeURIComponent(directory)}\r\n\r\n`,
     )
   })
-  setTimeout(end, FIRST_WITHIN_MS).unref()
+  setTimeout(end, FIRST_LEASE_TIMEOUT_MS).unref()
 }
 
 /** That this process needs a provider. */
@@ -65,7 +65,7 @@ export interface Lease {
 export const leaseOf = (url: string, token: string, directory?: string): Promise<Lease | undefined> =>
   new Promise(resolve => {
     const headers = { connection: 'Upgrade', upgrade: PROTOCOL, authorization: `Bearer ${token}` }
-    const asked = request(url, { headers, timeout: ANSWER_MS })
+    const asked = request(url, { headers, timeout: LEASE_ANSWER_TIMEOUT_MS })
     asked.on('upgrade', (answer, socket) => {
       socket.on('error', () => undefined)
       socket.setTimeout(0)
@@ -88,7 +88,7 @@ export const leaseOf = (url: string, token: string, directory?: string): Promise
 const givenBack = (socket: Duplex): Promise<void> =>
   new Promise(resolve => {
     if (socket.destroyed) return resolve()
-    const late = setTimeout(() => socket.destroy(), END_MS)
+    const late = setTimeout(() => socket.destroy(), LEASE_END_TIMEOUT_MS)
     socket.once('close', () => {
       clearTimeout(late)
       resolve()

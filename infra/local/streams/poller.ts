@@ -25,9 +25,9 @@ interface PollerOptions {
 }
 
 /** Between two looks at a stream that had nothing, also where no function could have written, and after a fault. */
-const IDLE_MS = 200
-const RESTING_MS = 2000
-const FAULT_MS = 1000
+const STREAM_IDLE_PAUSE_MS = 200
+const STREAM_REST_PAUSE_MS = 2000
+const STREAM_FAULT_PAUSE_MS = 1000
 
 /**
  * Tells functions what happens to their tables, from now on: who starts makes up for what was before. The engine's
@@ -74,13 +74,13 @@ async function follow(
       })
       seen = Records.at(-1)?.dynamodb?.SequenceNumber ?? seen
       if (Records.length > 0) continue
-      await pause(IDLE_MS)
-      await lambdas.activity.rest(before, RESTING_MS, signal)
+      await pause(STREAM_IDLE_PAUSE_MS)
+      await lambdas.activity.rest(before, STREAM_REST_PAUSE_MS, signal)
     } catch (error) {
       if (signal.aborted) return
       complain(error)
       iterator = undefined
-      await pause(FAULT_MS)
+      await pause(STREAM_FAULT_PAUSE_MS)
     }
   }
 }

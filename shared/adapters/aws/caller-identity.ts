@@ -14,11 +14,11 @@ interface Dependencies {
   redirect: string
 }
 
-const CONNECT_MS = 3000
+const STS_CONNECT_TIMEOUT_MS = 3000
 const LONGEST_ANSWER = 65_536
 const DEFAULT_RETRIES = 2
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 2000
+const STS_FIRST_PAUSE_MS = 500
+const STS_LONGEST_PAUSE_MS = 2000
 
 /**
  * Sends callers' requests to STS as they were signed: header by header, without redirects, cookies or proxies.
@@ -57,7 +57,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
         },
         Math.max(1, left),
       )
-      limitConnecting(call, CONNECT_MS, () => call.destroy(new OutOfTime()))
+      limitConnecting(call, STS_CONNECT_TIMEOUT_MS, () => call.destroy(new OutOfTime()))
       responseTo(call).then(readAll).then(resolve, reject)
       call.on('close', () => clearTimeout(timer))
       call.end(given.body)
@@ -107,7 +107,10 @@ function faultOf(answer: Error | StsAnswer): 'throttled' | 'failed' | undefined 
 
 function waitFor(answer: Error | { retryAfter?: string }, tries: number): number {
   const asked = answer instanceof Error ? Number.NaN : Number(answer.retryAfter) * 1000
-  return Math.min(LONGEST_WAIT_MS, Number.isFinite(asked) ? Math.max(asked, 0) : FIRST_WAIT_MS * 2 ** tries)
+  return Math.min(
+    STS_LONGEST_PAUSE_MS,
+    Number.isFinite(asked) ? Math.max(asked, 0) : STS_FIRST_PAUSE_MS * 2 ** tries,
+  )
 }
 
 async function readAll(response: IncomingMessage): Promise<StsAnswer & { retryAfter?: string }> {

@@ -26,7 +26,7 @@ interface Dependencies {
 }
 
 /** A term that a caller's text names is looked for at most this often: anybody can write any number. */
-const LOOK_AGAIN_MS = 1000
+const TERM_LOOK_PAUSE_MS = 1000
 
 /** Encryption under the keyring of this cluster, which is read again when a text names a term that is not known yet. */
 export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
@@ -46,7 +46,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       } catch (error) {
         // another key may have come under this number since the keyring was read
         const age = clock.now() - held.readAt
-        if (age < LOOK_AGAIN_MS) throw error
+        if (age < TERM_LOOK_PAUSE_MS) throw error
         return open(await newerThan(held))
       }
     },
@@ -67,7 +67,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       const held = await current()
       const version = versionIn(text)
       const opened = openedBatch(held, text)
-      const old = clock.now() - held.readAt >= LOOK_AGAIN_MS
+      const old = clock.now() - held.readAt >= TERM_LOOK_PAUSE_MS
       if (opened || version === undefined || version < held.active.version || !old) return opened
       return openedBatch(await newerThan(held), text)
     },

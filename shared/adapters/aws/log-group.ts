@@ -7,7 +7,7 @@ export interface LogEvent {
 /** The provider's limits of one call. */
 const MOST_EVENTS = 10_000
 const MOST_BYTES = 1_000_000
-const LONGEST_MS = 24 * 3_600_000
+const BATCH_SPAN_MS = 24 * 3_600_000
 const OVERHEAD = 26
 
 /**
@@ -47,7 +47,7 @@ function batches(events: readonly LogEvent[]): LogEvent[][] {
       batch !== undefined &&
       batch.length < MOST_EVENTS &&
       bytes + size <= MOST_BYTES &&
-      event.timestamp - (batch[0]?.timestamp ?? 0) < LONGEST_MS
+      event.timestamp - (batch[0]?.timestamp ?? 0) < BATCH_SPAN_MS
     if (fits) batch.push(event)
     else all.push([event])
     bytes = fits ? bytes + size : size

@@ -9,7 +9,7 @@ interface Known {
   until: number
 }
 
-const MAX_AGE_MS = 3_600_000
+const FULL_ARN_AGE_MS = 3_600_000
 const MOST_KNOWN = 10_000
 
 /**
@@ -51,6 +51,6 @@ export async function fullArnOf(
   if (!found || !same || !named)
     throw invalid('the principal could not be looked up', { reason: { why: 'principal-lookup' } })
   if (known.size >= MOST_KNOWN) known.clear()
-  known.set(id, { arn: found.arn, until: call.now + MAX_AGE_MS })
+  known.set(id, { arn: found.arn, until: call.now + FULL_ARN_AGE_MS })
   return found.arn
 }

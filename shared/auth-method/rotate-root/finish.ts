@@ -2,6 +2,7 @@ import type { Ports, ProviderSettings } from '../../ports.ts'
 import { isAcknowledged } from '../../replication/status/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
@@ -14,7 +15,7 @@ export type Finish =
   /** the old key could not be deleted, or a secondary does not have the new one yet */
   | { state: 'left'; accessKey: string }
 
-const PAUSE_MS = 1000
+const NEW_KEY_PAUSE_MS = 1000
 
 /**
  * Ends a rotation whose new key is stored: waits until AWS accepts that key and connected secondaries have it, then
@@ -31,29 +32,30 @@ export async function finishRotation(
   const settings = await providerSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
-  if (!(await isAcknowledged(ports, Math.min(patience, SECONDARIES_MS))))
+  if (!(await isAcknowledged(ports, Math.min(patience, bounds.HEARTBEAT_MS))))
     return { state: 'left', accessKey: old }
   try {
     const known = await ports.accessKeys
-      .list(settings, userName, deadlineIn(ports, DELETE_MS))
+      .list(settings, userName, deadlineIn(ports, DELETE_KEY_TIMEOUT_MS))
       .catch(() => undefined)
     const there = known?.some(one => one.accessKey === old) ?? true
-    if (there) await ports.accessKeys.delete(settings, userName, old, deadlineIn(ports, DELETE_MS))
+    if (there)
+      await ports.accessKeys.delete(settings, userName, old, deadlineIn(ports, DELETE_KEY_TIMEOUT_MS))
   } catch {
     return { state: 'left', accessKey: old }
   }
   return { state: 'finished', change: replace(config, config, clean) }
 }
 
-const DELETE_MS = 5000
-/** How long secondaries are waited for: they tell how far they are every ten seconds. */
-const SECONDARIES_MS = 10_000
+const DELETE_KEY_TIMEOUT_MS = 5000
 const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
   const until = ports.clock.now() + patience
-  const seen = await polling(ports.clock, { everyMs: PAUSE_MS, until: until - PAUSE_MS }, async () =>
-    (await ports.accessKeys.works(settings, until)) ? ok() : PENDING,
+  const seen = await polling(
+    ports.clock,
+    { everyMs: NEW_KEY_PAUSE_MS, until: until - NEW_KEY_PAUSE_MS },
+    async () => ((await ports.accessKeys.works(settings, until)) ? ok() : PENDING),
   )
   return seen.ok
 }

@@ -5,8 +5,7 @@ import type { Rotation } from '../../model/rotation.ts'
 import type { Change } from '../../storage/changes.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-
-const LEASE_MS = 60_000
+import { bounds } from '../../values/bounds.ts'
 
 const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
 
@@ -21,7 +20,7 @@ export async function takeGuard(call: MountCall): Promise<number> {
   const [held] = await store.read([keyOf(call)])
   if (held && held.data.leaseUntil > clock.now()) throw running
   const makingSince = held?.data.makingSince ?? 0
-  const guard = guardUntil(call, clock.now() + LEASE_MS, makingSince)
+  const guard = guardUntil(call, clock.now() + bounds.ROTATION_LEASE_MS, makingSince)
   const change = replace(keyOf(call), held, guard)
   if ((await store.commit([change], await currentCluster(call.ports))) !== 'done') throw running
   return makingSince
@@ -36,7 +35,7 @@ const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): R
 /** The guard for some more time, to be committed with whatever makes true what it says of a key being made. */
 export const guardChange = (call: MountCall, makingSince: number): Change => ({
   put: keyOf(call),
-  data: guardUntil(call, call.ports.clock.now() + LEASE_MS, makingSince),
+  data: guardUntil(call, call.ports.clock.now() + bounds.ROTATION_LEASE_MS, makingSince),
   expected: 'any',
   times: {},
 })

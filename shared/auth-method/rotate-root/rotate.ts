@@ -13,7 +13,7 @@ import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } 
 
 type Config = Item<'client-config'>
 
-const CALL_MS = 5000
+const IAM_CALL_TIMEOUT_MS = 5000
 const ROTATION_TIMEOUT_MS = 10_000
 
 /**
@@ -42,7 +42,7 @@ function configured(config: Config | undefined): Config {
 async function rotate(call: MountCall, given: Config, lostSince: number): Promise<Answer> {
   const { cipher, accessKeys, clock } = call.ports
   const settings = await providerSettings(given, cipher)
-  const { userName } = await accessKeys.owner(settings, clock.now() + CALL_MS)
+  const { userName } = await accessKeys.owner(settings, clock.now() + IAM_CALL_TIMEOUT_MS)
   if (userName === undefined)
     throw invalid('the access key belongs to the root user of its account, which cannot be rotated')
   const config = given.data.previousSecretKey ? await clearUp(call, given, userName) : given
@@ -67,7 +67,7 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
 
 /** An earlier rotation has left its old key: it has to go before the user can have another new one. */
 async function clearUp(call: MountCall, config: Config, userName: string): Promise<Config> {
-  const finish = await finishRotation(config, userName, call.ports, CALL_MS)
+  const finish = await finishRotation(config, userName, call.ports, IAM_CALL_TIMEOUT_MS)
   if (finish.state !== 'finished') {
     throw invalid(
       `the last rotation is not finished: the access key ${config.data.previousAccessKey} is still there`,
@@ -78,7 +78,7 @@ async function clearUp(call: MountCall, config: Config, userName: string): Promi
 }
 
 /** A key that a crashed rotation made came into being within this time of its note, milliseconds. */
-const LOST_WITHIN_MS = { before: 60_000, after: 60_000 }
+const LOST_KEY_WINDOW_MS = { before: 60_000, after: 60_000 }
 
 /** The user may have one key only; one that an earlier rotation made and lost is deleted. */
 async function makeRoom(
@@ -89,16 +89,18 @@ async function makeRoom(
   lostSince: number,
 ): Promise<void> {
   const { accessKeys, clock } = call.ports
-  const known = await accessKeys.list(settings, userName, clock.now() + CALL_MS).catch(unlessRefused)
+  const known = await accessKeys
+    .list(settings, userName, clock.now() + IAM_CALL_TIMEOUT_MS)
+    .catch(unlessRefused)
   for (const one of known?.filter(found => found.accessKey !== current) ?? []) {
     if (!isLost(one, lostSince))
       throw invalid(`the IAM user has another access key, ${one.accessKey}: delete it first`)
-    await accessKeys.delete(settings, userName, one.accessKey, clock.now() + CALL_MS)
+    await accessKeys.delete(settings, userName, one.accessKey, clock.now() + IAM_CALL_TIMEOUT_MS)
   }
 }
 
 const isLost = ({ createdAt }: KnownKey, since: number): boolean =>
-  since > 0 && createdAt > since - LOST_WITHIN_MS.before && createdAt < since + LOST_WITHIN_MS.after
+  since > 0 && createdAt > since - LOST_KEY_WINDOW_MS.before && createdAt < since + LOST_KEY_WINDOW_MS.after
 
 /** IAM answered, and said no: to list keys is a permission that the user need not have. */
 const isRefused = (error: unknown): boolean =>
@@ -118,7 +120,7 @@ interface NewKey {
 async function makeKey(call: MountCall, settings: ProviderSettings, userName: string): Promise<NewKey> {
   const { accessKeys, clock } = call.ports
   try {
-    return await accessKeys.create(settings, userName, clock.now() + CALL_MS)
+    return await accessKeys.create(settings, userName, clock.now() + IAM_CALL_TIMEOUT_MS)
   } catch (error) {
     if (!isRefused(error)) throw error
     await noteNotMade(call)
@@ -155,7 +157,7 @@ async function storeKey(
   // either, both keys stay: the note tells the next rotation.
   const [now] = await store.read([place])
   if (now?.data.accessKey === made.accessKey) return now
-  await accessKeys.delete(settings, userName, made.accessKey, clock.now() + CALL_MS)
+  await accessKeys.delete(settings, userName, made.accessKey, clock.now() + IAM_CALL_TIMEOUT_MS)
   throw written === 'conflict' ? changed() : written
 }
 

@@ -5,6 +5,7 @@ import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { kindOfList, noRun, type TidyList } from './settings.ts'
@@ -19,9 +20,6 @@ export interface TidyJob {
   /** who holds the list's guard */
   runner: string
 }
-
-/** How long a runner may be silent before its list is free again, milliseconds. */
-const LEASE_MS = 15 * 60_000
 
 /**
  * Takes the guard of a list: one runner at a time, whoever starts it.
@@ -41,7 +39,7 @@ async function acquire(
   const last = item?.data ?? noRun
   const started: TidyRun = {
     ...last,
-    leaseUntil: now + LEASE_MS,
+    leaseUntil: now + bounds.TIDY_LEASE_MS,
     runner,
     startedAt: now,
     endedAt: 0,
@@ -181,7 +179,7 @@ async function proceeds(run: JobRun, job: TidyJob, { done, failed }: RunCounts):
   if (!cluster) return false
   return updateRun(run.ports, cluster, job, state => ({
     ...state,
-    leaseUntil: run.ports.clock.now() + LEASE_MS,
+    leaseUntil: run.ports.clock.now() + bounds.TIDY_LEASE_MS,
     removed: state.removed + done,
     failed: state.failed + failed,
   }))

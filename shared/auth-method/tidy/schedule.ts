@@ -8,7 +8,7 @@ import { startRun } from './run.ts'
 import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
 
 /** The schedule's interval, milliseconds. @see docs/spec/configuration.md#tidying */
-const PERIOD_MS = 3_600_000
+const TIDY_PERIOD_MS = 3_600_000
 
 /**
  * The hourly round: a tidy of every list of every mount whose settings allow it, and everything that an
@@ -85,7 +85,7 @@ async function startList(
     mount,
     list,
     buffer: safetyBuffer,
-    period: PERIOD_MS,
+    period: TIDY_PERIOD_MS,
   })
 }
 

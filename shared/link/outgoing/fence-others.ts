@@ -1,3 +1,4 @@
+import { bounds } from '../../values/bounds.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { callFence, type FenceCall, type FencingPorts, readClaimant } from './fence-call.ts'
 import {
@@ -10,21 +11,16 @@ import {
 } from './fence-outcomes.ts'
 
 /** Milliseconds between the beginnings of two calls at an address after a promotion; and that a call before serving may take. */
-const QUICK_MS = 2000
+const FENCE_QUICK_MS = 2000
 /** Milliseconds that the first calls at an address may take: each call without an answer gives the next one more. */
-const PATIENCE_MS: readonly number[] = [QUICK_MS, 4000, 8000]
-/**
- * Milliseconds that all further calls may take. A later answer is lost, with the statement in it. Far below the 20 s after
- * which commits refuse a cluster record.
- */
-const LONGEST_MS = 10_000
+const FENCE_TIMEOUTS_MS: readonly number[] = [FENCE_QUICK_MS, 4000, 8000]
 /**
  * Milliseconds for which an address is not called after the end of a call. Where all answers are late, those of other
  * clusters come in that time, and the next call shows the statements in them.
  */
-const PAUSE_MS = 1000
+const FENCE_PAUSE_MS = 1000
 /** How often a cluster that has asked checks whether it was fenced. */
-const LOOK_MS = 50
+const FENCED_LOOK_MS = 50
 
 /** One run of the worker. */
 interface Run {
@@ -82,8 +78,8 @@ async function fenceAt(address: string, run: Run): Promise<void> {
     const claimant = await readClaimant(stand.record, stand.known, ports)
     if (!claimant) return
     // earlier runs have called there already
-    unanswered ??= stand.outcomes[address] ? PATIENCE_MS.length : 0
-    const patience = (stand.isQuick ? PATIENCE_MS[unanswered] : undefined) ?? LONGEST_MS
+    unanswered ??= stand.outcomes[address] ? FENCE_TIMEOUTS_MS.length : 0
+    const patience = (stand.isQuick ? FENCE_TIMEOUTS_MS[unanswered] : undefined) ?? bounds.FENCE_CALL_MS
     const call = await callFence(claimant, address, { to, patience }, ports)
     if (!call.heard) unanswered++
     const noted = await noteInTurn(call, claimant.head.epoch, run)
@@ -96,7 +92,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
     // what it did not accept may count with the statements that have come meanwhile
     if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
-      const next = Math.min(Math.max(began + QUICK_MS, clock.now() + PAUSE_MS), deadline)
+      const next = Math.min(Math.max(began + FENCE_QUICK_MS, clock.now() + FENCE_PAUSE_MS), deadline)
       await Promise.race([clock.sleep(Math.max(0, next - clock.now())), run.news.next()])
     }
     if (clock.now() >= deadline) return
@@ -132,15 +128,15 @@ function noteInTurn(call: FenceCall, epoch: string, run: Run): Promise<NotedCall
  */
 export async function askBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
-  const until = clock.now() + QUICK_MS
+  const until = clock.now() + FENCE_QUICK_MS
   const stand = await readFenceStand(ports, 'all')
   const claimant = stand && (await readClaimant(stand.record, stand.known, ports))
   if (!claimant || claimant.addresses.length === 0) return
   const calls = await Promise.all(
-    claimant.addresses.map(address => callFence(claimant, address, { to, patience: QUICK_MS }, ports)),
+    claimant.addresses.map(address => callFence(claimant, address, { to, patience: FENCE_QUICK_MS }, ports)),
   )
   await noteCalls(calls, claimant.head.epoch, ports)
   if (!calls.some(({ heard }) => heard)) return
   // a cluster with a later epoch now knows the address of this one
-  while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(LOOK_MS)
+  while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(FENCED_LOOK_MS)
 }

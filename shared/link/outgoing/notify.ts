@@ -1,6 +1,7 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
@@ -11,12 +12,7 @@ import { readPublicKey } from '../pair.ts'
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
 
 /** The least milliseconds between two rounds of notices. */
-const SPACING_MS = 200
-/**
- * Milliseconds for which a secondary that has answered a notice is sent no other: it asks twice a second by itself
- * (`EAGER_MS` in `replication/secondary/pull.ts`, which is longer).
- */
-const AWAKE_MS = 4000
+const NOTICE_SPACING_MS = 200
 
 /**
  * Tells secondaries that there is something to fetch, and nothing else. A lost notice does not matter: secondaries look by
@@ -29,7 +25,7 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
   const awake: Awake = new Map()
   const soon = async () => {
     const { clock } = ports
-    await clock.sleep(Math.max(0, last + SPACING_MS - clock.now()))
+    await clock.sleep(Math.max(0, last + NOTICE_SPACING_MS - clock.now()))
     last = clock.now()
     // commits from now on need another notice
     next = undefined
@@ -54,7 +50,7 @@ async function notifyAll(ports: Dependencies, to: CarryTo, awake: Awake): Promis
   const all = secondariesOf(await store.list(partitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
     const keys = readPublicKey(publicKey)
-    if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + AWAKE_MS) return
+    if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + bounds.AWAKE_MS) return
     const askedAt = clock.now()
     const end = { set, from: id, signing, otherKey: keys.signing }
     const ask = asker(end, {

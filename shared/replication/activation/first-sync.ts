@@ -20,7 +20,7 @@ import { followCarefully } from '../secondary/follow.ts'
 import { newFollower } from '../secondary/follower.ts'
 import { auditEvent } from './wipe.ts'
 
-const PAUSE_MS = 1000
+const FIRST_SYNC_PAUSE_MS = 1000
 
 /**
  * Fetches all items for the first time. If the time ends first, the step is repeated and goes on.
@@ -36,7 +36,7 @@ export async function firstSync(run: OperationRun, id: string): Promise<StepResu
   while (follower.hasTime()) {
     if ((await ports.journal.head())?.mode === 'applying') return DONE
     await followCarefully(follower, {
-      pause: PAUSE_MS,
+      pause: FIRST_SYNC_PAUSE_MS,
       warning: 'the first sync was interrupted',
       failureOf: error => (isLasting(error) ? admissionLost(error) : undefined),
     })

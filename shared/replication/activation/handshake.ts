@@ -6,6 +6,7 @@ import { deployedLink } from '../../model/cluster.ts'
 import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { primarySaid, tokenForAnother, tokenGone, tokenOfOtherSet } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -82,9 +83,6 @@ async function tokenOf(
   return { ...activation, token }
 }
 
-/** Milliseconds to wait for the primary; the request that began the operation waits a little longer. */
-const HANDSHAKE_TIMEOUT_MS = 18_000
-
 async function handedIn(
   { ports, connect }: OperationRun,
   { operation, record }: OperationStand,
@@ -106,7 +104,7 @@ async function handedIn(
     otherKey,
     addresses,
     ca,
-    until: ports.clock.now() + HANDSHAKE_TIMEOUT_MS,
+    until: ports.clock.now() + bounds.HANDSHAKE_MS,
   })
   try {
     // a cluster that this primary has admitted before proves with its present key that the next key is its own

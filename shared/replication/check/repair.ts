@@ -12,9 +12,9 @@ import { readBucket } from './examine.ts'
 import type { TreeView } from './view.ts'
 
 const REPAIR_TRIES = 8
-const PAUSE_MS = 50
+const REPAIR_PAUSE_MS = 50
 /** Milliseconds after a position was taken: most of what a journal can take is left for others. */
-const PACE_MS = 100
+const REPAIR_PACE_MS = 100
 /** Items of one transaction, beside the bucket. */
 const MOST = 90
 
@@ -43,7 +43,7 @@ export async function repairBucket(
 ): Promise<boolean> {
   const { journal, clock } = view
   const fits = await retrying(
-    { tries: REPAIR_TRIES, pause: tried => clock.sleep(PAUSE_MS * tried) },
+    { tries: REPAIR_TRIES, pause: tried => clock.sleep(REPAIR_PAUSE_MS * tried) },
     async () => {
       const read = await readBucket(view, place, subpage)
       if (!read) return PENDING
@@ -53,7 +53,7 @@ export async function repairBucket(
       if (isOwn && misplaced.length > 0) {
         for (const item of misplaced) {
           await journal.backfill([item], await cluster())
-          await clock.sleep(PACE_MS)
+          await clock.sleep(REPAIR_PACE_MS)
         }
       } else await journal.transact(inPlace(read))
       return PENDING

@@ -18,7 +18,7 @@ import {
 } from '../operation/run.ts'
 
 /** Milliseconds between two notes of how far a run is. */
-const NOTE_EVERY_MS = 2000
+const TREE_NOTE_PERIOD_MS = 2000
 const NOTE_TRIES = 5
 
 /** An operation over the tree of this cluster, while it runs. */
@@ -57,7 +57,7 @@ export function reindexNotes(run: OperationRun, id: string) {
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
     checkTime(run)
     const now = run.ports.clock.now()
-    if (!always && now - last < NOTE_EVERY_MS) return
+    if (!always && now - last < TREE_NOTE_PERIOD_MS) return
     last = now
     const { cluster } = await readStand(run, id)
     const [item] = await run.ports.store.read([key('tree-reindex')])

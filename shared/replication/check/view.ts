@@ -97,13 +97,13 @@ export async function lookAgain(view: TreeView): Promise<void> {
 }
 
 const SETTLING = 20
-const SETTLING_MS = 100
+const VIEW_SETTLING_PAUSE_MS = 100
 
 async function settledHashes(view: TreeView): Promise<StoredHashes> {
   let hashes = await readHashes(view)
   await retrying({ tries: SETTLING }, async () => {
     if (hashes.isSettled) return ok()
-    await view.clock.sleep(SETTLING_MS)
+    await view.clock.sleep(VIEW_SETTLING_PAUSE_MS)
     hashes = await readHashes(view)
     return PENDING
   })

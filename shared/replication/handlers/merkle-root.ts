@@ -6,14 +6,14 @@ import { shownRoot } from '../status/status.ts'
 import { treeIdOf } from './tree.ts'
 
 /** Milliseconds for which a root is not computed again, whoever asks. */
-const FRESH_MS = 60_000
+const ROOT_FRESH_MS = 60_000
 
 /** POST sys/replication/merkle-root: computes the root for the last position, unless the stored one is less than a minute old. */
 export async function computeMerkleRoot(call: Call): Promise<Outcome> {
   const { journal, journalView } = call.ports
   const treeId = treeIdOf(call)
   const { head, roots } = await journalView.look(treeId)
-  if (head && call.now - (roots?.whole?.at ?? 0) >= FRESH_MS)
+  if (head && call.now - (roots?.whole?.at ?? 0) >= ROOT_FRESH_MS)
     await refreshTree({
       journal,
       treeId,

@@ -20,7 +20,7 @@ export const revokeFields = {
 }
 
 const REVOKE_TRIES = 5
-const PAUSE_MS = 20
+const REVOKE_PAUSE_MS = 20
 
 /**
  * POST sys/replication/dr/primary/revoke-secondary: nothing that the cluster signs counts from now on, and its name is
@@ -64,7 +64,7 @@ async function revokeOnce(call: Call<typeof revokeFields>): Promise<RevocationTa
   const { id = '', force = false } = given
   const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
-  const pause = (tried: number) => ports.clock.sleep(PAUSE_MS * 2 ** tried)
+  const pause = (tried: number) => ports.clock.sleep(REVOKE_PAUSE_MS * 2 ** tried)
   const found = await retrying(
     { tries: REVOKE_TRIES, pause },
     async (): Promise<Result<RevocationTarget, 'conflict'>> => {

@@ -26,9 +26,9 @@ export const prepareTreeWork = async () => ({
 })
 
 /** Milliseconds for which a report answers later requests, too. */
-const FRESH_MS = 60_000
+const TREE_REPORT_FRESH_MS = 60_000
 /** Milliseconds after which an operation that does not end counts as dead. */
-const LOST_MS = 3_600_000
+const TREE_RUN_LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
 /** For any role and caller. @throws ApiError if there is no complete tree */
@@ -54,7 +54,7 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   const treeId = treeIdOf(call)
   const before = call.fetched.get(key('tree-check'))
   const kept = reportOf(before, treeId)
-  if (kept && now - kept.at < FRESH_MS) return answer(data(kept.report))
+  if (kept && now - kept.at < TREE_REPORT_FRESH_MS) return answer(data(kept.report))
   const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
   if (status === 'failed') throw givenUp(fault, 10)
@@ -99,7 +99,7 @@ async function isRunning(
   { ports, now }: Pick<Call, 'ports' | 'now'>,
   { operation, startedAt }: Pick<TreeCheck | TreeReindex, 'operation' | 'startedAt'>,
 ): Promise<boolean> {
-  if (now - startedAt > LOST_MS) return false
+  if (now - startedAt > TREE_RUN_LOST_MS) return false
   const [item] = await ports.store.read([key('operation', operation)])
   return item?.data.status === 'running'
 }

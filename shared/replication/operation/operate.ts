@@ -5,12 +5,11 @@ import type { OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
 import { create, remove, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { isWaiting, makingWay } from './giving-way.ts'
 import { operationRuns, roleChanging } from './refusals.ts'
 import { runWorkflow, waitingExecution } from './waiting.ts'
 
-/** Milliseconds that a caller waits for its operation, and between two looks. */
-const OPERATION_ANSWER_TIMEOUT_MS = 20_000
 const OPERATION_LOOK_MS = 250
 
 /** An operation that is about to begin: fields of it are encrypted for its place. */
@@ -69,7 +68,7 @@ export async function awaitOperation(
   { store, clock }: Pick<Ports, 'store' | 'clock'>,
   enough: (state: OperationState) => boolean = () => false,
 ): Promise<OperationState> {
-  const end = clock.now() + OPERATION_ANSWER_TIMEOUT_MS
+  const end = clock.now() + bounds.OPERATION_ANSWER_MS
   for (;;) {
     const [item] = await store.read([key('operation', id)])
     if (!item) throw new ApiError('internal', `there is no operation ${id}`)

@@ -11,7 +11,7 @@ import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds to wait for the rest of a handed-over journal. */
 const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
-const PAUSE_MS = 200
+const DRAIN_PAUSE_MS = 200
 
 /**
  * Waits until everything that the primary has acknowledged is here, then applies all that is staged: nothing else
@@ -58,7 +58,7 @@ async function awaitRest(
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
     const passed = await followCarefully(follower, {
-      pause: PAUSE_MS,
+      pause: DRAIN_PAUSE_MS,
       warning: 'the rest of the journal was asked for in vain',
       failureOf: isPassedOver,
     }).catch((error: unknown) => {

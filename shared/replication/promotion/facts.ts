@@ -125,7 +125,7 @@ async function missingTerm(
 
 /** How often a refusal must come before it counts: a heartbeat of the puller may have come in between. */
 const ASK_TRIES = 3
-const PAUSE_MS = 300
+const ASK_PAUSE_MS = 300
 
 async function askedPrimary(
   { ports, connect, deadline }: FactsRun,
@@ -137,7 +137,7 @@ async function askedPrimary(
   const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let front: { front?: string } = {}
-  const pause = () => clock.sleep(PAUSE_MS)
+  const pause = () => clock.sleep(ASK_PAUSE_MS)
   const heard = await retrying(
     { tries: ASK_TRIES, pause },
     async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
@@ -149,7 +149,7 @@ async function askedPrimary(
         // a cluster that has followed another primary since has new keys: it lives, and another one is the primary
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
         if (error instanceof LinkUnsigned) front = { front: error.message }
-        const over = tried + 1 === ASK_TRIES || clock.now() + PAUSE_MS >= deadline
+        const over = tried + 1 === ASK_TRIES || clock.now() + ASK_PAUSE_MS >= deadline
         if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
           // one that answered the first question, and not the second, answered just now

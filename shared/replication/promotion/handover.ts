@@ -7,9 +7,9 @@ import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
 
 /** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
-const PAUSE_MS = 500
+const HANDOVER_PAUSE_MS = 500
 /** Milliseconds for a run that goes on with the step after that time. */
-const LAST_TRY_MS = 1000
+const HANDOVER_LAST_TRY_MS = 1000
 
 /** The result of one call to the primary. `another`: the answer is signed by other keys */
 type Asked = { end: HandedOver; epoch: string } | { refused: string; another?: true } | 'silent'
@@ -30,9 +30,9 @@ export const askHandover: OperationStep = async (run, id) => {
     return AGAIN
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
-  const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + LAST_TRY_MS))
-  if (asked === 'silent' && clock.now() + PAUSE_MS < askedAt + ask) {
-    await clock.sleep(PAUSE_MS)
+  const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS))
+  if (asked === 'silent' && clock.now() + HANDOVER_PAUSE_MS < askedAt + ask) {
+    await clock.sleep(HANDOVER_PAUSE_MS)
     return AGAIN
   }
   // asking takes seconds, and commits need a fresh cluster record

@@ -17,12 +17,12 @@ const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
  * seems. Without force the step asks again.
  * @param took milliseconds by the clock
  */
-const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + OVERDUE_MS
-const OVERDUE_MS = 2000
+const isMoved = (took: number, patience: number): boolean => took < 0 || took > patience + CLOCK_MOVED_MS
+const CLOCK_MOVED_MS = 2000
 
 /** How long to wait for a puller that was at rest, milliseconds, and how often to look. */
-const CATCHES_UP_MS = 4000
-const LOOK_MS = 200
+const CATCH_UP_TIMEOUT_MS = 4000
+const CATCH_UP_PAUSE_MS = 200
 
 /**
  * Gathers the facts again once the puller has looked: without a notice it may rest for longer than a secondary may be
@@ -40,11 +40,11 @@ async function caughtUpFacts(
   const facts = await promotionFacts(run, record.data)
   const { primary } = facts
   if (primary.state !== 'answers' || !primary.reported || !isBehind(primary)) return facts
-  const until = Math.min(deadline - CATCHES_UP_MS, clock.now() + CATCHES_UP_MS)
+  const until = Math.min(deadline - CATCH_UP_TIMEOUT_MS, clock.now() + CATCH_UP_TIMEOUT_MS)
   const { frontier } = primary.reported
   if (clock.now() >= until) return facts
-  await clock.sleep(LOOK_MS)
-  const seen = await polling(clock, { everyMs: LOOK_MS, until }, async () => {
+  await clock.sleep(CATCH_UP_PAUSE_MS)
+  const seen = await polling(clock, { everyMs: CATCH_UP_PAUSE_MS, until }, async () => {
     const head = await journal.head()
     if (head?.mode !== 'applying') return ok(false)
     return head.applied >= frontier ? ok(true) : PENDING

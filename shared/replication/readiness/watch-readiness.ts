@@ -8,7 +8,7 @@ import type { FollowerPorts } from '../secondary/follower.ts'
 import { readinessBasis } from './basis.ts'
 
 /** Milliseconds that a primary is waited for: heartbeats must not wait for long. */
-const PATIENCE_MS = 3000
+const PRIMARY_TIMEOUT_MS = 3000
 
 /**
  * Tries whether a promotion of this secondary would go through, by the promotion's own rules: every ten minutes, and as
@@ -32,7 +32,7 @@ async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<voi
   if (record?.mode !== 'secondary' || record.operation !== undefined) return
   const basis = readinessBasis({ record, contact: contact?.data, head }, readAt)
   if (last?.data.basis === basis && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
-  const facts = await promotionFacts({ ports, connect, deadline: readAt + PATIENCE_MS }, record)
+  const facts = await promotionFacts({ ports, connect, deadline: readAt + PRIMARY_TIMEOUT_MS }, record)
   const found = promotionChecks(facts).filter(({ text }) => text !== undefined)
   const refusedBy = found.map(({ name }) => name)
   await store.commit([put(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })

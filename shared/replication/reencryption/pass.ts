@@ -6,6 +6,7 @@ import { type Change, replace } from '../../storage/changes.ts'
 import { encryptedKinds } from '../../storage/encrypted-kinds.ts'
 import { key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
+import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { epochOf, type TermStand } from './facts.ts'
 import { anewOf } from './own-keys.ts'
@@ -13,13 +14,11 @@ import { anewOf } from './own-keys.ts'
 const SEGMENTS = 4
 /** Items that are written together where a journal is kept; and how soon after them the next ones may be, milliseconds. */
 const TOGETHER = 20
-const PACE_MS = 66
+const REENCRYPTION_PACE_MS = 66
 /** Items from one note of the progress to the next. */
 const AT_ONCE = 500
 /** Milliseconds from one page of the table to the next, at least. */
-const PAGE_MS = 250
-/** Milliseconds for which a run keeps others from going on; every note renews it. */
-const LEASE_MS = 60_000
+const REENCRYPTION_PAGE_PAUSE_MS = 250
 /** Names of fields that do not open, at most. */
 const MOST_NAMES = 10
 
@@ -84,7 +83,7 @@ export async function passThrough(
   stand: TermStand,
 ): Promise<Reencryption | 'again' | 'stopped'> {
   const { journal, clock } = run.ports
-  const lease = () => clock.now() + LEASE_MS
+  const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
   let progress = await note(run, stand, stand.progress, { ...beginReencryption(stand), until: lease() })
   while (progress) {
     const { segment, from } = progress.at ?? { segment: 0 }
@@ -101,7 +100,7 @@ export async function passThrough(
       progress = await note(run, stand, progress, { ...addFound(progress, found), at, until: lease() })
       if (!progress) break
     }
-    await clock.sleep(Math.max(0, PAGE_MS - (clock.now() - began)))
+    await clock.sleep(Math.max(0, REENCRYPTION_PAGE_PAUSE_MS - (clock.now() - began)))
   }
   return 'stopped'
 }
@@ -156,7 +155,7 @@ async function throughItems(
     const { written, left } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
     found.written += written
     found.left += left
-    await clock.sleep(Math.max(0, PACE_MS - (clock.now() - began)))
+    await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
   }
   return hasTime(run) ? found : 'again'
 }

@@ -19,7 +19,7 @@ import type { Comparison, Follower, Progress } from './follower.ts'
 import { syncDiffering } from './resync.ts'
 
 /** Milliseconds between two looks whether the hashes of the own tree are computed. */
-const LOOK_MS = 10_000
+const TREE_LOOK_PAUSE_MS = 10_000
 
 /**
  * Takes a step of the comparison with the primary after a full sync, page by page, beside streaming. It begins once the
@@ -74,7 +74,7 @@ async function beginComparison(
   const roots = await journal.pageHashes(rootsPk(treeId))
   const ended = lastEnded(Math.floor(clock.now() / 1000))
   if (!SUBTREES.every(of => roots.get(of)?.gen === ended))
-    return { kind: 'due', notBefore: clock.now() + LOOK_MS }
+    return { kind: 'due', notBefore: clock.now() + TREE_LOOK_PAUSE_MS }
   const [own, { hashes }] = await Promise.all([
     Promise.all(SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root')))),
     link.tree({ level: 'root' }),

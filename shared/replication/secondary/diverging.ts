@@ -11,7 +11,7 @@ import type { Follower } from './follower.ts'
 /** Syncs of a key after which it is given up. */
 const ROUNDS = 3
 /** Milliseconds after which a sync of a key does not count any more. */
-const FORGOTTEN_MS = 3_600_000
+const ROUND_FORGOTTEN_MS = 3_600_000
 /** The most keys that are remembered: a secondary that differs in more stops. */
 const MOST = 200
 
@@ -73,7 +73,7 @@ interface Round {
  */
 export function afterRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
   const names = new Set(wrong.map(placeText))
-  const known = before.filter(one => isGivenUp(one) || now - one.at < FORGOTTEN_MS)
+  const known = before.filter(one => isGivenUp(one) || now - one.at < ROUND_FORGOTTEN_MS)
   const again = known.map(one =>
     names.has(placeText(one)) ? { ...one, rounds: one.rounds + 1, at: now } : one,
   )

@@ -221,17 +221,12 @@ async function renew(
 /** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
 const REST_PAUSE_MS = { least: 500, most: 10_000 }
 /**
- * Milliseconds for which a secondary goes on asking twice a second after something has come, or has been told of: who
- * tells it may be silent for a little less.
- */
-const EAGER_MS = 6000
-/**
  * How often a run that rests looks for a notice in its own table, which costs far less than asking the primary: the second
  * one where nothing has come for `AFTER_MS`.
  */
 const LISTEN_MS = { soon: 250, later: 2000, AFTER_MS: 60_000 }
 /** How long a run waits whose primary does not answer. */
-const SILENT_MS = 2000
+const SILENT_PRIMARY_PAUSE_MS = 2000
 
 /** The last notice that a run has seen, and when there was something to look for last, epoch milliseconds. */
 interface Attention {
@@ -271,11 +266,11 @@ export function pauseOf(
   { since }: Attention,
   now: number,
 ): number {
-  if (!source) return SILENT_MS
+  if (!source) return SILENT_PRIMARY_PAUSE_MS
   if (reported.state !== 'stream-wals' || roleChangePending || comparison?.kind === 'comparing')
     return REST_PAUSE_MS.least
   const quiet = now - Math.max(cameAt, since)
-  return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - EAGER_MS))
+  return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - bounds.EAGER_MS))
 }
 
 /** Milliseconds between two looks for a notice. */
@@ -298,7 +293,7 @@ export async function restUntil(
 ): Promise<void> {
   const { clock } = ports
   const pause = pauseOf(follower, attention, clock.now())
-  if (pause <= SILENT_MS / 2 || !follower.session.source) return clock.sleep(pause)
+  if (pause <= SILENT_PRIMARY_PAUSE_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
   const everyMs = listeningOf(follower, attention, clock.now())

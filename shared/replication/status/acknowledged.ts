@@ -8,7 +8,7 @@ import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 
-const EVERY_MS = 500
+const ACKNOWLEDGED_PAUSE_MS = 500
 
 /** Secondaries that are connected and have not said that they have all up to a position. */
 export const secondariesBehind = (
@@ -61,7 +61,7 @@ export async function acknowledgements(
   const { head } = await journalView.look(undefined)
   if (!head) return none
   let all: Secondary[] = []
-  await polling(clock, { everyMs: EVERY_MS, until: clock.now() + patience }, async () => {
+  await polling(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
     all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
     return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })

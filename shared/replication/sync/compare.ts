@@ -122,13 +122,13 @@ function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now:
 }
 
 const COMPARE_TIMEOUT_MS = 30_000
-const EVERY_MS = 200
+const COMPARE_PAUSE_MS = 200
 
 async function caughtUp(
   { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
   seq: number,
 ): Promise<void> {
-  const when = { everyMs: EVERY_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
+  const when = { everyMs: COMPARE_PAUSE_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
   const seen = await polling(clock, when, async () => {
     const head = await journal.head()
     return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? ok() : PENDING

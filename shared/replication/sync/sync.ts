@@ -8,6 +8,7 @@ import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
+import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Own } from '../apply/window.ts'
 import { reportName, reportParts, storeReport } from './report.ts'
@@ -146,9 +147,6 @@ export async function endSync(
   return moved === 'refused' ? 'again' : 'done'
 }
 
-/** A replay begins this long before the frontier: what was read before a commit was decided is in it all the same. */
-const MARGIN_MS = 60_000
-
 /**
  * Where the replay after a full sync begins: behind it are all journal entries of the last minute.
  * @param frontier of the source: below it no journal entry is missing
@@ -166,7 +164,7 @@ export async function startOf(
     const answer = await link.entries({ lineage, from: middle, bytes: 1 })
     if ('trimmed' in answer) low = Math.max(middle + 1, answer.trimmed)
     else if ('diverged' in answer) throw new Error('the source changed its lineage while it was looked at')
-    else if ((answer.entries[0]?.at ?? time) >= time - MARGIN_MS) high = middle
+    else if ((answer.entries[0]?.at ?? time) >= time - bounds.REPLAY_MARGIN_MS) high = middle
     else low = middle + 1
   }
   return Math.min(low, frontier)

@@ -3,6 +3,7 @@ import { type HeartbeatAnswer, LinkRefused, LinkSilent } from '../../link/source
 import type { SourceLink } from '../../link/source-link.ts'
 import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
+import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { handIn } from '../activation/handshake.ts'
@@ -43,7 +44,7 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
   const { record } = await readStand(run, id)
   const { clock } = run.ports
   const failures = new Map<string, Error>()
-  const end = clock.now() + FIND_TIMEOUT_MS
+  const end = clock.now() + bounds.HANDSHAKE_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
     const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
@@ -62,10 +63,8 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
   throw nobodyAnswered(failures)
 }
 
-/** Milliseconds for all addresses together: the request that began it waits a little longer. */
-const FIND_TIMEOUT_MS = 18_000
 const FIND_TRIES = 3
-const PAUSE_MS = 500
+const FIND_PAUSE_MS = 500
 
 /** @returns the answer, or why there is none */
 async function askedAt(
@@ -83,12 +82,12 @@ async function askedAt(
   const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
-  const pause = () => ports.clock.sleep(PAUSE_MS)
+  const pause = () => ports.clock.sleep(FIND_PAUSE_MS)
   const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
     const answer = await answerOf(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
     // a heartbeat of the puller may have come in between
-    return ports.clock.now() + PAUSE_MS >= until ? ok(answer) : failed(answer)
+    return ports.clock.now() + FIND_PAUSE_MS >= until ? ok(answer) : failed(answer)
   })
   return found.ok ? found.value : found.fault
 }

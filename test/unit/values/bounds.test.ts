@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Bounds, bounds, brokenRelations } from '../../../shared/values/bounds.ts'
+import { type Bounds, brokenRelations } from '../../../shared/values/bound-relations.ts'
+import { bounds } from '../../../shared/values/bounds.ts'
 
 describe('bounds that promise something', () => {
   test('do not contradict each other', () => expect(brokenRelations(bounds)).toEqual([]))
@@ -26,6 +27,20 @@ describe('bounds that promise something', () => {
     ['a lag for which a peer is lost', { LARGEST_LAG_MS: 30_000 }, /before a peer is lost/],
     ['a record that is too old before it is read again', { RECORD_REREAD_MS: 20_000 }, /read again/],
     ['a changeover that an old record outlives', { CHANGEOVER_WAIT_MS: 23_000 }, /changeover/],
+    ['a login without time to commit after AWS has answered', { PROVIDER_MS: 12_000 }, /a login that waits/],
+    ['an operation that outlives its request', { OPERATION_ANSWER_MS: 25_000 }, /within its request/],
+    ['a first step that outlives its answer', { HANDSHAKE_MS: 20_000 }, /a first step/],
+    ['a fenced cluster whose record is too old at its answer', { FENCE_CALL_MS: 20_000 }, /a fenced cluster/],
+    ['a primary that is silent for longer than it is asked', { AWAKE_MS: 6_000 }, /asks for longer/],
+    ['a replay that begins behind a late write', { REPLAY_MARGIN_MS: 23_000 }, /a replay begins/],
+    ['a lease of tidy that ends within its worker', { TIDY_LEASE_MS: 600_000 }, /a lease of tidy/],
+    [
+      'a lease of a rotation that ends within its request',
+      { ROTATION_LEASE_MS: 25_000 },
+      /a lease of a rotation/,
+    ],
+    ['a lease of re-encryption that ends within a write', { REENCRYPTION_LEASE_MS: 3_000 }, /re-encryption/],
+    ['a removal that a late write outlives', { LATE_WRITE_WAIT_MS: 23_000 }, /a removal waits/],
     ['an attempt that outlives who waits for it', { ATTEMPT_IDLE_SECONDS: 3601 }, /an execution hears/],
   ])('%s: refused in words', (_, change, text) => {
     expect(brokenRelations({ ...bounds, ...change })).toEqual([expect.stringMatching(text)])

@@ -15,8 +15,8 @@ export function createLogStream(call: ActionCall<JsonInput>): undefined {
 }
 
 const HOUR_MS = 3_600_000
-const OLDEST_MS = 14 * 24 * HOUR_MS
-const NEWEST_MS = 2 * HOUR_MS
+const OLDEST_EVENT_MS = 14 * 24 * HOUR_MS
+const NEWEST_EVENT_MS = 2 * HOUR_MS
 
 /** PutLogEvents (CloudWatch Logs API reference): what is too old or too new is told, the rest is kept. */
 export function putLogEvents(call: ActionCall<JsonInput>): object {
@@ -27,8 +27,8 @@ export function putLogEvents(call: ActionCall<JsonInput>): object {
   }
   const given = eventsOf(call.input, name)
   const now = call.aws.now()
-  const tooOld = given.filter(one => one.timestamp < now - OLDEST_MS).length
-  const taken = given.filter(one => one.timestamp <= now + NEWEST_MS).length
+  const tooOld = given.filter(one => one.timestamp < now - OLDEST_EVENT_MS).length
+  const taken = given.filter(one => one.timestamp <= now + NEWEST_EVENT_MS).length
   appendEvents(events, given.slice(tooOld, taken))
   const rejected = {
     ...(tooOld > 0 ? { tooOldLogEventEndIndex: tooOld } : {}),

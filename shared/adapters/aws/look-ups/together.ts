@@ -43,7 +43,7 @@ const realTime: Passing = {
 }
 
 /** A call that takes as long as this keeps nobody waiting any more. */
-const SLOW_MS = 500
+const SLOW_LOOK_UP_MS = 500
 
 /** Somebody who waits. */
 interface Question<Found> {
@@ -162,7 +162,7 @@ export function lookUpsTogether<Found>(how: LookUps<Found>, time: Passing = real
       if (counts) lane = { ...lane, underWay: lane.underWay - 1 }
       counts = false
     }
-    const inTime = time.after(SLOW_MS, () => {
+    const inTime = time.after(SLOW_LOOK_UP_MS, () => {
       makeRoom()
       go()
     })
