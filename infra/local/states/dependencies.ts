@@ -22,13 +22,10 @@ export interface StatesDependencies {
   waiting: Map<string, () => void>
 }
 
-/** One line of states at work. */
+/** A running execution. */
 export interface StateLine {
   execution: Execution
-  path: string
   signal: AbortSignal
-  /** of the element that it serves, below a Map */
-  item?: { Index: number; Value: unknown }
 }
 
 // what timers can count to

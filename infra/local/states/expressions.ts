@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto'
 import jsonata from 'jsonata'
 import { StateFault } from './fault.ts'
 
@@ -25,7 +24,7 @@ export async function evaluate(template: unknown, names: Names): Promise<unknown
 async function resultOf(expression: string, names: Names): Promise<unknown> {
   const program = compiled.get(expression) ?? jsonata(expression)
   compiled.set(expression, program)
-  const value = await program.evaluate(undefined, { ...added, ...names }).catch((error: unknown) => {
+  const value = await program.evaluate(undefined, names).catch((error: unknown) => {
     // the library throws objects that are no errors
     const { message = String(error) } = error as { message?: string }
     throw failed(expression, message)
@@ -38,32 +37,18 @@ async function resultOf(expression: string, names: Names): Promise<unknown> {
 const failed = (expression: string, why: string) =>
   new StateFault('States.QueryEvaluationError', `the expression ${expression.trim()}: ${why}`)
 
-/**
- * Functions that the service has besides those of the language.
- * @see https://docs.aws.amazon.com/step-functions/latest/dg/transforming-data.html
- */
-const added: Names = {
-  parse: (text: string): unknown => JSON.parse(text),
-  uuid: () => randomUUID(),
-  hash: (text: string, algorithm: string) =>
-    createHash(algorithm.replace('-', '').toLowerCase()).update(text).digest('hex'),
-  range: (first: number, last: number, step: number) =>
-    Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => first + index * step),
-  partition: (list: readonly unknown[], size: number) =>
-    Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
-      list.slice(index * size, (index + 1) * size),
-    ),
-}
-
 /** Texts, quoted names, comments and regular expressions: what stands in them is no part of the program. */
 const QUOTED =
   /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\/\*[\s\S]*?\*\/|(?<=[(,>]\s*)\/(?:\\.|[^/\\])+\/[im]*/g
 
-/** What our library takes and the service, whose version of the language is older, does not. */
-const UNKNOWN_THERE: readonly (readonly [pattern: RegExp, name: string])[] = [
-  [/\?\s*:/, 'the operator ?:'],
-  [/\?\?/, 'the operator ??'],
-  [/\$eval\b/, 'the function $eval'],
+/** Language that our library accepts and the service, whose version is older, does not, and functions that only the service has. */
+const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
+  [/\?\s*:/, 'the operator ?: is unknown to the service'],
+  [/\?\?/, 'the operator ?? is unknown to the service'],
+  [/\$eval\b/, 'the function $eval is unknown to the service'],
+  ...['parse', 'uuid', 'hash', 'range', 'partition'].map(
+    name => [new RegExp(`\\$${name}\\b`), `the function $${name} is not supported here`] as const,
+  ),
 ]
 
 /** What is wrong with the expressions of a template, each with its text; empty: nothing. */
@@ -77,9 +62,9 @@ export function faultsOf(template: unknown): string[] {
       : []
   }
   const program = expression.replace(QUOTED, '""')
-  const unknown = UNKNOWN_THERE.filter(([pattern]) => pattern.test(program))
+  const unsupported = UNSUPPORTED.filter(([pattern]) => pattern.test(program))
   return [
-    ...unknown.map(([, name]) => `${template}: ${name} is unknown to the service`),
+    ...unsupported.map(([, fault]) => `${template}: ${fault}`),
     ...(isProgram(expression) ? [] : [`${template}: cannot be read`]),
   ]
 }

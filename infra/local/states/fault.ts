@@ -13,7 +13,7 @@ export class StateFault extends Error {
 const TERMINAL = ['States.Runtime', 'States.DataLimitExceeded']
 
 /** Which errors are no failure of a task's own: `States.TaskFailed` stands for all others. */
-const NOT_OF_TASKS = [...TERMINAL, 'States.Timeout', 'States.HeartbeatTimeout']
+const NOT_OF_TASKS = [...TERMINAL, 'States.Timeout']
 
 /**
  * Whether a list of error names stands for an error.
@@ -24,8 +24,7 @@ export const standsFor = (names: readonly string[], error: string): boolean =>
     name =>
       name === error ||
       (name === 'States.ALL' && !TERMINAL.includes(error)) ||
-      (name === 'States.TaskFailed' && !NOT_OF_TASKS.includes(error)) ||
-      (name === 'States.Timeout' && error === 'States.HeartbeatTimeout'),
+      (name === 'States.TaskFailed' && !NOT_OF_TASKS.includes(error)),
   )
 
 /** Bytes that an input, an output, or what a task is given or answers may have. */

@@ -1,6 +1,4 @@
-import { defined } from '../../../shared/values/defined.ts'
-import { applyBranches, applyElements, choose, runWait } from './control.ts'
-import type { Body, State } from './definition.ts'
+import type { Choice, Machine, State } from './definition.ts'
 import { record, type StateLine, type StatesDependencies } from './dependencies.ts'
 import { evaluate, type Names } from './expressions.ts'
 import { StateFault, standsFor, withinLimit } from './fault.ts'
@@ -8,57 +6,52 @@ import type { StatePlace } from './store.ts'
 import { runTask } from './task.ts'
 
 /**
- * Runs a line of states from where it stands, or from its beginning.
+ * Runs the states of an execution from where it stands, or from the first one.
  * @returns its output
  * @throws StateFault, or the signal's reason
  */
 export async function runLine(
   dependencies: StatesDependencies,
   line: StateLine,
-  body: Body,
+  machine: Machine,
   input: unknown,
-  variables: StatePlace['variables'],
 ): Promise<unknown> {
   const { store } = dependencies
-  const begun = store.place(line.execution.arn, line.path)
-  let place = begun ?? store.together(() => enter(dependencies, line, body, body.StartAt, input, variables))
-  while (place.result === undefined) place = await step(dependencies, line, body, place)
+  const begun = store.place(line.execution.arn)
+  let place = begun ?? store.together(() => enter(dependencies, line, machine, machine.StartAt, input, {}))
+  while (place.result === undefined) place = await step(dependencies, line, machine, place)
   return place.result.value
 }
 
 function enter(
   dependencies: StatesDependencies,
   line: StateLine,
-  body: Body,
+  machine: Machine,
   state: string,
   input: unknown,
   variables: StatePlace['variables'],
 ): StatePlace {
   const now = dependencies.time.now()
   const place: StatePlace = { state, input, variables, entered: now, tried: now, retries: [] }
-  const type = `${body.States[state]?.Type}StateEntered`
+  const type = `${machine.States[state]?.Type}StateEntered`
   const details = { stateEnteredEventDetails: { name: state, input: JSON.stringify(input) } }
   if (record(dependencies, line.execution.arn, type, details) >= dependencies.mostEvents)
     throw new StateFault('States.Runtime', `the execution has reached ${dependencies.mostEvents} events`)
   return keep(dependencies, line, place)
 }
 
-function keep(
-  dependencies: StatesDependencies,
-  { execution, path }: StateLine,
-  place: StatePlace,
-): StatePlace {
-  dependencies.store.putPlace(execution.arn, path, place)
+function keep(dependencies: StatesDependencies, { execution }: StateLine, place: StatePlace): StatePlace {
+  dependencies.store.putPlace(execution.arn, place)
   return place
 }
 
 async function step(
   dependencies: StatesDependencies,
   line: StateLine,
-  body: Body,
+  machine: Machine,
   place: StatePlace,
 ): Promise<StatePlace> {
-  const state = body.States[place.state]
+  const state = machine.States[place.state]
   if (!state) throw new StateFault('States.Runtime', `there is no state ${place.state}`)
   try {
     line.signal.throwIfAborted()
@@ -72,17 +65,17 @@ async function step(
       result === undefined
         ? { names, shown: place.input }
         : { names: withStates(names, { result }), shown: result }
-    return await leave(dependencies, line, body, place, { ...leaving, shaping, next })
+    return await leave(dependencies, line, machine, place, { ...leaving, shaping, next })
   } catch (error) {
     if (line.signal.aborted) throw error
     const fault = error instanceof StateFault ? error : new StateFault('States.Runtime', String(error))
-    return recover(dependencies, line, body, place, state, fault)
+    return recover(dependencies, line, machine, place, state, fault)
   }
 }
 
 /** What expressions of a state can name. */
-function namesOf({ execution, item }: StateLine, place: StatePlace): Names {
-  const context = defined({
+function namesOf({ execution }: StateLine, place: StatePlace): Names {
+  const context = {
     Execution: {
       Id: execution.arn,
       Input: JSON.parse(execution.input) as unknown,
@@ -95,8 +88,7 @@ function namesOf({ execution, item }: StateLine, place: StatePlace): Names {
       EnteredTime: new Date(place.entered).toISOString(),
       RetryCount: place.retries.reduce((sum, count) => sum + (count ?? 0), 0),
     },
-    Map: item ? { Item: item } : undefined,
-  })
+  }
   return { ...place.variables, states: { input: place.input, context } }
 }
 
@@ -110,7 +102,7 @@ interface Shaping {
   Output?: unknown
 }
 
-const shapingOf = (state: State): Shaping => (state.Type === 'Fail' ? {} : state)
+const shapingOf = (state: State): Shaping => ('Arguments' in state || state.Type === 'Succeed' ? state : {})
 
 interface Performed {
   /** absent: the input goes through */
@@ -131,13 +123,6 @@ async function perform(
   // the pause before another try
   if (place.until !== undefined && state.Type !== 'Wait')
     await dependencies.time.until(place.until, line.signal)
-  const child = (index: number, more: Partial<StateLine> = {}): StateLine => ({
-    ...line,
-    ...more,
-    path: `${line.path}/${index}`,
-  })
-  const run = (body: Body, input: unknown, one: StateLine) =>
-    runLine(dependencies, one, body, input, place.variables)
   switch (state.Type) {
     case 'Task':
       return { result: await runTask(dependencies, line, state, place, names), next: state.Next }
@@ -145,15 +130,13 @@ async function perform(
       const { Next, ...shaping } = await choose(state, names)
       return { next: Next, shaping }
     }
-    case 'Wait':
-      await runWait(dependencies, line, state, place, names)
+    case 'Wait': {
+      // the end of the wait is stored: a restarted host waits for the rest only
+      const until = place.until ?? place.entered + 1000 * state.Seconds
+      keep(dependencies, line, { ...place, until })
+      await dependencies.time.until(until, line.signal)
       return { next: state.Next }
-    case 'Map':
-      return { result: await applyElements(line, state, place, names, { child, run }), next: state.Next }
-    case 'Parallel':
-      return { result: await applyBranches(line, state, place, names, { child, run }), next: state.Next }
-    case 'Pass':
-      return { next: state.Next }
+    }
     case 'Succeed':
       return { next: undefined }
     case 'Fail':
@@ -162,6 +145,23 @@ async function perform(
         String(await evaluate(state.Cause, names)),
       )
   }
+}
+
+type Rule = Shaping & Pick<Choice['Choices'][number], 'Next'>
+
+/** Returns the first rule that applies, or the default. @throws StateFault */
+async function choose({ Choices, Default }: Choice, names: Names): Promise<Rule> {
+  for (const { Condition, Next, Assign, Output } of Choices) {
+    const applies = await evaluate(Condition, names)
+    if (typeof applies !== 'boolean')
+      throw new StateFault(
+        'States.QueryEvaluationError',
+        `the condition ${Condition} is neither true nor false`,
+      )
+    if (applies) return { Next, Assign, Output }
+  }
+  if (Default === undefined) throw new StateFault('States.NoChoiceMatched', 'no rule applies')
+  return { Next: Default }
 }
 
 interface Leaving {
@@ -174,12 +174,12 @@ interface Leaving {
 
 /**
  * Leaves a state: shapes its output, assigns variables, enters the next or ends the line. Whoever is killed is in one of
- * the two states, never between them: what was done below a state, and what a task was told, is known until then.
+ * the two states, never between them: what a task was told is known until then.
  */
 async function leave(
   dependencies: StatesDependencies,
   line: StateLine,
-  body: Body,
+  machine: Machine,
   place: StatePlace,
   { shaping, names, shown, next }: Leaving,
 ): Promise<StatePlace> {
@@ -191,17 +191,16 @@ async function leave(
   for (const [name, value] of Object.entries(assigned)) withinLimit(`the variable ${name}`, value)
   const details = { stateExitedEventDetails: { name: place.state, output: JSON.stringify(output) } }
   return dependencies.store.together(() => {
-    record(dependencies, arn, `${body.States[place.state]?.Type}StateExited`, details)
+    record(dependencies, arn, `${machine.States[place.state]?.Type}StateExited`, details)
     forget(dependencies, line)
-    if (next !== undefined) return enter(dependencies, line, body, next, output, variables)
+    if (next !== undefined) return enter(dependencies, line, machine, next, output, variables)
     return keep(dependencies, line, { ...place, result: { value: output } })
   })
 }
 
-/** Forgets the lines below a state, and the task that it waited for. */
-function forget({ store }: StatesDependencies, { execution: { arn }, path }: StateLine): void {
-  store.dropBelow(arn, path)
-  const { token } = store.place(arn, path) ?? {}
+/** Forgets the task that a state waited for. */
+function forget({ store }: StatesDependencies, { execution: { arn } }: StateLine): void {
+  const { token } = store.place(arn) ?? {}
   if (token !== undefined) store.dropTask(token)
 }
 
@@ -209,7 +208,7 @@ function forget({ store }: StatesDependencies, { execution: { arn }, path }: Sta
 async function recover(
   dependencies: StatesDependencies,
   line: StateLine,
-  body: Body,
+  machine: Machine,
   place: StatePlace,
   state: State,
   fault: StateFault,
@@ -219,10 +218,10 @@ async function recover(
   const retrier = Retry[index]
   const tries = place.retries[index] ?? 0
   if (retrier && tries < retrier.MaxAttempts) {
-    const { IntervalSeconds, BackoffRate, MaxDelaySeconds = Number.POSITIVE_INFINITY } = retrier
-    const pause = Math.min(IntervalSeconds * BackoffRate ** tries, MaxDelaySeconds)
-    const share = retrier.JitterStrategy === 'FULL' ? Math.random() : 1
-    const until = dependencies.time.now() + pause * share * 1000
+    const { IntervalSeconds, BackoffRate } = retrier
+    // full jitter
+    const pause = IntervalSeconds * BackoffRate ** tries * Math.random()
+    const until = dependencies.time.now() + pause * 1000
     const retries = Retry.map((_, at) => (place.retries[at] ?? 0) + Number(at === index))
     const { state: name, input, variables, entered } = place
     return dependencies.store.together(() => {
@@ -241,7 +240,7 @@ async function recover(
   const catcher = Catch.find(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
   if (!catcher) throw fault
   const errorOutput = { Error: fault.error, Cause: fault.reason }
-  return leave(dependencies, line, body, place, {
+  return leave(dependencies, line, machine, place, {
     shaping: catcher,
     names: withStates(namesOf(line, place), { errorOutput }),
     shown: errorOutput,

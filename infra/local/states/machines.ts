@@ -38,8 +38,6 @@ export interface Machines {
   stop(execution: string, error: string | null, cause: string | null): Execution
   /** Ends a task that waits. @throws ServiceFault when nobody waits for that any more */
   answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
-  /** A sign of life of a task that waits. @throws ServiceFault */
-  beat(token: string): void
   /** leaves all executions as they stand, for the next start */
   close(): Promise<void>
 }
@@ -87,10 +85,6 @@ export function startMachines(options: MachinesOptions): Machines {
     if (!isToken(token)) throw new ServiceFault('InvalidToken', 'the token is none of this service')
     throw new ServiceFault('TaskTimedOut', 'nobody waits for this task any more')
   }
-  function change(token: string, task: WaitingTask): void {
-    store.putTask(token, task)
-    dependencies.waiting.get(token)?.()
-  }
 
   return {
     store,
@@ -121,8 +115,10 @@ export function startMachines(options: MachinesOptions): Machines {
       end(dependencies, arn, 'ABORTED', { error, cause })
       return store.find(arn) ?? execution
     },
-    answer: (token, answer) => change(token, { ...taskOf(token), answer }),
-    beat: token => change(token, { ...taskOf(token), beat: time.now() }),
+    answer: (token, answer) => {
+      store.putTask(token, { ...taskOf(token), answer })
+      dependencies.waiting.get(token)?.()
+    },
     close: async () => {
       for (const { halt } of running.values()) halt('closed')
       await Promise.all([...running.values()].map(({ ended }) => ended))
@@ -152,7 +148,7 @@ async function runToEnd(
   limit(dependencies, machine, started, AbortSignal.any([signal, late.signal]), halt)
   try {
     const input: unknown = JSON.parse(execution.input)
-    const output = await runLine(dependencies, { execution, path: '', signal }, machine, input, {})
+    const output = await runLine(dependencies, { execution, signal }, machine, input)
     if (!signal.aborted)
       end(dependencies, arn, 'SUCCEEDED', { output: JSON.stringify(withinLimit('the output', output)) })
   } catch (error) {

@@ -108,10 +108,6 @@ const actions = {
       return {}
     },
   ),
-  SendTaskHeartbeat: action(v.object({ taskToken: token }), (machines, { taskToken }) => {
-    machines.beat(taskToken)
-    return {}
-  }),
 }
 
 function found({ store }: Machines, executionArn: string): Execution {

@@ -18,10 +18,7 @@ export interface Execution {
   cause: string | null
 }
 
-/**
- * How far one line of states has come: that of the whole machine (`''`), or of a branch or an element below a state
- * of it (`/0`, `/0/3` …). It is written whenever a state is entered, so that whoever starts again goes on there.
- */
+/** How far an execution has come. It is stored whenever a state is entered, and a restarted host resumes there. */
 export interface StatePlace {
   /** name of the state; after the end, the last one */
   state: string
@@ -37,16 +34,13 @@ export interface StatePlace {
   /** what somebody else ends the task with, and whether the function has been given it */
   token?: string
   handed?: true
-  /** the value of the whole line, at its end */
+  /** the output of the execution, at its end */
   result?: { value: unknown }
 }
 
 /** A task that waits for somebody else. */
 export interface WaitingTask {
   execution: string
-  path: string
-  /** when it last gave a sign of life */
-  beat: number
   answer?: { output: unknown } | { error: string; cause: string }
 }
 
@@ -66,10 +60,8 @@ export interface StateStore {
   list(machine: string, status: string, page: { after: number; limit: number }): Execution[]
   running(): Execution[]
   end(arn: string, end: Pick<Execution, 'status' | 'stopped' | 'output' | 'error' | 'cause'>): void
-  place(execution: string, path: string): StatePlace | undefined
-  putPlace(execution: string, path: string, place: StatePlace): void
-  /** forgets all lines below one */
-  dropBelow(execution: string, path: string): void
+  place(execution: string): StatePlace | undefined
+  putPlace(execution: string, place: StatePlace): void
   task(token: string): WaitingTask | undefined
   putTask(token: string, task: WaitingTask): void
   dropTask(token: string): void
@@ -82,7 +74,7 @@ export interface StateStore {
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS executions (arn TEXT PRIMARY KEY, machine TEXT, status TEXT, data TEXT);
-  CREATE TABLE IF NOT EXISTS places (execution TEXT, path TEXT, data TEXT, PRIMARY KEY (execution, path));
+  CREATE TABLE IF NOT EXISTS current_places (execution TEXT PRIMARY KEY, data TEXT);
   CREATE TABLE IF NOT EXISTS tasks (token TEXT PRIMARY KEY, execution TEXT, data TEXT);
   CREATE TABLE IF NOT EXISTS events (execution TEXT, id INTEGER, data TEXT, PRIMARY KEY (execution, id));
 `
@@ -148,21 +140,12 @@ export function openStateStore(file: string): StateStore {
       together(() => {
         const one = find(arn)
         if (one) put({ ...one, ...end })
-        run('DELETE FROM places WHERE execution = ?', arn)
+        run('DELETE FROM current_places WHERE execution = ?', arn)
         run('DELETE FROM tasks WHERE execution = ?', arn)
       }),
-    place: (execution, path) =>
-      rows<StatePlace>('SELECT data FROM places WHERE execution = ? AND path = ?', execution, path)[0],
-    putPlace: (execution, path, place) =>
-      run('INSERT OR REPLACE INTO places VALUES (?, ?, ?)', execution, path, JSON.stringify(place)),
-    // "0" follows "/" in the order of texts
-    dropBelow: (execution, path) =>
-      run(
-        'DELETE FROM places WHERE execution = ? AND path > ? AND path < ?',
-        execution,
-        `${path}/`,
-        `${path}0`,
-      ),
+    place: execution => rows<StatePlace>('SELECT data FROM current_places WHERE execution = ?', execution)[0],
+    putPlace: (execution, place) =>
+      run('INSERT OR REPLACE INTO current_places VALUES (?, ?)', execution, JSON.stringify(place)),
     task: token => rows<WaitingTask>('SELECT data FROM tasks WHERE token = ?', token)[0],
     putTask: (token, task) =>
       run('INSERT OR REPLACE INTO tasks VALUES (?, ?, ?)', token, task.execution, JSON.stringify(task)),

@@ -26,9 +26,7 @@ export async function runTask(
   names: Names,
 ): Promise<unknown> {
   const limits: Limits =
-    task.TimeoutSeconds === undefined
-      ? []
-      : [[place.tried + 1000 * Number(await evaluate(task.TimeoutSeconds, names)), 'States.Timeout']]
+    task.TimeoutSeconds === undefined ? [] : [[place.tried + 1000 * task.TimeoutSeconds, 'States.Timeout']]
   const resource = task.Resource.endsWith('.waitForTaskToken') ? 'invoke.waitForTaskToken' : 'invoke'
   const about = { resourceType: 'lambda', resource }
   const { arn } = line.execution
@@ -102,38 +100,32 @@ async function inTime<T>(
 }
 
 /** A token says where it belongs; the rest of it nobody can guess. */
-const newToken = ({ execution, path }: StateLine): string =>
-  Buffer.from(JSON.stringify([execution.arn, path, randomUUID()])).toString('base64')
+const newToken = ({ execution }: StateLine): string =>
+  Buffer.from(JSON.stringify([execution.arn, randomUUID()])).toString('base64')
 
 const answered: Work = async (dependencies, line, task, place, names, limits) => {
-  const { store, time } = dependencies
+  const { store } = dependencies
   const { arn } = line.execution
   const token = place.token ?? newToken(line)
   if (place.token === undefined) {
     store.together(() => {
-      store.putTask(token, { execution: arn, path: line.path, beat: time.now() })
-      store.putPlace(arn, line.path, { ...place, token })
+      store.putTask(token, { execution: arn })
+      store.putPlace(arn, { ...place, token })
     })
   }
   if (!place.handed) {
     const { context, ...states } = names['states'] as { context: object }
     const withToken = { ...names, states: { ...states, context: { ...context, Task: { Token: token } } } }
     await invoked(dependencies, line, task, place, withToken, limits)
-    store.putPlace(arn, line.path, { ...place, token, handed: true })
+    store.putPlace(arn, { ...place, token, handed: true })
   }
-  const heartbeat =
-    task.HeartbeatSeconds === undefined ? undefined : Number(await evaluate(task.HeartbeatSeconds, names))
   for (;;) {
-    const { answer, beat } = store.task(token) ?? { beat: time.now() }
+    const { answer } = store.task(token) ?? {}
     if (answer !== undefined) {
       if ('output' in answer) return answer.output
       throw new StateFault(answer.error, answer.cause)
     }
-    const silent: Limits =
-      heartbeat === undefined ? [] : [[beat + 1000 * heartbeat, 'States.HeartbeatTimeout']]
     const news = new Promise<void>(resolve => dependencies.waiting.set(token, resolve))
-    await inTime(dependencies, line.signal, news, [...limits, ...silent]).finally(() =>
-      dependencies.waiting.delete(token),
-    )
+    await inTime(dependencies, line.signal, news, limits).finally(() => dependencies.waiting.delete(token))
   }
 }

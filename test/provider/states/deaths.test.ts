@@ -57,13 +57,12 @@ function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file
       copies.push({ file: to, ...moment() })
       return result as ReturnType<F>
     }
-  const { add, end, putPlace, dropBelow, putTask, dropTask, record, together } = store
+  const { add, end, putPlace, putTask, dropTask, record, together } = store
   const watched: StateStore = {
     ...store,
     add: copied(add),
     end: copied(end),
     putPlace: copied(putPlace),
-    dropBelow: copied(dropBelow),
     putTask: copied(putTask),
     dropTask: copied(dropTask),
     record: copied(record),
@@ -166,35 +165,6 @@ const attempt: Scene = {
   done: ['watch'],
 }
 
-const task = (step: string) => ({
-  Type: 'Task',
-  Resource: arns.invoke,
-  Arguments: { FunctionName: arns.worker, Payload: { step } },
-})
-/** Lines below a state are forgotten when it is left, and not before. */
-const elements: Scene = {
-  definition: {
-    QueryLanguage: 'JSONata',
-    StartAt: 'each',
-    States: {
-      each: {
-        Type: 'Map',
-        Items: ['a', 'b'],
-        MaxConcurrency: 1,
-        ItemProcessor: {
-          StartAt: 'one',
-          States: { one: { ...task('{% $states.input %}'), End: true } },
-        },
-        Next: 'last',
-      },
-      last: { ...task('c'), End: true },
-    },
-  },
-  work: nothing,
-  status: 'SUCCEEDED',
-  done: ['a', 'b', 'c'],
-}
-
 test.each<[string, Scene]>([
   whole('activation', 30),
   whole('promotion'),
@@ -202,7 +172,6 @@ test.each<[string, Scene]>([
   whole('update-primary'),
   ['promotion that is refused', refused],
   [ATTEMPT_WORKFLOW, attempt],
-  ['elements of a list', elements],
 ])(
   'killed at any moment, it is gone on with there and comes to one end: %s',
   { timeout: 120_000 },

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
+import { drillDefinition } from '../../../infra/constructs/drill-definition.ts'
+import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
 import { readDefinition } from '../../../infra/local/states/definition.ts'
+import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
+import { DRILL_WORKFLOW, workflows } from '../../../shared/workers/workflows.ts'
 import { task } from './support.ts'
+
+const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 const machine = (states: object, more: object = {}) => ({
   QueryLanguage: 'JSONata',
@@ -8,7 +15,9 @@ const machine = (states: object, more: object = {}) => ({
   States: states,
   ...more,
 })
-const shaped = (Output: unknown) => machine({ A: { Type: 'Pass', Output, End: true } })
+const shaped = (Output: unknown) => machine({ A: { Type: 'Succeed', Output } })
+const retried = (retrier: object) =>
+  machine({ A: task({ Next: 'B', Retry: [{ ErrorEquals: ['X'], ...retrier }] }), B: { Type: 'Succeed' } })
 
 describe('definitions that the interpreter honours, and no others', () => {
   test.each<[what: string, definition: object, fault: string]>([
@@ -23,13 +32,18 @@ describe('definitions that the interpreter honours, and no others', () => {
       machine({ A: task({ Resource: 'arn:aws:states:::dynamodb:getItem' }) }),
       'Resource',
     ],
-    [
-      'an element of a distributed Map',
-      machine({ A: { Type: 'Map', ItemReader: {}, End: true } }),
-      'ItemReader',
-    ],
-    ['a way to nowhere', machine({ A: task({ End: undefined, Next: 'Gone' }) }), 'no state Gone'],
-    ['a state without end', machine({ A: task({ End: undefined }) }), 'Next or End'],
+    ['a Map', machine({ A: { Type: 'Map', Next: 'A' } }), '"Map"'],
+    ['a Parallel', machine({ A: { Type: 'Parallel', Next: 'A' } }), '"Parallel"'],
+    ['a Pass', machine({ A: { Type: 'Pass', Next: 'A' } }), '"Pass"'],
+    ['a wait for a moment', machine({ A: { Type: 'Wait', Timestamp: 'x', Next: 'A' } }), 'Timestamp'],
+    ['a wait by an expression', machine({ A: { Type: 'Wait', Seconds: '{% 1 %}', Next: 'A' } }), 'Seconds'],
+    ['a heartbeat', machine({ A: task({ Next: 'A', HeartbeatSeconds: 1 }) }), 'HeartbeatSeconds'],
+    ['a state that ends by a flag', machine({ A: { ...task(), Next: undefined, End: true } }), 'End'],
+    ['a pause without jitter', retried({ MaxAttempts: 1 }), 'JitterStrategy'],
+    ['a pause with jitter NONE', retried({ MaxAttempts: 1, JitterStrategy: 'NONE' }), 'JitterStrategy'],
+    ['a longest pause', retried({ MaxAttempts: 0, MaxDelaySeconds: 5 }), 'MaxDelaySeconds'],
+    ['a way to nowhere', machine({ A: task({ Next: 'Gone' }) }), 'no state Gone'],
+    ['a state without a next one', machine({ A: task({ Next: undefined }) }), 'Next'],
     ['an unreadable expression', shaped('{% $states. %}'), 'cannot be read'],
     ['an expression inside a text', shaped('so {% $states.input %}'), 'no expression as a whole'],
   ])('%s is refused', (_, definition, fault) => {
@@ -44,18 +58,22 @@ describe('definitions that the interpreter honours, and no others', () => {
     ['a question', '{% $states.input.a ? 1 : 2 %}', undefined],
     ['their signs in a text', '{% \'?? ?: $eval\' & "??" %}', undefined],
     ['their signs in a regular expression', '{% $match($states.input.a, /(?:a|b)??/) %}', undefined],
-    ['the function that the service has instead', "{% $parse('1') %}", undefined],
+    ...['parse', 'uuid', 'hash', 'range', 'partition'].map((name): [string, string, string] => [
+      `the service's own function ${name}`,
+      `{% $${name}(1) %}`,
+      `the function $${name} is not supported here`,
+    ]),
   ])('%s: taken or refused as by the service', (_, expression, fault) => {
     const read = () => readDefinition(shaped({ nested: [expression] }))
     if (fault === undefined) expect(read()).toBeDefined()
     else expect(read).toThrow(fault)
   })
 
-  test('expressions inside branches and elements are looked at too', () => {
-    const inner = shaped('{% 1 ?? 2 %}')
-    const { StartAt, States } = inner
-    expect(() =>
-      readDefinition(machine({ A: { Type: 'Parallel', Branches: [{ StartAt, States }], End: true } })),
-    ).toThrow('??')
+  test.each([
+    ...Object.entries(workflows).map(([name, one]) => [name, definitionOf(name, one, arns)] as const),
+    [DRILL_WORKFLOW, drillDefinition(arns)] as const,
+    [ATTEMPT_WORKFLOW, attemptDefinition(arns)] as const,
+  ])('the definition of the template for %s is accepted', (_, definition) => {
+    expect(readDefinition(JSON.parse(JSON.stringify(definition))).StartAt).toBe(definition.StartAt)
   })
 })

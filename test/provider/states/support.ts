@@ -45,13 +45,20 @@ const key = { accessKeyId: 'a', secretAccessKey: 'b' }
 
 type Invoke = (functionName: string, event: never) => unknown
 
+/** The definition of a machine that begins with the first of some states; `End` ends it. */
+const machineOf = (states: object, more: object) => ({
+  QueryLanguage: 'JSONata',
+  StartAt: Object.keys(states)[0],
+  States: { ...states, End: { Type: 'Succeed' } },
+  ...more,
+})
+
 /** A service with one machine, `m`, asked through the SDK; it can be ended and started again as it stood. */
 export async function stateMachine(states: object, invoke: Invoke = () => null, more: object = {}) {
   const directory = mkdtempSync(`${tmpdir()}/states-`)
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const time = stillTime()
-  const [first] = Object.keys(states)
-  const definition = { QueryLanguage: 'JSONata', StartAt: first, States: states, ...more }
+  const definition = machineOf(states, more)
   const begin = async () => {
     const machines = startMachines({
       store: openStateStore(`${directory}/states.sqlite`),
@@ -122,13 +129,21 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
   }
 }
 
+/** A retrier that tries again so often, with full jitter. */
+export const retrier = (error: string, MaxAttempts = 3, more: object = {}) => ({
+  ErrorEquals: [error],
+  MaxAttempts,
+  JitterStrategy: 'FULL',
+  ...more,
+})
+
 /** A state that invokes the function `f`. */
 export const task = (more: object = {}) => ({
   Type: 'Task',
   Resource: 'arn:aws:states:::lambda:invoke',
   Arguments: { FunctionName: 'f', Payload: '{% $states.input %}' },
   Output: '{% $states.result.Payload %}',
-  End: true,
+  Next: 'End',
   ...more,
 })
 
@@ -137,7 +152,7 @@ export const tokenTask = (more: object = {}) => ({
   Type: 'Task',
   Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
   Arguments: { FunctionName: 'f', Payload: { token: '{% $states.context.Task.Token %}' } },
-  End: true,
+  Next: 'End',
   ...more,
 })
 

@@ -33,7 +33,7 @@ export async function killedHost(name: string, ...ports: string[]) {
     const database = new DatabaseSync(`${folderOf(cluster)}/states.sqlite`, { timeout: 5000 })
     try {
       const sql =
-        "SELECT e.data AS execution, p.data AS place FROM executions e LEFT JOIN places p ON p.execution = e.arn AND p.path = '' WHERE e.machine LIKE ? ORDER BY e.rowid DESC"
+        'SELECT e.data AS execution, p.data AS place FROM executions e LEFT JOIN current_places p ON p.execution = e.arn WHERE e.machine LIKE ? ORDER BY e.rowid DESC'
       return database
         .prepare(sql)
         .all(`%${workflow}`)
