@@ -67,7 +67,7 @@ function readable(value: unknown): string {
     const [whole, first = ''] = pattern.exec(text) ?? []
     return whole === undefined ? undefined : name.replace('$1', first)
   }).find(Boolean)
-  if (found === undefined) throw new Error(`what is ${text}? Give it a name for docs/permissions.md`)
+  if (found === undefined) throw new Error(`what is ${text}? Give it a name in RESOURCES`)
   return found
 }
 
@@ -213,9 +213,14 @@ function ownersIn({ Resources }: Template): Map<string, string> {
   )
 }
 
-/** What every role of a cluster may do: a section for each. */
-function permissionSections(templates: Templates): string {
-  const roles = [...templates.values()].flatMap(template => {
+interface Role {
+  owner: string
+  statements: Statement[]
+}
+
+/** Returns the statements of each role of a cluster, in the order of their owners' names. */
+function rolesIn(templates: Templates): Role[] {
+  const policies = [...templates.values()].flatMap(template => {
     const owners = ownersIn(template)
     return Object.values(template.Resources).flatMap(({ Type, Properties }) =>
       Type === 'AWS::IAM::Policy'
@@ -224,26 +229,68 @@ function permissionSections(templates: Templates): string {
             statements: Properties.PolicyDocument.Statement as Statement[],
           }))
         : [],
-    ) as { owner: string; statements: Statement[] }[]
+    ) as Role[]
   })
-  return [...Map.groupBy(roles, one => one.owner)]
+  return [...Map.groupBy(policies, one => one.owner)]
     .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(
-      ([owner, all]) =>
-        `## ${owner}\n\n${tableOf(
-          owner,
-          all.flatMap(one => one.statements),
-        )}\n`,
-    )
+    .map(([owner, all]) => ({ owner, statements: all.flatMap(one => one.statements) }))
+}
+
+/** Returns all permissions with their reasons, a section for each role. */
+export const permissionSections = (templates: Templates): string =>
+  `# What each function may do, and why\n\n${rolesIn(templates)
+    .map(({ owner, statements }) => `## ${owner}\n\n${tableOf(owner, statements)}\n`)
+    .join('\n')}`
+
+/** More holders than that are counted, not named. */
+const MAX_NAMED = 8
+
+/** Returns who holds each permission, the rarest first: permissions with the same holders and condition share a line. */
+function holdersTable(templates: Templates): string {
+  const permissions = rolesIn(templates).flatMap(({ owner, statements }) =>
+    statements.flatMap(permissionsIn).map(one => ({ ...one, owner })),
+  )
+  const holders = Map.groupBy(permissions, nameOf)
+  const held = [...holders.values()].map(some => {
+    const owners = [...new Set(some.map(({ owner }) => owner))]
+    const { action, resource, condition } = some[0] as Permission
+    return { action, resource, where: conditionText(condition), owners }
+  })
+  const byResource = Map.groupBy(held, one => JSON.stringify([one.owners, one.where, one.resource]))
+  const grouped = [...byResource.values()].map(some => ({
+    ...(some[0] as (typeof held)[number]),
+    actions: some
+      .map(({ action }) => `\`${action}\``)
+      .toSorted()
+      .join(', '),
+  }))
+  const lines = Map.groupBy(grouped, one => JSON.stringify([one.owners, one.where, one.actions]))
+  return [...lines.values()]
+    .map(some => ({
+      ...(some[0] as (typeof grouped)[number]),
+      on: some.map(({ resource }) => resource).join(', '),
+    }))
+    .toSorted((a, b) => a.owners.length - b.owners.length)
+    .map(({ actions, on, where, owners }) => {
+      const who = owners.length > MAX_NAMED ? `${owners.length} functions` : owners.join(', ')
+      return `| ${actions} | ${on}${where && `: ${where}`} | ${who} |`
+    })
     .join('\n')
 }
 
-/** The page. */
-export const permissionsPage = (templates: Templates): string => `# What each function may do, and why
+/** Returns the page of the documents. */
+export const permissionsPage = (templates: Templates): string => `# What each function may do
 
-Made from the templates by \`npm run permissions\`; a test holds it up to date. Each Lambda has a role of its own, and no managed policy. What
-a row's reason says is the use that an endpoint or a worker declares: grants follow from it. Partitions are those of items whose writing
-is guarded: [storage](spec/storage.md). With a setting come: for [customer keys](construct.md#keys) \`kms:Decrypt\` and
-others through DynamoDB and SQS; for [canaries](construct.md#canaries) a role of CodeDeploy, which reads alarms and moves the aliases.
+For reviewers of security, and for administrators who set a permissions boundary. Each Lambda function and each state machine has a role of
+its own, without managed policies. Grants follow from the uses that endpoints and workers declare, so a function can do nothing else.
 
-${permissionSections(templates)}`
+\`npm run permissions\` writes all permissions of each role, with their conditions and reasons, to \`.build/permissions.md\`. It also writes this page
+from the templates. Tests compare the page, compare the policies with what functions are given to call, and judge by these policies what
+functions ask AWS for ([tests](contributing.md#running-tests)). Partitions are those of items whose writing is guarded:
+[storage](spec/storage.md). Settings add to this: [customer keys](construct.md#keys) add \`kms:Decrypt\` and others through DynamoDB and SQS;
+[canaries](construct.md#canaries) add a role of CodeDeploy, which reads alarms and moves the aliases.
+
+| may do | on | who |
+|---|---|---|
+${holdersTable(templates)}
+`

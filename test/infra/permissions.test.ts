@@ -1,18 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { functionNames, root } from '../../infra/checkout.ts'
-import { permissionsPage } from '../../infra/docs/permissions-tables.ts'
+import { permissionSections, permissionsPage } from '../../infra/docs/permissions-tables.ts'
 import { stacksOf } from './synthesised.ts'
-
-const page = readFileSync(`${root}docs/permissions.md`, 'utf8')
 
 describe('docs/permissions.md', () => {
   test('is what the templates say: npm run permissions', () => {
-    expect(page).toBe(permissionsPage(stacksOf()))
+    expect(readFileSync(`${root}docs/permissions.md`, 'utf8')).toBe(permissionsPage(stacksOf()))
   })
 
-  test('has a section for every function, whose rows have their reasons', () => {
-    const sections = page.split('\n## ').slice(1)
+  test('names every action of every role', () => {
+    const stacks = stacksOf()
+    const actionsIn = (text: string) => new Set(text.match(/`[a-z0-9]+:[A-Z]\w+`/g))
+    expect([...actionsIn(permissionsPage(stacks))]).toEqual(
+      expect.arrayContaining([...actionsIn(permissionSections(stacks))]),
+    )
+  })
+})
+
+describe('the permissions of all roles', () => {
+  test('have a section for every function, whose rows have their reasons', () => {
+    const sections = permissionSections(stacksOf()).split('\n## ').slice(1)
     const named = sections.map(one => one.split('\n')[0])
     expect(named).toEqual(expect.arrayContaining(functionNames()))
     const rows = sections.flatMap(one => one.split('\n').filter(line => line.startsWith('| `')))
@@ -20,12 +28,12 @@ describe('docs/permissions.md', () => {
     for (const row of rows) expect(row.split(' | ').at(-1)?.length).toBeGreaterThan(15)
   })
 
-  test('refuses what nobody gave a reason for', () => {
+  test('are refused for an action without a reason', () => {
     const stacks = stacksOf()
     const policy = Object.values(stacks.get('cloud-auth-test-api')?.Resources ?? {}).find(
       one => one.Type === 'AWS::IAM::Policy',
     )
     policy?.Properties.PolicyDocument.Statement.push({ Action: 's3:GetObject', Resource: '*' })
-    expect(() => permissionsPage(stacks)).toThrow(/why may .* do s3:GetObject/)
+    expect(() => permissionSections(stacks)).toThrow(/why may .* do s3:GetObject/)
   })
 })
