@@ -40,3 +40,18 @@ export async function readyToPromote(set: ClusterSet): Promise<ReturnType<typeof
   await doing.giveToken('west')
   return doing
 }
+
+/** A thief promotes the stolen cluster by force, and it fences the honest one for three minutes. */
+export async function fenceByThief(set: ClusterSet, stolen: string): Promise<void> {
+  const doing = promotions(set)
+  set.recording.allowTwo(stolen)
+  await doing.giveToken(stolen)
+  const { status, text } = await doing.promote(stolen, { force: true })
+  if (status !== 200) throw new Error(`the stolen cluster was not promoted: ${status} ${text}`)
+  for (let minutes = 0; minutes < 3; minutes++) {
+    await set.settled()
+    set.pass(60_000)
+    await set.tick()
+  }
+  await set.settled()
+}

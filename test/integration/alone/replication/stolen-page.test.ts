@@ -4,7 +4,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
 import { openShell } from '../../../support/programs/shell.ts'
 import { webServer } from '../../../support/service/server.ts'
-import { promotions } from '../../../support/set/promotion.ts'
+import { fenceByThief, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // West took over from east, and east is stolen before any token has admitted it: no admission has its name. The page is
@@ -68,15 +68,7 @@ test('the page of a stolen cluster cuts off a former primary that no token admit
   expect(checks).toHaveLength(2)
   for (const check of checks) await shell.paste(check)
 
-  set.recording.allowTwo('east')
-  await doing.giveToken('east')
-  expect((await doing.promote('east', { force: true })).status).toBe(200)
-  for (let minutes = 0; minutes < 3; minutes++) {
-    await set.settled()
-    set.pass(60_000)
-    await set.tick()
-  }
-  await set.settled()
+  await fenceByThief(set, 'east')
   expect([await doing.health('west'), await doing.health('east')]).toEqual([200, 200])
   const [fences] = await set.at('east').ports.store.read([key('fences')])
   expect(Object.values(fences?.data.asked ?? {})).toEqual([expect.objectContaining({ result: 'denied' })])

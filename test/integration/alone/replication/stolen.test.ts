@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { activeTerm, type Keys } from '../../../../shared/storage/keyring.ts'
 import { partitions } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
-import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
+import { fenceByThief, OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { forgedToken, keysOf } from '../../../support/set/thief.ts'
 
@@ -103,18 +103,6 @@ describe('a former primary that is stolen before a token admits it', () => {
     id = (await set.at('east').record()).id
   })
 
-  /** The thief takes over with the stolen cluster, and asks west to close for it. */
-  async function thiefFences(): Promise<void> {
-    set.recording.allowTwo('east')
-    await doing.giveToken('east')
-    expect((await doing.promote('east', { force: true })).status).toBe(200)
-    for (let minutes = 0; minutes < 3; minutes++) {
-      await set.settled()
-      set.pass(60_000)
-      await set.tick()
-    }
-    await set.settled()
-  }
   const givenAtWest = async () => {
     const { body } = await set.at('west').ok('GET', `${R}/status`, undefined, { token: '' })
     return body.data.terms[0].given_to.find((one: { cluster_id: string }) => one.cluster_id === id)
@@ -130,7 +118,7 @@ describe('a former primary that is stolen before a token admits it', () => {
     }
     const { body } = await set.at('west').ok('GET', '/sys/key-status')
     expect(body.data.term, 'nothing was retired').toBe(1)
-    await thiefFences()
+    await fenceByThief(set, 'east')
     expect(await doing.health('west')).toBe(472)
   })
 
@@ -142,7 +130,7 @@ describe('a former primary that is stolen before a token admits it', () => {
     const given = { id: named(id), retire: true }
     await set.at('west').ok('POST', `${R}/primary/revoke-secondary`, given)
     expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: true })
-    await thiefFences()
+    await fenceByThief(set, 'east')
     expect(await doing.health('west')).toBe(200)
     const { body } = await set.at('west').ok('POST', `${R}/primary/revoke-secondary`, given)
     expect(String(body.warnings)).toMatch(/was revoked already, at \d{4}-/)
