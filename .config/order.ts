@@ -1,25 +1,26 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/service/running-file.ts'
 
-/** Begins with files that are alone, so that each worker discards the modules of tests once only. */
-export class AloneFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const isShared = ({ moduleId }: TestSpecification): number => Number(!isAlone(moduleId))
-    return sorted.toSorted((a, b) => isShared(a) - isShared(b))
-  }
-}
+/** The longest files of `npm test` and of `npm run test:e2e`, the longest first. */
+const LONGEST = [
+  ...['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start'].map(name => `e2e/${name}`),
+  ...['games', 'deaths', 'lives', 'enable', 'rivals', 'late'].map(name => `alone/replication/${name}`),
+  'alone/contract/fuzz',
+  'alone/crash/points',
+]
 
-/** Files of `test/e2e/` that take a minute or more, the longest first. */
-const LONGEST = ['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start']
-
-/** Begins with the longest files: they wait, and the others work beside them. */
-export class LongestFirst extends BaseSequencer {
+/**
+ * Begins with the longest files, so that none of them runs alone at the end. Then come files that are alone, so that each
+ * worker discards the modules of tests once only.
+ */
+export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const first = LONGEST.flatMap(name =>
       sorted.filter(({ moduleId }) => moduleId.endsWith(`/${name}.test.ts`)),
     )
-    return [...first, ...sorted.filter(file => !first.includes(file))]
+    const others = sorted.filter(file => !first.includes(file))
+    const isShared = ({ moduleId }: TestSpecification): number => Number(!isAlone(moduleId))
+    return [...first, ...others.toSorted((a, b) => isShared(a) - isShared(b))]
   }
 }

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
-import { AloneFirst } from './order.ts'
+import LongestFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -13,7 +13,7 @@ export default defineConfig({
     pool: 'threads',
     // most of a test of a service is waiting for its engine
     maxWorkers: 6,
-    sequence: { sequencer: AloneFirst },
+    sequence: { sequencer: LongestFirst },
     reporters: [
       'default',
       `${root}.config/slowest.ts`,

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
-import { LongestFirst } from './order.ts'
+import LongestFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
