@@ -57,7 +57,7 @@ export function retiredTerms(
     now,
     maker,
   ).map(change =>
-    'put' in change && ends(change.put.sk, change.data as Term)
+    change.kind === 'put' && ends(change.key.sk, change.data as Term)
       ? { ...change, data: { ...(change.data as Term), tokensUntil: now } }
       : change,
   )

@@ -1,6 +1,6 @@
 import { keepsJournal } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
-import { type Change, keyOf } from '../storage/changes.ts'
+import type { Change } from '../storage/changes.ts'
 
 /** What is committed together; groups do not depend on each other. */
 export type IndependentChanges = readonly Change[]
@@ -68,7 +68,7 @@ export const countsOf = (outcomes: readonly ChangesOutcome[]): OutcomeCounts => 
 export function batchOf(groups: readonly IndependentChanges[], most: number): number {
   const taken = new Set<string>()
   for (const [index, group] of groups.entries()) {
-    const places = group.map(change => `${keyOf(change).pk}\n${keyOf(change).sk}`)
+    const places = group.map(change => `${change.key.pk}\n${change.key.sk}`)
     if (index > 0 && (taken.size + places.length > most || places.some(place => taken.has(place))))
       return index
     for (const place of places) taken.add(place)

@@ -38,23 +38,28 @@ export type Condition = Test | readonly Test[]
 /** A part of a transaction. Each item, bucket or journal entry may occur in it once. */
 export type Element =
   /** stores an item as it is given, attribute by attribute, or deletes it */
-  | { readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
+  | { readonly kind: 'item'; readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
   /** changes nothing; only for items that no one but this cluster's applier writes */
-  | { readonly check: Place; readonly if: Condition }
+  | { readonly kind: 'check'; readonly check: Place; readonly if: Condition }
   /**
    * Adds to the sums of a bucket. With a mark: only if the bucket's mark is lower, and the bucket gets it. Without:
    * whatever its mark is, and the mark stays.
    */
-  | { readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
+  | { readonly kind: 'bucket'; readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
   /**
    * Replaces the sums of a bucket, except those of ended generations, if its mark and all of its sums are still as they
    * were read. The mark stays.
    */
-  | { readonly renew: Bucket; readonly sums: Sums; readonly was: StoredBucket | undefined }
+  | {
+      readonly kind: 'renewal'
+      readonly renew: Bucket
+      readonly sums: Sums
+      readonly was: StoredBucket | undefined
+    }
   /** writes a journal entry if the position has none */
-  | { readonly entry: JournalEntry }
+  | { readonly kind: 'entry'; readonly entry: JournalEntry }
   /** moves the head; never part of a commit */
-  | { readonly head: HeadMove }
+  | { readonly kind: 'head'; readonly head: HeadMove }
 
 /**
  * The outcome of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not hold.

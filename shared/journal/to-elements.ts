@@ -15,10 +15,11 @@ export function toElements<const C extends readonly Change[]>(
   const rev = newRevision(entropy)
   const elements = changes.map((change): Element => {
     const { expected } = change
-    if (!('put' in change) || expected === 'any')
+    if (change.kind !== 'put' || expected === 'any')
       throw new Error('only what was read is stored together with the head')
-    const { kind, pk, sk } = change.put
+    const { kind, pk, sk } = change.key
     return {
+      kind: 'item',
       item: { kind, pk, sk },
       put: toStored(change, rev),
       if: expected === 'absent' ? expected : { rev: expected.rev },

@@ -102,8 +102,9 @@ const negative = ([a, b, c]: Limbs): Limbs => [-a, -b, -c]
 
 const slotOf = ({ gen }: Pick<Leaf, 'gen'>): string => (gen === null ? 'p' : `g${gen}`)
 
-/** How the sums of one bucket change. */
+/** A change of the sums of one bucket: an element of a transaction. */
 export interface Delta {
+  readonly kind: 'bucket'
   readonly bucket: Bucket
   readonly sums: Sums
 }
@@ -132,6 +133,7 @@ export function deltasOf(treeId: string, changes: readonly LeafChange[], now: nu
     if (next) add(delta.sums, next, limbsOf(next.leaf), now)
   }
   return [...byBucket.values()].map(({ bucket, sums }) => ({
+    kind: 'bucket',
     bucket,
     sums: new Map([...sums].filter(([, limbs]) => limbs.some(limb => limb !== 0n))),
   }))

@@ -15,9 +15,17 @@ const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<Expected
  * checks: transactions that overlap on one item cancel each other, and what is checked is what many share.
  */
 export type Change =
-  | { readonly put: Key; readonly data: Stored[Kind]; readonly expected: Expected; readonly times: Times }
-  | { readonly delete: Key; readonly expected: Expected }
-  | { readonly count: Key; readonly left: number; readonly expected: Expected }
+  | PutChange
+  | { readonly kind: 'delete'; readonly key: Key; readonly expected: Expected }
+  | { readonly kind: 'count'; readonly key: Key; readonly left: number; readonly expected: Expected }
+
+export interface PutChange {
+  readonly kind: 'put'
+  readonly key: Key
+  readonly data: Stored[Kind]
+  readonly expected: Expected
+  readonly times: Times
+}
 
 /** Epoch seconds, all optional. */
 export interface Times {
@@ -31,7 +39,8 @@ export interface Times {
 
 /** Stores an item that must not exist yet. */
 export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Times = {}): Change => ({
-  put: key,
+  kind: 'put',
+  key,
   data,
   expected: 'absent',
   times,
@@ -39,7 +48,8 @@ export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Time
 
 /** Stores an item, whether one is there or not. */
 export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
-  put: key,
+  kind: 'put',
+  key,
   data,
   expected: 'any',
   times: {},
@@ -51,30 +61,29 @@ export const replace = <K extends Kind>(
   read: Item<K> | undefined,
   data: Stored[K],
   times: Times = {},
-): Change => ({ put: key, data, expected: read ? asRead(read) : 'absent', times })
+): Change => ({ kind: 'put', key, data, expected: read ? asRead(read) : 'absent', times })
 
 /** Sets the counter of an item that must still be as it was read; everything else stays what it is. */
 export const countDown = (item: Item, left: number): Change => ({
-  count: item,
+  kind: 'count',
+  key: item,
   left,
   expected: asRead(item),
 })
 
-/** The item that a change is about. */
-export const keyOf = (change: Change): Key =>
-  'put' in change ? change.put : 'delete' in change ? change.delete : change.count
-
 /** Deletes an item, whether it exists or not. */
-export const remove = (key: Key): Change => ({ delete: key, expected: 'any' })
+export const remove = (key: Key): Change => ({ kind: 'delete', key, expected: 'any' })
 
 /** Deletes an item that must still be as it was read. */
 export const removeIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
-  delete: item,
+  kind: 'delete',
+  key: item,
   expected: asRead(item),
 })
 
 /** Deletes an item unless it has changed since it was read: that it is gone by now is as good. */
 export const removeUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
-  delete: item,
+  kind: 'delete',
+  key: item,
   expected: { ...asRead(item), orAbsent: true },
 })

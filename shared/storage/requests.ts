@@ -1,5 +1,5 @@
 import { defined } from '../values/defined.ts'
-import type { Change, Expected } from './changes.ts'
+import type { Change, Expected, PutChange } from './changes.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
 import { byOwnNames, byStoredNames } from './stored-names.ts'
 
@@ -43,11 +43,14 @@ export function tableOf(tables: Tables, { kind }: Pick<Key, 'kind'>): string {
   return name
 }
 
-/** One element of a transaction in the engine's terms (document form). */
-export type WriteItem =
-  | { Put: Conditional & { Item: StoredItem } }
-  | { Update: Conditional & { Key: { pk: string; sk: string }; UpdateExpression: string } }
-  | { Delete: Conditional & { Key: { pk: string; sk: string } } }
+/** A conditional write of one item: the input of `PutItem`, `UpdateItem` or `DeleteItem` (document form). */
+export type ItemWrite =
+  | { readonly kind: 'Put'; readonly input: Conditional & { Item: StoredItem } }
+  | {
+      readonly kind: 'Update'
+      readonly input: Conditional & { Key: { pk: string; sk: string }; UpdateExpression: string }
+    }
+  | { readonly kind: 'Delete'; readonly input: Conditional & { Key: { pk: string; sk: string } } }
 
 interface Conditional {
   TableName: string
@@ -66,48 +69,36 @@ const LARGEST_ITEM = 400_000
 export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
-/** Whether an element can be stored; its JSON is at least as long as what the engine counts. */
-export const isStorable = (write: WriteItem): boolean =>
-  'Put' in write
-    ? isKey(write.Put.Item) && Buffer.byteLength(JSON.stringify(write.Put.Item)) <= LARGEST_ITEM
-    : isKey('Delete' in write ? write.Delete.Key : write.Update.Key)
+/** Reports whether DynamoDB accepts a write; an item's JSON is at least as long as what DynamoDB counts. */
+export const isStorable = ({ kind, input }: ItemWrite): boolean =>
+  kind === 'Put'
+    ? isKey(input.Item) && Buffer.byteLength(JSON.stringify(input.Item)) <= LARGEST_ITEM
+    : isKey(input.Key)
 
 /**
- * A change as the plain strategy writes it: one conditional element.
+ * Returns the conditional write of a change while no journal is kept.
  * @param rev the new revision of everything that this commit puts
- * @param now epoch seconds: what has died by then is as good as absent
+ * @param now epoch seconds: an item that had expired by then counts as absent
  */
-export function toWrite(change: Change, rev: string, tables: Tables, now: number): WriteItem {
-  if ('put' in change) {
-    const { put, times, expected } = change
-    const ttl = times.ttl ?? plainTtl(times.expires)
-    const item: StoredItem = defined({ ...toStored(change, rev), ttl })
-    return { Put: { TableName: tableOf(tables, put), Item: item, ...condition(put, expected, now) } }
-  }
-  if ('count' in change) {
-    const { pk, sk } = change.count
-    const checked = condition(change.count, change.expected, now)
-    return {
-      Update: {
-        TableName: tableOf(tables, change.count),
-        Key: { pk, sk },
-        ...checked,
-        UpdateExpression: 'SET uses = :left, rev = :next',
-        ExpressionAttributeValues: {
-          ...checked.ExpressionAttributeValues,
-          ':left': change.left,
-          ':next': rev,
-        },
-      },
+export function toWrite(change: Change, rev: string, tables: Tables, now: number): ItemWrite {
+  const { key, expected } = change
+  const { pk, sk } = key
+  const at = { TableName: tableOf(tables, key), ...condition(key, expected, now) }
+  switch (change.kind) {
+    case 'put': {
+      const ttl = change.times.ttl ?? plainTtl(change.times.expires)
+      return { kind: 'Put', input: { ...at, Item: defined({ ...toStored(change, rev), ttl }) } }
     }
-  }
-  const { pk, sk } = change.delete
-  return {
-    Delete: {
-      TableName: tableOf(tables, change.delete),
-      Key: { pk, sk },
-      ...condition(change.delete, change.expected, now),
-    },
+    case 'count': {
+      const values = { ...at.ExpressionAttributeValues, ':left': change.left, ':next': rev }
+      const UpdateExpression = 'SET uses = :left, rev = :next'
+      return {
+        kind: 'Update',
+        input: { ...at, Key: { pk, sk }, UpdateExpression, ExpressionAttributeValues: values },
+      }
+    }
+    case 'delete':
+      return { kind: 'Delete', input: { ...at, Key: { pk, sk } } }
   }
 }
 
@@ -117,7 +108,7 @@ export const plainTtl = (expires: number | undefined): number | undefined =>
 
 /** An item as a change stores it, but for what the way of writing decides: the engine's time, the place in a tree. */
 export function toStored(
-  { put: { pk, sk, kind }, data, times: { expires, due } }: Extract<Change, { put: Key }>,
+  { key: { pk, sk, kind }, data, times: { expires, due } }: Pick<PutChange, 'key' | 'data' | 'times'>,
   rev: string,
 ): StoredItem {
   return defined({ pk, sk, kind, rev, ...laidOut(kind, data), expires, due })
@@ -136,7 +127,7 @@ export function asStored({
   expires,
   inTree: { due } = { leaf: '', bucket: '' },
 }: Item): StoredItem {
-  return toStored({ put: { pk, sk, kind }, data, times: defined({ expires, due }), expected: 'any' }, rev)
+  return toStored({ key: { pk, sk, kind }, data, times: defined({ expires, due }) }, rev)
 }
 
 /** What a write carries from the item it read. */
@@ -144,20 +135,18 @@ const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: InTree 
   leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due, pos }) }
 
 /**
- * An element that leaves alone what a journaled commit has written.
- * @param since positions from this one on: absent, all
+ * Adds the condition that no journaled commit has written the item.
+ * @param since positions from this one on; absent: all
  */
-export function belowJournal(write: WriteItem, since: string | undefined): WriteItem {
+export function belowJournal<W extends ItemWrite>({ kind, input }: W, since: string | undefined): W {
   const free = `attribute_not_exists(pos)${since === undefined ? '' : ' OR pos < :since'}`
-  const fence = <T extends Conditional>(one: T): T => ({
-    ...one,
-    ConditionExpression: one.ConditionExpression ? `(${one.ConditionExpression}) AND (${free})` : free,
+  const fence = {
+    ConditionExpression: input.ConditionExpression ? `(${input.ConditionExpression}) AND (${free})` : free,
     ...(since === undefined
       ? {}
-      : { ExpressionAttributeValues: { ...one.ExpressionAttributeValues, ':since': since } }),
-  })
-  if ('Put' in write) return { Put: fence(write.Put) }
-  return 'Update' in write ? { Update: fence(write.Update) } : { Delete: fence(write.Delete) }
+      : { ExpressionAttributeValues: { ...input.ExpressionAttributeValues, ':since': since } }),
+  }
+  return { kind, input: { ...input, ...fence } } as W
 }
 
 /** The data of an item as they stand in the table, their counter beside them. */

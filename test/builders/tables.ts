@@ -66,7 +66,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   /** Sums of what stands there, and sums as they were kept: equal but for generations that have ended. */
   const tree = (now: number) => ({
     kept: textOf(
-      [...buckets].map(([place, { sums }]) => ({ bucket: bucketIn(place), sums })),
+      [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: bucketIn(place), sums })),
       now,
     ),
     right: textOf(summed(items, now), now),

@@ -82,9 +82,9 @@ async function inEngine(count: number): Promise<Grown> {
     overwrite: async (index, change) => {
       const item = grownItem(index, at.treeId, now)
       const { kind, pk, sk, rev } = item
-      await written({ item: { kind, pk, sk }, put: change(item), if: { rev } })
+      await written({ kind: 'item', item: { kind, pk, sk }, put: change(item), if: { rev } })
     },
-    raise: bucket => written({ bucket, sums: new Map([['p', [1n, 0n, 0n]]]) }),
+    raise: bucket => written({ kind: 'bucket', bucket, sums: new Map([['p', [1n, 0n, 0n]]]) }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Use } from '../../api/endpoint.ts'
 import type { Ports, Store } from '../../ports.ts'
-import { type Change, keyOf } from '../../storage/changes.ts'
+import type { Change } from '../../storage/changes.ts'
 import { guards } from '../../storage/guards.ts'
 import { specOf } from '../../storage/kinds.ts'
 
@@ -54,9 +54,9 @@ const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
 
 /** The uses of which a change needs one, as the grants have it. */
 export function usesFor(change: Change): readonly Use[] {
-  const { stores, deletes } = guards[specOf(keyOf(change).kind).guard ?? 'write']
-  if ('count' in change) return ['spend']
-  return 'put' in change ? stores : deletes
+  const { stores, deletes } = guards[specOf(change.key.kind).guard ?? 'write']
+  if (change.kind === 'count') return ['spend']
+  return change.kind === 'put' ? stores : deletes
 }
 
 /** The member that nothing but a copy of all ports reads. */

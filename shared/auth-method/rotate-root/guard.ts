@@ -34,7 +34,8 @@ const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): R
 
 /** The guard for some more time, to be committed with whatever makes true what it says of a key being made. */
 export const guardChange = (call: MountCall, makingSince: number): Change => ({
-  put: keyOf(call),
+  kind: 'put',
+  key: keyOf(call),
   data: guardUntil(call, call.ports.clock.now() + bounds.ROTATION_LEASE_MS, makingSince),
   expected: 'any',
   times: {},

@@ -144,6 +144,6 @@ function steps(
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
-  const [delta = { bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
+  const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
   return { items, bucket: delta, mark: markText(incarnation, pos) }
 }

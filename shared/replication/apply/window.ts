@@ -167,11 +167,11 @@ export const targetOf = (own: Own): Target => ({
 
 const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [
   ...items.map(elementOf),
-  { bucket: bucket.bucket, sums: bucket.sums, mark },
+  { kind: 'bucket', bucket: bucket.bucket, sums: bucket.sums, mark },
 ]
 
 const elementOf = ({ key, put, if: found }: ItemStep): Element =>
-  put === undefined ? { check: key, if: found } : { item: key, put, if: found }
+  put === undefined ? { kind: 'check', check: key, if: found } : { kind: 'item', item: key, put, if: found }
 
 /** Pieces that touch the same bucket, in the order of their journal entries. */
 type Component = readonly Piece[]

@@ -71,8 +71,8 @@ function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdic
   return [
     ...[...settled].map(([item, put]): Element => {
       const { kind, pk, sk, rev, leaf } = item
-      return { item: { kind, pk, sk }, put, if: leaf === undefined ? { rev } : { rev, leaf } }
+      return { kind: 'item', item: { kind, pk, sk }, put, if: leaf === undefined ? { rev } : { rev, leaf } }
     }),
-    { renew: bucket, sums, was: stored },
+    { kind: 'renewal', renew: bucket, sums, was: stored },
   ]
 }

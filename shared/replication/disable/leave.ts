@@ -81,7 +81,7 @@ async function commitLeave(
   const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([
-    { head: moves.leaveSet(head, n) },
+    { kind: 'head', head: moves.leaveSet(head, n) },
     ...toElements(
       [
         ...keyringChanges({ ...record, data: next }, keyring, made.keyring),

@@ -22,7 +22,7 @@ export async function beginJournal(
   const old = await journal.head()
   const epoch = epochName((old?.maxEpoch ?? 0) + 1, id)
   const treeId = entropy.bytes(TREE_ID_BYTES).toString('hex')
-  return { epoch, treeId, head: { head: moves.begin(old, epoch) } }
+  return { epoch, treeId, head: { kind: 'head', head: moves.begin(old, epoch) } }
 }
 
 /**

@@ -91,7 +91,7 @@ async function commitTakeOver(
   const { force } = promotion
   await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
-    { head: moves.takeOver(head, epoch) },
+    { kind: 'head', head: moves.takeOver(head, epoch) },
     ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
     membership.member,
   ]

@@ -42,7 +42,7 @@ function nextElement(
   const next = own.entropy.bytes(12).toString('base64url')
   const item: StoredItem = { ...keyOf(index), rev: next, data: byStoredNames('segment', data) }
   return {
-    element: { item: keyOf(index), put: item, if: rev === undefined ? 'absent' : { rev } },
+    element: { kind: 'item', item: keyOf(index), put: item, if: rev === undefined ? 'absent' : { rev } },
     held: { index, rev: next, data },
   }
 }
@@ -262,6 +262,6 @@ const isSame = (treeId: string, { item, own }: Pair): boolean =>
 function itemElement(treeId: string, pair: Pair): Element {
   const { place, item, own } = pair
   const found = own ? { rev: own.rev } : 'absent'
-  if (isSame(treeId, pair)) return { check: place, if: found }
-  return { item: place, put: item ? placeInTree(item, treeId) : null, if: found }
+  if (isSame(treeId, pair)) return { kind: 'check', check: place, if: found }
+  return { kind: 'item', item: place, put: item ? placeInTree(item, treeId) : null, if: found }
 }

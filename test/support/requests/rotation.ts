@@ -46,7 +46,14 @@ export async function guardEnds({ accessor }: Rotating): Promise<void> {
   const { store, commit } = tableStore(cluster)
   const place = key('rotation', accessor)
   const [guard] = await store.read([place])
-  if (guard) await commit({ put: place, data: { ...guard.data, leaseUntil: 0 }, expected: 'any', times: {} })
+  if (guard)
+    await commit({
+      kind: 'put',
+      key: place,
+      data: { ...guard.data, leaseUntil: 0 },
+      expected: 'any',
+      times: {},
+    })
 }
 
 /** Whether AWS accepts a key. */

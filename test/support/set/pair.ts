@@ -238,9 +238,14 @@ function written(
     ...pairs.map(({ mine }, index) => {
       const { kind, pk, sk, item } = body[index] as EntryChange
       const put = item && placeInTree(item, at.treeId)
-      return { item: { kind, pk, sk }, put, if: mine ? { rev: mine.rev } : ('absent' as const) }
+      return {
+        kind: 'item' as const,
+        item: { kind, pk, sk },
+        put,
+        if: mine ? { rev: mine.rev } : ('absent' as const),
+      }
     }),
-    { entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
+    { kind: 'entry', entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
     ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }

@@ -34,7 +34,7 @@ describe('what an endpoint is about', () => {
     for (const call of [there, absent])
       expect(removeStored(call)).toEqual({
         answer: { kind: 'nothing' },
-        changes: [{ delete: subjectKey, expected: 'any' }],
+        changes: [{ kind: 'delete', key: subjectKey, expected: 'any' }],
       })
     expect(() => removeStored(callWith())).toThrow('without subject')
   })

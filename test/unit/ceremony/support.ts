@@ -13,7 +13,7 @@ import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { FieldCipher, Ports } from '../../../shared/ports.ts'
-import { keyOf, put } from '../../../shared/storage/changes.ts'
+import { put } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -79,7 +79,7 @@ export async function ceremonyWorld(
     { ...key('mounts'), rev: 'r', data: { mounts: [], removing: [] } },
     { ...place, rev: 'r', data: recovery },
     ...noteTerms(terms, [], clock.ms, record).map(
-      change => ({ ...keyOf(change), rev: 'r', data: 'put' in change && change.data }) as Item,
+      change => ({ ...change.key, rev: 'r', data: change.kind === 'put' && change.data }) as Item,
     ),
     ...more,
   ]

@@ -76,7 +76,7 @@ describe('initialisation', () => {
     const three = body.recovery_keys.slice(1, 4).map(hex => new Uint8Array(Buffer.from(hex, 'hex')))
     expect(Buffer.from(await combine(three))).toEqual(Buffer.alloc(32, 5))
     expect(commits).toHaveLength(1)
-    expect(commits[0]?.map(change => 'put' in change && [change.put.kind, change.expected])).toEqual([
+    expect(commits[0]?.map(change => change.kind === 'put' && [change.key.kind, change.expected])).toEqual([
       ...['cluster', 'keyring', 'term', 'recovery-key', 'mounts'].map(kind => [kind, 'absent']),
       ['mounts-revision', 'any'],
       ['token', 'absent'],
@@ -86,7 +86,7 @@ describe('initialisation', () => {
   test('writes a cluster without replication, the two first mounts and an endless root token', async () => {
     const { body, commits } = await init({ recovery_shares: 3, recovery_threshold: 2 })
     const data = Object.fromEntries(
-      (commits[0] ?? []).flatMap(one => ('put' in one ? [[one.put.kind, one.data]] : [])),
+      (commits[0] ?? []).flatMap(one => (one.kind === 'put' ? [[one.key.kind, one.data]] : [])),
     )
     expect(data['cluster']).toMatchObject({
       name: 'east',

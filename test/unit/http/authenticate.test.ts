@@ -122,14 +122,14 @@ describe('limited uses', () => {
     const { ports, commits } = around(item)
     const left = await takeUse(alive(item), cluster, ports)
     expect(left).toMatchObject({ token: { numUses: 3 }, item: { data: { numUses: 2 } } })
-    expect(commits).toEqual([[{ count: item, left: 2, expected: { rev: 'r1' } }]])
+    expect(commits).toEqual([[{ kind: 'count', key: item, left: 2, expected: { rev: 'r1' } }]])
   })
 
   test('the last one takes the token away, and the request goes on', async () => {
     const item = stored({ numUses: 1 })
     const { ports, commits } = around(item)
     expect(await takeUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
-    expect(commits).toEqual([[{ delete: item, expected: { rev: 'r1' } }]])
+    expect(commits).toEqual([[{ kind: 'delete', key: item, expected: { rev: 'r1' } }]])
   })
 
   test('a lost race takes it from what is left now', async () => {

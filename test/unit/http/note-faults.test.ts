@@ -13,7 +13,7 @@ function environment() {
   const commit = async (changes: readonly Change[]) => {
     if (world.isDown) throw new ApiError('busy', STORAGE_BUSY)
     for (const change of changes)
-      if ('put' in change) world.written.push({ part: change.put.sk, ...(change.data as RecentFault) })
+      if (change.kind === 'put') world.written.push({ part: change.key.sk, ...(change.data as RecentFault) })
     return 'done'
   }
   const ports = portsWith({

@@ -35,9 +35,9 @@ describe('the entity behind a login', () => {
     })
     const pointer = { mount: 'auth_1', name: 'r-1' }
     expect(created).toMatchObject([
-      { put: key('alias', 'auth_1', 'r-1'), data: made, expected: 'absent' },
-      { put: key('entity', 'entity-0123456789'), data: pointer, expected: 'absent' },
-      { put: key('alias-id', 'alias-1'), data: pointer, expected: 'absent' },
+      { kind: 'put', key: key('alias', 'auth_1', 'r-1'), data: made, expected: 'absent' },
+      { kind: 'put', key: key('entity', 'entity-0123456789'), data: pointer, expected: 'absent' },
+      { kind: 'put', key: key('alias-id', 'alias-1'), data: pointer, expected: 'absent' },
     ])
   })
 
@@ -55,7 +55,7 @@ describe('the entity behind a login', () => {
     expect(next).toEqual({ ...stored.data, metadata: { account_id: '2' }, updatedAt: 2000 })
     expect(created).toEqual([])
     const place = key('alias', 'auth_1', 'r-1')
-    expect(metadata).toEqual({ put: place, data: next, expected: { rev: 'rev-1' }, times: {} })
+    expect(metadata).toEqual({ kind: 'put', key: place, data: next, expected: { rev: 'rev-1' }, times: {} })
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { batchOf, commitEach, countsOf, type IndependentChanges } from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
-import { keyOf, remove } from '../../../shared/storage/changes.ts'
+import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 
@@ -26,7 +26,7 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
   const state = { now: 0, running: 0, most: 0 }
   const store = {
     commit: async (changes: IndependentChanges) => {
-      const names = changes.map(change => keyOf(change).sk)
+      const names = changes.map(change => change.key.sk)
       commits.push({ names: names.join(), at: state.now })
       state.running += 1
       state.most = Math.max(state.most, state.running)

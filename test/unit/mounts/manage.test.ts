@@ -50,8 +50,8 @@ describe('enabling a mount', () => {
   test('puts it behind the others, with an accessor that is new', () => {
     const outcome = enableMount(at('second', { type: 'aws', description: 'more' }))
     expect(outcome.changes).toMatchObject([
-      { put: key('mounts'), expected: { rev: 'r1' } },
-      { put: key('mounts-revision'), expected: 'any' },
+      { kind: 'put', key: key('mounts'), expected: { rev: 'r1' } },
+      { kind: 'put', key: key('mounts-revision'), expected: 'any' },
     ])
     expect(written(outcome).mounts.slice(0, 2)).toEqual(table.mounts)
     expect(last(outcome)).toEqual({

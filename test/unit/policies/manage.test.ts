@@ -35,7 +35,7 @@ describe('writing a policy', () => {
     ...inEachForm(base64(TEXT)).map(([form, policy]): Written => [`from base64, ${form}`, { policy }, TEXT]),
   ])('it is kept: %s', (_, given, text) => {
     expect(writePolicy(named('dev', { given })).changes).toEqual([
-      { put: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },
+      { kind: 'put', key: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },
     ])
   })
 
@@ -98,7 +98,9 @@ describe('reading, listing, deleting', () => {
   })
 
   test('a deletion needs nothing to be there; built-in ones stay', () => {
-    expect(deletePolicy(named('dev')).changes).toEqual([{ delete: key('policy', 'dev'), expected: 'any' }])
+    expect(deletePolicy(named('dev')).changes).toEqual([
+      { kind: 'delete', key: key('policy', 'dev'), expected: 'any' },
+    ])
     expect(() => deletePolicy(named('root'))).toThrow('cannot be deleted')
     expect(() => deletePolicy(named('default'))).toThrow('cannot be deleted')
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { transactItem } from '../../../shared/adapters/aws/storage/plain-commit.ts'
 import {
   type Change,
   countDown,
@@ -8,19 +9,13 @@ import {
   replace,
 } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import {
-  fromStored,
-  isKey,
-  isStorable,
-  type StoredItem,
-  toWrite,
-  type WriteItem,
-} from '../../../shared/storage/requests.ts'
+import { fromStored, isKey, isStorable, type StoredItem, toWrite } from '../../../shared/storage/requests.ts'
 import { token } from '../tokens/support.ts'
 
 const tables = { data: 'the-data', cluster: 'the-cluster' }
 const NOW = 1_800_000_000
-const written = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
+const toItem = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
+const written = (change: Change) => transactItem(toItem(change))
 const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { text: '#' } }
 const place = key('token', 'acc')
 const { numUses: _, ...rest } = token()
@@ -30,34 +25,34 @@ describe('changes: what a write expects to find', () => {
     [
       'a creation: nothing',
       create(policy, policy.data),
-      { put: policy, data: { text: '#' }, expected: 'absent', times: {} },
+      { kind: 'put', key: policy, data: { text: '#' }, expected: 'absent', times: {} },
     ],
     [
       'a replacement: what was read',
       replace(policy, policy, policy.data),
-      { put: policy, data: { text: '#' }, expected: { rev: 'rev-1' }, times: {} },
+      { kind: 'put', key: policy, data: { text: '#' }, expected: { rev: 'rev-1' }, times: {} },
     ],
     [
       'a replacement of what was not there: nothing',
       replace(policy, undefined, policy.data),
-      { put: policy, data: { text: '#' }, expected: 'absent', times: {} },
+      { kind: 'put', key: policy, data: { text: '#' }, expected: 'absent', times: {} },
     ],
-    ['a deletion: whatever is there', remove(policy), { delete: policy, expected: 'any' }],
+    ['a deletion: whatever is there', remove(policy), { kind: 'delete', key: policy, expected: 'any' }],
     [
       'a deletion of what was read',
       removeIfUnchanged(policy),
-      { delete: policy, expected: { rev: 'rev-1' } },
+      { kind: 'delete', key: policy, expected: { rev: 'rev-1' } },
     ],
     [
       'times',
       create(place, token(), { expires: 1, due: 2, ttl: 3 }),
-      { put: place, data: token(), expected: 'absent', times: { expires: 1, due: 2, ttl: 3 } },
+      { kind: 'put', key: place, data: token(), expected: 'absent', times: { expires: 1, due: 2, ttl: 3 } },
     ],
   ])('%s', (_, change, expected) => expect(change).toEqual(expected))
 })
 
 describe('changes in the engine’s terms', () => {
-  test.each<[name: string, change: Change, write: WriteItem]>([
+  test.each<[name: string, change: Change, write: object]>([
     [
       'a creation',
       create(policy, policy.data),
@@ -162,7 +157,7 @@ describe('items as they are read', () => {
   test('what is counted stands beside the data, and is read back into them', () => {
     const write = written(create(place, token({ numUses: 7 })))
     expect(write).toMatchObject({ Put: { Item: { data: rest, uses: 7 } } })
-    const { Item } = (write as { Put: { Item: StoredItem } }).Put
+    const { Item } = write.Put as unknown as { Item: StoredItem }
     expect(fromStored('token', Item, NOW)?.data).toEqual(token({ numUses: 7 }))
   })
 
@@ -183,7 +178,7 @@ test('what every request reads is stored as one text, and read back as it was', 
   const table = { mounts: [], removing: [] }
   const write = written(create(key('mounts'), table))
   expect(write).toMatchObject({ Put: { Item: { data: '{"mounts":[],"removing":[]}' } } })
-  const { Item } = (write as { Put: { Item: StoredItem } }).Put
+  const { Item } = write.Put as unknown as { Item: StoredItem }
   expect(fromStored('mounts', Item, NOW)?.data).toEqual(table)
 })
 
@@ -200,10 +195,10 @@ describe('what the engine can hold', () => {
 
   test('are items of 400 kB at most, whatever is done with them', () => {
     const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
-    expect(isStorable(written(text(390_000)))).toBe(true)
-    expect(isStorable(written(text(400_000)))).toBe(false)
-    expect(isStorable(written(remove(key('policy', 'x'.repeat(1025)))))).toBe(false)
-    expect(isStorable(written(remove(key('policy', ''))))).toBe(false)
-    expect(isStorable(written(remove(policy)))).toBe(true)
+    expect(isStorable(toItem(text(390_000)))).toBe(true)
+    expect(isStorable(toItem(text(400_000)))).toBe(false)
+    expect(isStorable(toItem(remove(key('policy', 'x'.repeat(1025)))))).toBe(false)
+    expect(isStorable(toItem(remove(key('policy', ''))))).toBe(false)
+    expect(isStorable(toItem(remove(policy)))).toBe(true)
   })
 })

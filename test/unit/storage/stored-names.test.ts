@@ -72,7 +72,10 @@ test.each([
   ['tree-check', key('tree-check'), { treeId: 't' }, { life: 't' }],
   ['tree-reindex', key('tree-reindex'), { treeId: 't' }, { life: 't' }],
 ] as const)('so is an item of the kind %s, and comes back', (_, place, own, kept) => {
-  const { data } = toStored({ put: place, data: own, times: {}, expected: 'any' } as never, 'rev')
+  const { data } = toStored(
+    { kind: 'put', key: place, data: own, times: {}, expected: 'any' } as never,
+    'rev',
+  )
   expect(typeof data === 'string' ? JSON.parse(data) : data).toEqual(kept)
   expect(fromStored(place.kind, { ...place, rev: 'rev', data } as StoredItem, 0)?.data).toEqual(own)
 })
@@ -94,7 +97,7 @@ test('the segments of a sync are, which go past the store', async () => {
       raw: async (places: readonly unknown[]) =>
         places.map((_, index) => {
           const element = written[index]
-          return element && 'put' in element ? element.put : undefined
+          return element?.kind === 'item' ? element.put : undefined
         }),
       transact: async (elements: readonly Element[]) => {
         written = elements
@@ -104,7 +107,7 @@ test('the segments of a sync are, which go past the store', async () => {
   } as unknown as Parameters<typeof openSegments>[0]
   await openSegments(own, segment)
   const [first] = written
-  expect(first && 'put' in first && first.put?.data).toEqual({
+  expect(first?.kind === 'item' && first.put?.data).toEqual({
     hold: 3,
     life: 't',
     what: 'all',

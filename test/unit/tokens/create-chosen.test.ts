@@ -33,7 +33,8 @@ describe('the text of a new token', () => {
     const { client_token: text, accessor } = authIn({ answer })
     expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
     expect(changes?.[0]).toMatchObject({
-      put: key('token', accessor),
+      kind: 'put',
+      key: key('token', accessor),
       data: { hash: hashOf(text) },
       expected: 'absent',
     })
@@ -44,7 +45,8 @@ describe('the text of a new token', () => {
     const { answer, changes } = await createToken(creating({ id: 'mine' }))
     expect(answer).toMatchObject({ auth: { client_token: 'mine', accessor: chosen } })
     expect(changes?.[0]).toMatchObject({
-      put: key('token', chosen),
+      kind: 'put',
+      key: key('token', chosen),
       data: { hash: await storedHashOf('mine', clearCipher) },
       expected: 'absent',
     })
@@ -78,7 +80,7 @@ describe('what is written with a token', () => {
     const { changes = [] } = await createToken(creating({ id: 'mine' }))
     expect(changes[0]).toMatchObject({ data: { parent, parentCreatedAt: rootToken.createdAt } })
     expect(changes.slice(1)).toEqual([
-      { put: key('child', parent, chosen), data: {}, expected: 'any', times: {} },
+      { kind: 'put', key: key('child', parent, chosen), data: {}, expected: 'any', times: {} },
     ])
   })
 

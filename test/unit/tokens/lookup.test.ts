@@ -147,7 +147,7 @@ describe('what a look-up shows', () => {
 })
 
 describe('revocation', () => {
-  const gone = [{ delete: key('token', accessor), expected: 'any' }]
+  const gone = [{ kind: 'delete', key: key('token', accessor), expected: 'any' }]
 
   test.each<[name: string, work: () => Promise<Outcome>]>([
     ['by its text', () => revoke(calling({ token: 'hvs.other' }).call)],
@@ -159,12 +159,14 @@ describe('revocation', () => {
 
   test('takes the way from its parent along', async () => {
     const { changes } = await revoke(calling({ token: 'hvs.other' }, [stored({ parent: 'p' })]).call)
-    expect(changes).toEqual([...gone, { delete: key('child', 'p', accessor), expected: 'any' }])
+    expect(changes).toEqual([...gone, { kind: 'delete', key: key('child', 'p', accessor), expected: 'any' }])
   })
 
   test('takes the caller’s own token away', async () => {
     const { changes } = await revokeSelf(calling({}).call)
-    expect(changes).toEqual([{ delete: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' }])
+    expect(changes).toEqual([
+      { kind: 'delete', key: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' },
+    ])
   })
 
   test('of an unknown token is done; of an unknown accessor too, with a warning', async () => {

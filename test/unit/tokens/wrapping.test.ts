@@ -34,7 +34,8 @@ describe('wrapping an answer', () => {
       wrapped_accessor: 'a1',
     })
     expect(change).toEqual({
-      put: key('wrapped', accessor),
+      kind: 'put',
+      key: key('wrapped', accessor),
       expected: 'absent',
       times: { expires: Math.floor(NOW / 1000) + 60 },
       data: {
@@ -95,7 +96,7 @@ describe('what waits behind a wrapping token', () => {
   ])('is given to whoever has the token %s, and spent', async (_, parts) => {
     expect(await unwrap(call(parts))).toEqual({
       answer: { kind: 'unwrapped', body: '{"data":{"a":1}}' },
-      changes: [{ delete: item, expected: { rev: 'r1' } }],
+      changes: [{ kind: 'delete', key: item, expected: { rev: 'r1' } }],
     })
   })
 
@@ -135,7 +136,10 @@ describe('what waits behind a wrapping token', () => {
         wrapped_accessor: 'a1',
       },
     })
-    expect(changes).toMatchObject([{ delete: item, expected: { rev: 'r1' } }, { expected: 'absent' }])
+    expect(changes).toMatchObject([
+      { kind: 'delete', key: item, expected: { rev: 'r1' } },
+      { expected: 'absent' },
+    ])
     expect(answer).not.toMatchObject({ info: { token: 'hvs.wrapping' } })
   })
 

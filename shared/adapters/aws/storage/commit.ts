@@ -1,7 +1,7 @@
 import { ApiError } from '../../../api/errors.ts'
 import { keepsJournal } from '../../../model/cluster.ts'
 import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
-import { type Change, keyOf } from '../../../storage/changes.ts'
+import type { Change } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
@@ -51,14 +51,14 @@ export function commits(
   return async (changes, cluster, options = {}) => {
     timeLeft(engine, cluster)
     // where nothing can stand, there is nothing to delete
-    const wanted = changes.filter(change => !('delete' in change) || isKey(change.delete))
+    const wanted = changes.filter(change => change.kind !== 'delete' || isKey(change.key))
     if (wanted.length === 0) return 'done'
     for (const change of wanted) {
-      tableOf(tables, keyOf(change))
+      tableOf(tables, change.key)
       if (!isStorable(toWrite(change, '', tables, seconds())))
         throw new ApiError('too_large', 'the item is too large to be stored')
     }
-    const replicated = wanted.some(change => specOf(keyOf(change).kind).table === 'data')
+    const replicated = wanted.some(change => specOf(change.key.kind).table === 'data')
     const strategy = replicated ? strategyOf(cluster) : 'plain'
     if (strategy === 'refusing') throw refused(cluster)
     return strategy === 'plain' ? plain(wanted, cluster, options) : journaled(wanted, cluster, options)

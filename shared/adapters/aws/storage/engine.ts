@@ -2,12 +2,12 @@ import type { Clock, Cursor, Entropy, Log, Meter } from '../../../ports.ts'
 import { batchRead, type Query, type ScanCall, type TableKey } from '../../../storage/queries.ts'
 import type { StoredItem, Tables } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import { CONFLICT, ok, PENDING } from '../../../values/result.ts'
+import { ok, PENDING } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers } from '../wire/values.ts'
-import type { Raw } from './expressions.ts'
-import { busy, type Failure, failureOf, sent } from './faults.ts'
+import type { Raw } from './conditional-writes.ts'
+import { busy, sent } from './faults.ts'
 
 /** What the adapter of the tables works with. */
 export interface Dependencies {
@@ -114,34 +114,4 @@ export async function scanPage(
     items: page.Items as unknown as StoredItem[],
     next: page.LastEvaluatedKey as Cursor | undefined,
   })
-}
-
-/** A single write. Only a condition decides something; a conflict does not. */
-export async function attemptWrite<T>(
-  { meter }: Pick<Engine, 'meter'>,
-  request: () => Promise<T>,
-): Promise<{ value: T } | Failure> {
-  meter.count('dynamodb')
-  try {
-    return { value: await request() }
-  } catch (error) {
-    return failureOf(error)
-  }
-}
-
-/**
- * A write of one item, again while others write to it.
- * @returns what the engine said; `refused` when the item is not as the write expects
- * @throws ApiError `busy`
- */
-export async function retryWrite<T>(
-  engine: Pick<Engine, 'meter' | 'pause'>,
-  request: () => Promise<T>,
-): Promise<{ value: T } | 'refused'> {
-  const result = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
-    const outcome = await attemptWrite(engine, request)
-    return outcome === 'again' ? CONFLICT : ok(outcome)
-  })
-  if (!result.ok) throw busy()
-  return 'value' in result.value ? result.value : 'refused'
 }

@@ -4,11 +4,11 @@ import type { TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
-import { CONFLICT, ok, PENDING } from '../../../values/result.ts'
+import { CONFLICT, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
-import { attemptWrite, type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
-import type { Raw } from './expressions.ts'
-import { busy, type Failure, sent } from './faults.ts'
+import { attemptWrite, type Raw } from './conditional-writes.ts'
+import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
+import { busy, sent, type WriteFault } from './faults.ts'
 
 /** Partitions over which the journal entries of an epoch are spread. */
 const SPREAD = 32
@@ -118,8 +118,8 @@ export async function writeEntry(
   entry: JournalEntry,
 ): Promise<'done' | 'conflict' | JournalEntry> {
   const result = await attemptEntry(engine, entry)
-  if (result === 'again') return 'conflict'
-  if ('value' in result) return 'done'
+  if (result.ok) return 'done'
+  if (result.fault.kind === 'busy') return 'conflict'
   const [there] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
   if (!there) return 'conflict'
   return sameEntry(there, entry) ? 'done' : there
@@ -131,7 +131,7 @@ export const entryWrites = (entry: JournalEntry, { cluster }: Tables) =>
     Put: { TableName: cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
   }))
 
-function attemptEntry(engine: Engine, entry: JournalEntry): Promise<{ value: unknown } | Failure> {
+function attemptEntry(engine: Engine, entry: JournalEntry): Promise<Result<unknown, WriteFault>> {
   const writes = entryWrites(entry, engine.tables)
   const [only, second] = writes
   return attemptWrite(engine, () =>

@@ -2,7 +2,7 @@ import { ApiError, refused, STORAGE_BUSY } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
-import type { Raw } from './expressions.ts'
+import type { Raw } from './conditional-writes.ts'
 
 /** Codes of elements of a transaction, and of whole requests, besides those that the wire takes for throttling. */
 const TRANSIENT = [
@@ -16,8 +16,18 @@ const TRANSIENT = [
 const isTransient = (error: unknown): boolean =>
   TRANSIENT.includes((error as Partial<Error>).name ?? '') || repeatable(error) === 'throttled'
 
-/** What a failed write means: conditions that did not hold, or that it may be tried again. */
-export type Failure = { condition: readonly number[]; found: readonly Raw[] } | 'again'
+/** Why a write failed. `busy`: it may be sent again. `condition`: conditions did not hold. */
+export type WriteFault =
+  | { readonly kind: 'busy' }
+  | {
+      readonly kind: 'condition'
+      /** the elements whose conditions did not hold */
+      readonly places: readonly number[]
+      /** in the engine's terms: the stored items of the writes that ask for them */
+      readonly items: readonly Raw[]
+    }
+
+const BUSY: WriteFault = { kind: 'busy' }
 
 const CONDITION = 'ConditionalCheckFailed'
 
@@ -33,25 +43,25 @@ const reasonsIn = ({ CancellationReasons: reasons }: Raw): Reason[] =>
 const itemsIn = (reasons: readonly Reason[]): Raw[] => reasons.flatMap(({ Item }) => (Item ? [Item] : []))
 
 /**
- * Tells why a write failed.
- * @returns `condition`: places of the elements that found something else; `found`, in the engine's terms: what was in
- * the way of those that asked for it
- * @throws whatever is neither
+ * Returns why a write failed.
+ * @throws any other error, as `busy` where DynamoDB may take the write later
  */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): WriteFault {
   const { name, said = {} } = error as Partial<ServiceError>
-  if (name === 'ConditionalCheckFailedException') return { condition: [0], found: itemsIn([said as Reason]) }
+  if (name === 'ConditionalCheckFailedException')
+    return { kind: 'condition', places: [0], items: itemsIn([said as Reason]) }
   if (name === 'TransactionCanceledException') {
     const reasons = reasonsIn(said)
     const codes = reasons.map(({ Code = 'None' }) => Code)
     if (codes.includes(CONDITION))
       return {
-        condition: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])),
-        found: itemsIn(reasons),
+        kind: 'condition',
+        places: codes.flatMap((code, index) => (code === CONDITION ? [index] : [])),
+        items: itemsIn(reasons),
       }
-    if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return 'again'
+    if (codes.every(code => code === 'None' || TRANSIENT.includes(code))) return BUSY
   }
-  if (isTransient(error)) return 'again'
+  if (isTransient(error)) return BUSY
   throw unavailable(error)
 }
 

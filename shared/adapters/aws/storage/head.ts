@@ -12,8 +12,8 @@ import type { Journal } from '../../../journal/journal.ts'
 import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { byOwnNames, storedName } from '../../../storage/stored-names.ts'
-import { type Engine, nameOf, retryWrite } from './engine.ts'
-import { type Raw, type Terms, termsOf } from './expressions.ts'
+import { type Raw, retryWrite, type Terms, termsOf } from './conditional-writes.ts'
+import { type Engine, nameOf } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
@@ -166,7 +166,7 @@ async function moveHead(engine: PositionEngine, move: HeadMove): Promise<Head | 
   if (!isAllowed(engine, move)) return 'refused'
   const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
   const result = await retryWrite(engine, () => engine.send('UpdateItem', update))
-  if (result === 'refused') return result
+  if (!result.ok) return result.fault
   const head = parseHead(result.value.Attributes ?? {})
   reportBrokenRules(engine, head, move.name)
   return head

@@ -5,9 +5,9 @@ import { defined } from '../../../values/defined.ts'
 import type { BatchCalls } from './batching/batch-calls.ts'
 import { batchPositions } from './batching/positions.ts'
 import type { Commit } from './commit.ts'
-import { type Engine, nameOf, retryWrite, scanPage } from './engine.ts'
+import { type Raw, retryWrite } from './conditional-writes.ts'
+import { type Engine, nameOf, scanPage } from './engine.ts'
 import { readEntries, writeEntries, writeEntry } from './entries.ts'
-import type { Raw } from './expressions.ts'
 import { dynamoHead, headKey, parseHead } from './head.ts'
 import { journaledWriter, stripJournal } from './journaled-commit.ts'
 import { itemsIn, tableKeysOf } from './reads.ts'
@@ -67,7 +67,7 @@ async function wipeOne(
     Key: { pk, sk },
     ...conditionOf({ notOf: treeId }),
   }
-  return (await retryWrite(engine, () => engine.send('DeleteItem', deletion))) !== 'refused'
+  return (await retryWrite(engine, () => engine.send('DeleteItem', deletion))).ok
 }
 
 /** Removes the journal's attributes from an item. @returns false when it has changed since */
@@ -78,7 +78,7 @@ async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
     Item: stripJournal(item),
     ...conditionOf({ rev, ...(pos === undefined ? {} : { pos }) }),
   }
-  return (await retryWrite(engine, () => engine.send('PutItem', put))) !== 'refused'
+  return (await retryWrite(engine, () => engine.send('PutItem', put))).ok
 }
 
 /** Does some work for each element, sixteen at a time. @returns how many returned true */

@@ -5,7 +5,7 @@ import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
 import { deltasOf, type Leaf, leafIn, leafInTree, leafOf, placeInTree } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
-import { type Change, keyOf } from '../../../storage/changes.ts'
+import type { Change } from '../../../storage/changes.ts'
 import { type Item, type Kind, specOf } from '../../../storage/kinds.ts'
 import {
   asStored,
@@ -68,7 +68,7 @@ async function commitJournaled(
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
-  const data = changes.filter(change => specOf(keyOf(change).kind).table === 'data')
+  const data = changes.filter(change => specOf(change.key.kind).table === 'data')
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
@@ -125,8 +125,8 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const mark = markText(given.incarnation, posText(position))
   const parts: Part[] = [
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
-    ...own.map(change => ({ write: toWrite(change, rev, engine.tables, now) })),
-    { entry: { ...position, id: rev, at: engine.clock.now(), body } },
+    ...own.map(change => ({ kind: 'write' as const, write: toWrite(change, rev, engine.tables, now) })),
+    { kind: 'entry', entry: { ...position, id: rev, at: engine.clock.now(), body } },
     ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
@@ -154,7 +154,7 @@ async function settlePosition(
 
 /** What the changes come to; what has to be known for it is read once, all of it together. */
 async function planChanges(writing: Writing, changes: readonly Change[], era: CommitContext, seen: Seen) {
-  const judge = () => changes.map(change => planChange(change, era, seen.get(placeText(keyOf(change)))))
+  const judge = () => changes.map(change => planChange(change, era, seen.get(placeText(change.key))))
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
@@ -163,7 +163,7 @@ async function planChanges(writing: Writing, changes: readonly Change[], era: Co
 }
 
 async function look({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
-  const keys = changes.map(keyOf)
+  const keys = changes.map(({ key }) => key)
   const items = await journal.raw(keys)
   for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })
 }
@@ -189,7 +189,9 @@ function partOf(
   treeId: string,
 ): Part {
   const put = item && placeInTree(item, treeId)
-  return counts && put ? { count: put, if: condition } : { item: { kind, pk, sk }, put, if: condition }
+  return counts && put
+    ? { kind: 'count', count: put, if: condition }
+    : { kind: 'item', item: { kind, pk, sk }, put, if: condition }
 }
 
 /** A change of one item, with all that the journal says of it. */
@@ -248,7 +250,7 @@ const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
 
 /** What a change comes to, given what was read before, or has been looked up since. */
 function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
-  const { kind, pk, sk } = keyOf(change)
+  const { kind, pk, sk } = change.key
   const { expected } = change
   const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
     const next = nextOf(change, old, era)
@@ -261,7 +263,7 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
       next,
       if: old ? { rev: old.rev } : 'absent',
       assumed,
-      counts: 'count' in change,
+      counts: change.kind === 'count',
     }
   }
   const looked = (assumed: boolean): Plan => {
@@ -281,15 +283,15 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
   }
   const prev = inTree ? leafInTree(inTree, era.treeId) : null
   if (!inTree || !prev) return 'look'
-  if (!('count' in change)) return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
-  const old = asStored(change.count as Item)
+  if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
+  const old = asStored(change.key as Item)
   // what was read may have been stored otherwise than it would be now
   return leafOf(old) === prev.leaf ? plan(old, prev, false) : 'look'
 }
 
 function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: CommitContext): StoredItem | null {
-  if ('put' in change) return stampGeneration(toStored(change, rev), now)
-  if ('count' in change) return old ? stampGeneration({ ...old, uses: change.left, rev }, now) : null
+  if (change.kind === 'put') return stampGeneration(toStored(change, rev), now)
+  if (change.kind === 'count') return old ? stampGeneration({ ...old, uses: change.left, rev }, now) : null
   return null
 }
 

@@ -1,7 +1,7 @@
+import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Change } from '../../../storage/changes.ts'
-import { keyOf } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
-import { belowJournal, newRevision, tableOf, toWrite, type WriteItem } from '../../../storage/requests.ts'
+import { belowJournal, type ItemWrite, newRevision, tableOf, toWrite } from '../../../storage/requests.ts'
 import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
@@ -10,17 +10,24 @@ import { busy, failureOf } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 
-/** A write that is told what is in its way. */
-const askingForItems = (write: WriteItem) => ('Put' in write ? { Put: { ...write.Put, ...ASKING } } : write)
+/** One write of `TransactWriteItems`. */
+export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
+
+/** Returns the write as an item of `TransactWriteItems`. */
+export const transactItem = ({ kind, input }: ItemWrite): TransactItem => ({ [kind]: input })
+
+/** Asks for the item in the way of a put, for `write` to recognise a put of its own. */
+const askForItem = (write: ItemWrite): ItemWrite =>
+  write.kind === 'Put' ? { ...write, input: { ...write.input, ...ASKING } } : write
 
 /**
- * Whether a change that was done tells so when it is asked for again: what it put is in the way and has its revision, or
- * there is nothing more to delete.
+ * Reports whether a repeated change is recognised without a token: a put finds its own revision in the way, and for
+ * `removeUnlessChanged` there is nothing more to delete.
  */
-const isEvident = (change: Change): boolean =>
-  'put' in change
-    ? change.expected !== 'any'
-    : 'delete' in change && typeof change.expected === 'object' && !!change.expected.orAbsent
+const isEvident = ({ kind, expected }: Change): boolean =>
+  kind === 'put'
+    ? expected !== 'any'
+    : kind === 'delete' && typeof expected === 'object' && !!expected.orAbsent
 
 /**
  * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
@@ -29,9 +36,9 @@ const isEvident = (change: Change): boolean =>
 export function plainWriter(engine: Engine): Commit {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
 
-  const elementOf = (change: Change, rev: string, since: string | undefined): WriteItem => {
-    const write = toWrite(change, rev, tables, seconds())
-    return specOf(keyOf(change).kind).table === 'data' ? belowJournal(write, since) : write
+  const elementOf = (change: Change, rev: string, since: string | undefined): ItemWrite => {
+    const write = askForItem(toWrite(change, rev, tables, seconds()))
+    return specOf(change.key.kind).table === 'data' ? belowJournal(write, since) : write
   }
 
   /**
@@ -42,38 +49,34 @@ export function plainWriter(engine: Engine): Commit {
    */
   async function write(
     changes: readonly Change[],
-    writes: readonly WriteItem[],
+    writes: readonly ItemWrite[],
     { rev, token, ms }: { rev: string; token: string | undefined; ms: number },
   ): Promise<Result<'done' | 'conflict', 'conflict'>> {
-    const [only, ...others] = writes
-    const [change] = changes
-    const single = others.length === 0
+    const only = writes.length === 1 ? writes[0] : undefined
     try {
-      if (single && only && 'Put' in only) {
-        await send('PutItem', { ...only.Put, ...ASKING }, { ms })
-      } else if (single && only && 'Delete' in only && (!token || change?.expected === 'any')) {
-        await send('DeleteItem', only.Delete, { ms })
-      } else if (single && only && 'Update' in only) {
-        await send('UpdateItem', only.Update, { ms })
-      } else {
-        const input = { TransactItems: writes.map(askingForItems), ClientRequestToken: token }
+      if (only?.kind === 'Put') await send('PutItem', only.input, { ms })
+      else if (only?.kind === 'Update') await send('UpdateItem', only.input, { ms })
+      else if (only && (!token || changes[0]?.expected === 'any'))
+        await send('DeleteItem', only.input, { ms })
+      else {
+        const input = { TransactItems: writes.map(transactItem), ClientRequestToken: token }
         await send('TransactWriteItems', input, { ms })
       }
       return ok('done')
     } catch (error) {
       const failure = failureOf(error)
-      if (failure === 'again') return CONFLICT
+      if (failure.kind === 'busy') return CONFLICT
       // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
-      if (failure.found.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
+      if (failure.items.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
         return ok('done')
-      return ok(single && only && 'Update' in only ? await counted(changes, rev) : 'conflict')
+      return ok(only?.kind === 'Update' ? await counted(changes, rev) : 'conflict')
     }
   }
 
   // The IAM grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
   // that was in its way.
   async function counted(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
-    const keys = changes.map(keyOf).map(key => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
+    const keys = changes.map(({ key }) => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
     const [item] = (await get(keys)).values()
     return item?.['rev'] === rev ? 'done' : 'conflict'
   }

@@ -1,13 +1,11 @@
-import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Condition, Element, Place, Test, Transacted } from '../../../journal/journal.ts'
-import { type StoredItem, type Tables, tableOf, type WriteItem } from '../../../storage/requests.ts'
-import { attemptWrite, type Engine } from './engine.ts'
+import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
+import { attemptWrite, type ExpressionParts, type Raw, type Terms, termsOf } from './conditional-writes.ts'
+import type { Engine } from './engine.ts'
 import { entryWrites } from './entries.ts'
-import { type ExpressionParts, type Raw, type Terms, termsOf } from './expressions.ts'
 import { headUpdate, isAllowed } from './head.ts'
+import { type TransactItem, transactItem } from './plain-commit.ts'
 import { bucketRenewal, bucketUpdate } from './tree.ts'
-
-type Write = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 
 function testText(test: Test, { name, value }: Terms): string {
   if (test === 'absent') return `attribute_not_exists(${name('pk')})`
@@ -24,7 +22,7 @@ function testText(test: Test, { name, value }: Terms): string {
   return all.join(' AND ')
 }
 
-/** A condition on an item in the engine's terms. */
+/** Returns the expression of a condition on an item. */
 export function conditionOf(condition: Condition): ExpressionParts {
   const all = termsOf()
   return { ConditionExpression: conditionText(condition, all), ...all.parts() }
@@ -38,13 +36,13 @@ function conditionText(condition: Condition, all: Terms): string {
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
-/** Of a transaction: an element, the counter of an item with its place in the journal, or a write as it is. */
+/** A part of a transaction: an element, a new count of an item with its place in the journal, or a write of the own cluster. */
 export type Part =
   | Element
-  | { readonly count: StoredItem; readonly if: Condition }
-  | { readonly write: WriteItem }
+  | { readonly kind: 'count'; readonly count: StoredItem; readonly if: Condition }
+  | { readonly kind: 'write'; readonly write: ItemWrite }
 
-/** The counter alone, and what the journal says of the item: all else stays what it is. */
+/** Sets only the counter of an item, and its place in the journal. */
 function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
   const all = termsOf()
   const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
@@ -61,44 +59,51 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
   }
 }
 
-/** A part in the engine's terms: one write, or several for a journal entry of several items. */
-function writesOf(element: Part, tables: Tables, now: number): Write[] {
-  if ('write' in element) return [element.write as Write]
-  if ('count' in element)
-    return [
-      { Update: { TableName: tableOf(tables, element.count), ...countUpdate(element.count, element.if) } },
-    ]
-  if ('entry' in element) return entryWrites(element.entry, tables)
-  if ('bucket' in element) return [{ Update: { TableName: tables.cluster, ...bucketUpdate(element, now) } }]
-  if ('renew' in element) return [{ Update: { TableName: tables.cluster, ...bucketRenewal(element, now) } }]
-  if ('head' in element) return [{ Update: { TableName: tables.cluster, ...headUpdate(element.head) } }]
-  if ('check' in element)
-    return [
-      {
-        ConditionCheck: {
-          TableName: tableOf(tables, element.check),
-          Key: keyOf(element.check),
-          ConditionExpression: '',
-          ...conditionOf(element.if),
-        },
-      },
-    ]
-  const { item, put } = element
-  const at = { TableName: tableOf(tables, item), ...conditionOf(element.if) }
-  return put ? [{ Put: { ...at, Item: put as unknown as Raw } }] : [{ Delete: { ...at, Key: keyOf(item) } }]
+/** Returns the writes of a part: one, or several for a journal entry of several items. */
+function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
+  const update = (
+    input: Pick<NonNullable<TransactItem['Update']>, 'Key' | 'UpdateExpression'>,
+    TableName = tables.cluster,
+  ) => [{ Update: { TableName, ...input } }]
+  switch (part.kind) {
+    case 'write':
+      return [transactItem(part.write)]
+    case 'count':
+      return update(countUpdate(part.count, part.if), tableOf(tables, part.count))
+    case 'entry':
+      return entryWrites(part.entry, tables)
+    case 'bucket':
+      return update(bucketUpdate(part, now))
+    case 'renewal':
+      return update(bucketRenewal(part, now))
+    case 'head':
+      return update(headUpdate(part.head))
+    case 'check': {
+      const condition = { ConditionExpression: '', ...conditionOf(part.if) }
+      return [
+        { ConditionCheck: { TableName: tableOf(tables, part.check), Key: keyOf(part.check), ...condition } },
+      ]
+    }
+    case 'item': {
+      const { item, put } = part
+      const at = { TableName: tableOf(tables, item), ...conditionOf(part.if) }
+      return [put ? { Put: { ...at, Item: put as unknown as Raw } } : { Delete: { ...at, Key: keyOf(item) } }]
+    }
+  }
 }
 
 /**
- * A part that is refused once it was written, and whose writers then look whether it was by them. An engine may remember
- * the token of each transaction for ten minutes and look through all of them at the next, as the embedded one does (some
- * 40 ns each).
+ * Reports whether a repeated transaction with this part is refused, and its writer then finds out that its first attempt was
+ * done. Such a transaction needs no token. An engine may remember tokens for ten minutes and search all of them at each
+ * transaction, as the embedded engine does (some 40 ns per token).
  */
-const isEvident = (part: Part): boolean => 'entry' in part || ('bucket' in part && part.mark !== undefined)
+const isEvident = (part: Part): boolean =>
+  part.kind === 'entry' || (part.kind === 'bucket' && part.mark !== undefined)
 
-/** All parts, or none. */
+/** Writes all parts, or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
   const refused = parts.flatMap((part, index) =>
-    'head' in part && !isAllowed(engine, part.head) ? [index] : [],
+    part.kind === 'head' && !isAllowed(engine, part.head) ? [index] : [],
   )
   if (refused.length > 0) return { condition: refused }
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))
@@ -107,7 +112,7 @@ export async function transactParts(engine: Engine, parts: readonly Part[]): Pro
   const ClientRequestToken = parts.some(isEvident) ? undefined : engine.entropy.uuid()
   const input = { TransactItems, ClientRequestToken }
   const result = await attemptWrite(engine, () => engine.send('TransactWriteItems', input))
-  if (result === 'again') return 'conflict'
-  if ('value' in result) return 'done'
-  return { condition: [...new Set(result.condition.map(index => owner[index] ?? 0))] }
+  if (result.ok) return 'done'
+  if (result.fault.kind === 'busy') return 'conflict'
+  return { condition: [...new Set(result.fault.places.map(index => owner[index] ?? 0))] }
 }

@@ -5,12 +5,12 @@ import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { Numbers } from '../wire/values.ts'
+import { type Raw, termsOf } from './conditional-writes.ts'
 import { type Engine, nameOf, queryPages } from './engine.ts'
-import { type Raw, termsOf } from './expressions.ts'
 import { failureOf, sent } from './faults.ts'
 
 /** @param now epoch seconds: where sums of a generation are added, sums long forgotten are dropped */
-export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: unknown }>, now: number) {
+export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'bucket' }>, now: number) {
   const all = termsOf()
   const { name, value } = all
   const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
@@ -34,7 +34,7 @@ export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { bucket: 
 const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
 /** Sets the sums of a bucket, but for those of ended generations, if they still are as they were read. */
-export function bucketRenewal({ renew, sums, was }: Extract<Element, { renew: unknown }>, now: number) {
+export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 'renewal' }>, now: number) {
   const all = termsOf()
   const { name, value } = all
   const before = new Map(sumAttributes(liveSums(was?.sums ?? new Map(), now)))

@@ -161,7 +161,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       const { journal } = set.at('east').ports
       const [item] = await journal.raw([place])
       if (!item) throw new Error('the token is not there')
-      await journal.transact([{ item: place, put: null, if: { rev: item.rev } }])
+      await journal.transact([{ kind: 'item', item: place, put: null, if: { rev: item.rev } }])
       await checkTree()
     },
     cure: async () => {

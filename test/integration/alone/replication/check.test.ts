@@ -68,7 +68,9 @@ async function overwrite(
   change: (item: StoredItem) => StoredItem | null,
 ): Promise<void> {
   const item = await itemAt(name, place)
-  const done = await journalOf(name).transact([{ item: place, put: change(item), if: { rev: item.rev } }])
+  const done = await journalOf(name).transact([
+    { kind: 'item', item: place, put: change(item), if: { rev: item.rev } },
+  ])
   expect(done).toBe('done')
 }
 
@@ -96,7 +98,9 @@ describe('a check', () => {
     const journal = journalOf('west')
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
     const { pk, sk } = bucketOf(treeId, 'policy', policy('p2').pk, 'p2')
-    await journal.transact([{ bucket: { pk, sk }, sums: new Map([['p', [1n, 0n, 0n] as Limbs]]) }])
+    await journal.transact([
+      { kind: 'bucket', bucket: { pk, sk }, sums: new Map([['p', [1n, 0n, 0n] as Limbs]]) },
+    ])
     const pagesPk = pagePk(treeId, 'local', 'root')
     const page = (await journal.pageHashes(pagesPk)).get('07')
     await journal.putPageHash(pagesPk, '07', { ...page, hash: 'other', asOf: page?.asOf ?? '' }, page?.hash)
@@ -234,6 +238,7 @@ describe('a tree that is made anew', () => {
     await overwrite('east', policy('p3'), item => ({ ...item, data: { text: 'path "changed" {}' } }))
     await journalOf('east').transact([
       {
+        kind: 'bucket',
         bucket: bucketOf(await treeIdOf('east'), 'policy', 'policy', 'p4'),
         sums: new Map([['p', [7n, 0n, 0n]]]),
       },
@@ -283,7 +288,9 @@ describe('a tree that is made anew', () => {
     await overwrite('west', policy('p6'), () => null)
     const put = policy('only-here')
     const like = await itemAt('west', policy('p7'))
-    await journalOf('west').transact([{ item: put, put: { ...like, sk: put.sk }, if: 'absent' }])
+    await journalOf('west').transact([
+      { kind: 'item', item: put, put: { ...like, sk: put.sk }, if: 'absent' },
+    ])
     const before = set.at('west').told.length
     expect((await operate('reindex', { diff: true })).status).toBe(200)
     await set.settled()

@@ -37,7 +37,7 @@ async function missynced(name: string, change: (item: StoredItem) => StoredItem 
   const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
   if (!delta) throw new Error('nothing has changed')
   const found = own ? { rev: own.rev } : ('absent' as const)
-  expect(await journal.transact([{ item: policy(name), put, if: found }, delta])).toBe('done')
+  expect(await journal.transact([{ kind: 'item', item: policy(name), put, if: found }, delta])).toBe('done')
 }
 
 const isDue = async () =>

@@ -66,7 +66,7 @@ async function swept(name: string): Promise<number> {
   const due = (await all(name)).filter(({ ttl }) => ttl !== undefined && ttl * 1000 <= set.clock.now())
   for (const item of due) {
     expect(isDead(item), `${item.pk} lives`).toBe(true)
-    await journal.transact([{ item, put: null, if: { rev: item.rev } }])
+    await journal.transact([{ kind: 'item', item, put: null, if: { rev: item.rev } }])
   }
   return due.length
 }

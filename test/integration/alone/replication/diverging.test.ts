@@ -47,7 +47,7 @@ async function divergeOnce(text: string): Promise<void> {
   if (!item) throw new Error('there is no such item')
   const flipped = { ...item, rev: `flipped ${text}`, data: { text: 'flipped' } }
   const put = { ...flipped, leaf: leafOf(flipped) }
-  expect(await journal.transact([{ item: X, put, if: { rev: item.rev } }])).toBe('done')
+  expect(await journal.transact([{ kind: 'item', item: X, put, if: { rev: item.rev } }])).toBe('done')
   await write('x', text)
   await set.converge()
 }

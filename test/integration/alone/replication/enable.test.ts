@@ -200,7 +200,7 @@ describe('a journal is begun', () => {
   test('over items that are of no kind, too: they stay what they are', async () => {
     await seeded(3)
     const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
-    await journal.transact([{ item: place('foreign'), put: foreign, if: 'absent' }])
+    await journal.transact([{ kind: 'item', item: place('foreign'), put: foreign, if: 'absent' }])
     await backfillSome(await enabled())
     expect((await recordNow()).built).toBe(true)
     expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
@@ -291,7 +291,7 @@ describe('a journal is ended', () => {
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
     const entry = { ...noopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
-    expect(await journal.transact([{ entry }])).toEqual({ condition: [0] })
+    expect(await journal.transact([{ kind: 'entry', entry }])).toEqual({ condition: [0] })
     expect((await replayed(journal)).holes).toEqual([])
   })
 

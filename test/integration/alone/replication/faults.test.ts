@@ -55,7 +55,7 @@ async function byHand(name: string, place: ReturnType<typeof key>, change?: obje
   const [item] = await journal.raw([place])
   if (!item) throw new Error('there is no such item')
   await journal.transact([
-    { item: place, put: change ? { ...item, ...change } : null, if: { rev: item.rev } },
+    { kind: 'item', item: place, put: change ? { ...item, ...change } : null, if: { rev: item.rev } },
   ])
 }
 

@@ -120,7 +120,7 @@ describe('a head that breaks a rule', () => {
     await storage.reset()
     expect(await journal.moveHead(moves.noteDense(headIn.writing, 12))).toBe('refused')
     const head = moves.takeOver({ ...headIn.closed, lineage: [[THIRD, 1]] }, SECOND)
-    expect(await journal.transact([{ head }])).toEqual({ condition: [0] })
+    expect(await journal.transact([{ kind: 'head', head }])).toEqual({ condition: [0] })
     expect(await operations()).toEqual([])
     expect(told).toMatchObject([
       { message: alarming.head, rules: ['applied'], move: 'noteDense' },

@@ -114,7 +114,7 @@ describe('journal entries', () => {
         [...random].reverse().join('') +
         Array.from({ length: 40_000 }, () => Math.random()).join(''),
     )
-    expect(await journal.transact([{ entry: large }])).toBe('done')
+    expect(await journal.transact([{ kind: 'entry', entry: large }])).toBe('done')
     expect(await journal.entries(lineage(), 0, 1)).toEqual([large])
     expect(await journal.putEntry(noop(1))).toEqual(large)
     expect(await journal.putEntry(large)).toBe('done')
@@ -154,12 +154,12 @@ describe('a transaction', () => {
   const place = (name: string) => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const
 
   test('names every element whose condition did not hold, and does nothing', async () => {
-    await journal.transact([{ item: place('a'), put: item('a'), if: 'absent' }])
+    await journal.transact([{ kind: 'item', item: place('a'), put: item('a'), if: 'absent' }])
     const verdict = await journal.transact([
-      { item: place('b'), put: item('b'), if: 'absent' },
-      { item: place('a'), put: item('a', { rev: 'r2' }), if: { rev: 'r9' } },
-      { entry: entryWith(1, 'c1') },
-      { check: place('c'), if: { rev: 'r1' } },
+      { kind: 'item', item: place('b'), put: item('b'), if: 'absent' },
+      { kind: 'item', item: place('a'), put: item('a', { rev: 'r2' }), if: { rev: 'r9' } },
+      { kind: 'entry', entry: entryWith(1, 'c1') },
+      { kind: 'check', check: place('c'), if: { rev: 'r1' } },
     ])
     expect(verdict).toEqual({ condition: [1, 3] })
     expect((await journal.raw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
@@ -199,20 +199,31 @@ describe('a transaction', () => {
     ['of another tree', { bucket: 't#other#r#00/00' }, { notOf: 'life' }, true],
     ['of the tree', { bucket: 't#life#r#00/00' }, { notOf: 'life' }, false],
   ])('condition on an item: %s', async (_, there, condition, holds) => {
-    if (there) await journal.transact([{ item: place('a'), put: item('a', there), if: 'absent' }])
-    const verdict = await journal.transact([{ item: place('a'), put: null, if: condition as never }])
+    if (there)
+      await journal.transact([{ kind: 'item', item: place('a'), put: item('a', there), if: 'absent' }])
+    const verdict = await journal.transact([
+      { kind: 'item', item: place('a'), put: null, if: condition as never },
+    ])
     expect(verdict).toEqual(holds ? 'done' : { condition: [0] })
   })
 
   test('a bucket takes a higher mark with its sums, and refuses a lower or the same one', async () => {
     const mark = (seq: number) => markText(1, posText(at(seq)))
-    expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 2n, 3n), mark: mark(2) }])).toBe('done')
+    expect(
+      await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(1n, 2n, 3n), mark: mark(2) }]),
+    ).toBe('done')
     for (const seq of [1, 2])
-      expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 1n, 1n), mark: mark(seq) }])).toEqual(
-        { condition: [0] },
-      )
-    expect(await journal.transact([{ bucket: bucket(), sums: new Map(), mark: mark(3) }])).toBe('done')
-    expect(await journal.transact([{ bucket: bucket(), sums: sums(-1n, -2n, 4n) }])).toBe('done')
+      expect(
+        await journal.transact([
+          { kind: 'bucket', bucket: bucket(), sums: sums(1n, 1n, 1n), mark: mark(seq) },
+        ]),
+      ).toEqual({ condition: [0] })
+    expect(
+      await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: new Map(), mark: mark(3) }]),
+    ).toBe('done')
+    expect(await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(-1n, -2n, 4n) }])).toBe(
+      'done',
+    )
     expect(await journal.buckets([bucket(), { ...bucket(), sk: '01' }])).toEqual([
       { mark: mark(3), sums: sums(0n, 0n, 7n) },
       undefined,
@@ -221,12 +232,14 @@ describe('a transaction', () => {
 
   test('a conflict is told from a condition', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
-    expect(await journal.transact([{ entry: entryWith(1, 'c1') }])).toBe('conflict')
+    expect(await journal.transact([{ kind: 'entry', entry: entryWith(1, 'c1') }])).toBe('conflict')
   })
 
   test('whose answer is lost once is done once', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
-    expect(await journal.transact([{ bucket: bucket(), sums: sums(1n, 2n, 3n) }])).toBe('done')
+    expect(await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(1n, 2n, 3n) }])).toBe(
+      'done',
+    )
     expect((await journal.buckets([bucket()]))[0]?.sums).toEqual(sums(1n, 2n, 3n))
   })
 
@@ -246,7 +259,9 @@ describe('a transaction', () => {
 
   test('that gets no answer at all is busy', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
-    await expect(journal.transact([{ entry: entryWith(1, 'c1') }])).rejects.toMatchObject({ code: 'busy' })
+    await expect(journal.transact([{ kind: 'entry', entry: entryWith(1, 'c1') }])).rejects.toMatchObject({
+      code: 'busy',
+    })
     expect((await journal.entries(lineage(), 0, 1))[0]?.id).toBe('c1')
   })
 })
@@ -265,18 +280,24 @@ describe('sums', () => {
     })
     for (const [index, limbs] of additions.entries()) {
       for (const part of [0, 1, 2] as const) total[part] += limbs[part]
-      const element = { bucket: bucket(), sums: new Map([['p', limbs]]) }
+      const element = { kind: 'bucket' as const, bucket: bucket(), sums: new Map([['p', limbs]]) }
       const marked = index % 2 === 0 ? [{ ...element, mark: markText(1, posText(at(++seq))) }] : [element]
-      expect(await journal.transact(index % 3 === 0 ? [...marked, { entry: noop(index + 1) }] : marked)).toBe(
-        'done',
-      )
+      expect(
+        await journal.transact(
+          index % 3 === 0 ? [...marked, { kind: 'entry', entry: noop(index + 1) }] : marked,
+        ),
+      ).toBe('done')
     }
     const [stored] = await journal.buckets([bucket()])
     expect(stored?.sums.get('p')).toEqual(total)
     const long = { pk: bucket().pk, sk: 'ff' }
     const most = digits(38)
-    await journal.transact([{ bucket: long, sums: new Map([['g5300', [most, -most, 1n] as Limbs]]) }])
-    await journal.transact([{ bucket: long, sums: new Map([['g5300', [-1n, 1n, 1n] as Limbs]]) }])
+    await journal.transact([
+      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [most, -most, 1n] as Limbs]]) },
+    ])
+    await journal.transact([
+      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [-1n, 1n, 1n] as Limbs]]) },
+    ])
     const [longest] = await journal.buckets([long])
     expect(longest?.sums.get('g5300')).toEqual([most - 1n, 1n - most, 2n])
     expect((await journal.page(bucket().pk)).get('ff')).toEqual(longest)
@@ -289,6 +310,7 @@ describe('items as they stand', () => {
     for (const name of names)
       await journal.transact([
         {
+          kind: 'item',
           item: { kind: 'policy', pk: `policy-${epoch}`, sk: name },
           put: item(name, { pos: name, leaf: 'x', bucket: 'b' }),
           if: 'absent',
@@ -311,8 +333,8 @@ describe('items as they stand', () => {
     const [a, b] = places
     if (!a || !b) throw new Error('places')
     await journal.transact([
-      { item: a, put: item('a'), if: 'absent' },
-      { item: b, put: item('b', { bucket: 't#life#r#00/00' }), if: 'absent' },
+      { kind: 'item', item: a, put: item('a'), if: 'absent' },
+      { kind: 'item', item: b, put: item('b', { bucket: 't#life#r#00/00' }), if: 'absent' },
     ])
     expect(await journal.wipe(places, 'life')).toBe(2)
     expect((await journal.raw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
@@ -321,7 +343,7 @@ describe('items as they stand', () => {
   test('a wipe deletes what is of a kind that nobody knows, too', async () => {
     const place = { kind: 'policy', pk: `policy-${epoch}`, sk: 'by hand' } as const
     const foreign = { ...item('by hand'), kind: 'put by hand' } as unknown as StoredItem
-    await journal.transact([{ item: place, put: foreign, if: 'absent' }])
+    await journal.transact([{ kind: 'item', item: place, put: foreign, if: 'absent' }])
     const [found] = await journal.raw([place])
     if (!found) throw new Error('it is not there')
     expect(await journal.wipe([found], 'life')).toBe(1)

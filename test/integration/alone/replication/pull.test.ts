@@ -261,7 +261,9 @@ test('given-up items are fetched once more after recover, once', async () => {
   const [own] = await west.journal.raw([x])
   if (!own) throw new Error('nothing has come')
   // as a journal entry has left it that did not find what it said
-  await west.journal.transact([{ item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } }])
+  await west.journal.transact([
+    { kind: 'item', item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } },
+  ])
   const { kind, pk, sk } = x
   const keys = [{ kind, pk, sk, rounds: 4, at: west.turn.ms }]
   const diverging = { treeId: west.treeId, link: record.data.link?.name ?? '', keys }

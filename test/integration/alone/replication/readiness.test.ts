@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { FORMAT } from '../../../../shared/link/source.ts'
-import { type Change, keyOf, put, remove, replace } from '../../../../shared/storage/changes.ts'
+import { type Change, put, remove, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -171,7 +171,7 @@ async function stored(item: (treeId: string) => Change): Promise<() => Promise<u
   const as = { record: { ...rest, treeId }, readAt: ports.clock.now() }
   const change = item(treeId)
   await ports.store.commit([change], as)
-  return async () => ports.store.commit([remove(keyOf(change))], { ...as, readAt: ports.clock.now() })
+  return async () => ports.store.commit([remove(change.key)], { ...as, readAt: ports.clock.now() })
 }
 
 const withoutTimes = (text: string): string => text.replace(/\d+ s ago/g, 'n s ago')

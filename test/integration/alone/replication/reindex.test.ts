@@ -52,7 +52,7 @@ async function overwrite(
   const [item] = await journal.raw([policy(name)])
   if (!item) throw new Error('there is no such item')
   const put = change(item)
-  const done = await journal.transact([{ item: policy(name), put, if: { rev: item.rev } }])
+  const done = await journal.transact([{ kind: 'item', item: policy(name), put, if: { rev: item.rev } }])
   expect(done).toBe('done')
 }
 
@@ -65,9 +65,13 @@ async function damage(set: ClusterSet): Promise<void> {
   const [like] = await journal.raw([policy('p')])
   if (!like) throw new Error('there is no such item')
   const extra = policy('extra')
-  await journal.transact([{ item: extra, put: { ...like, sk: extra.sk }, if: 'absent' }])
+  await journal.transact([{ kind: 'item', item: extra, put: { ...like, sk: extra.sk }, if: 'absent' }])
   await journal.transact([
-    { bucket: bucketOf(treeId, 'policy', 'policy', 'p'), sums: new Map([['p', [1n, 0n, 0n]]]) },
+    {
+      kind: 'bucket',
+      bucket: bucketOf(treeId, 'policy', 'policy', 'p'),
+      sums: new Map([['p', [1n, 0n, 0n]]]),
+    },
   ])
   for (const [root, page] of [
     [pagePk(treeId, 'local', 'root'), '07'],

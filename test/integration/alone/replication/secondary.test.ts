@@ -407,7 +407,12 @@ describe('rules of the applier', () => {
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([
-      { item: x, put: { ...mine, rev: 'flipped', leaf: 'A'.repeat(43) }, if: { rev: mine.rev } },
+      {
+        kind: 'item',
+        item: x,
+        put: { ...mine, rev: 'flipped', leaf: 'A'.repeat(43) },
+        if: { rev: mine.rev },
+      },
     ])
     await commit(east, [x, '2'], [a, '2'])
     const errors: unknown[] = []
@@ -424,7 +429,7 @@ describe('rules of the applier', () => {
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
     const wrong = { ...mine, rev: 'wrong', leaf: 'A'.repeat(43), pos: '000001.000000000000/000000000001' }
-    await west.journal.transact([{ item: x, put: wrong, if: { rev: mine.rev } }])
+    await west.journal.transact([{ kind: 'item', item: x, put: wrong, if: { rev: mine.rev } }])
     await commit(east, [x, '2'])
     await commit(east, [x, '3'])
     const link = linkTo(east)
@@ -458,7 +463,9 @@ describe('rules of the applier', () => {
     expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
     // what does not stay as it is, is taken as journal entries say
     const again = (await itemOf(west, x)) ?? expect.unreachable()
-    await west.journal.transact([{ item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } }])
+    await west.journal.transact([
+      { kind: 'item', item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } },
+    ])
     await commit(east, [x, null])
     await caughtUp(one)
     expect(syncs).toBe(3)
@@ -655,7 +662,7 @@ describe('rules of a sync', () => {
   test('a late wipe deletes nothing that was fetched since', async () => {
     await commit(east, [x, '1'])
     const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
-    await west.journal.transact([{ item: x, put: old, if: 'absent' }])
+    await west.journal.transact([{ kind: 'item', item: x, put: old, if: 'absent' }])
     const found = [x]
     expect(await west.journal.wipe(found, west.treeId)).toBe(1)
     await synced()

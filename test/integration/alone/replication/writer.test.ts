@@ -226,7 +226,7 @@ describe('times', () => {
     )
     const item = (await standing(journal)).find(one => one.kind === 'token' && own(one))
     if (!item?.ttl) throw new Error('no ttl')
-    await journal.transact([{ item, put: null, if: { rev: item.rev } }])
+    await journal.transact([{ kind: 'item', item, put: null, if: { rev: item.rev } }])
     expect(await wrongSums(journal, record.treeId ?? '', item.ttl)).toEqual([])
     clock.ms = item.ttl * 1000
     expect(
@@ -344,7 +344,7 @@ describe('positions', () => {
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }
-    await journal.transact([{ bucket, sums: new Map(), mark }])
+    await journal.transact([{ kind: 'bucket', bucket, sums: new Map(), mark }])
     expect(bucket.pk).toContain(treeId)
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     expect((await journal.head())?.last).toBe(4)

@@ -171,9 +171,15 @@ test('a DR secondary makes no root tokens', async () => {
   const { store, commit } = tableStore(host)
   const [record] = await store.read([key('cluster')])
   if (!record) throw new Error('the cluster is initialised')
-  await commit({ put: record, data: { ...record.data, mode: 'secondary' }, expected: 'any', times: {} })
+  await commit({
+    kind: 'put',
+    key: record,
+    data: { ...record.data, mode: 'secondary' },
+    expected: 'any',
+    times: {},
+  })
   const [status, body] = await ask('PUT', '/attempt', {})
-  await commit({ put: record, data: record.data, expected: 'any', times: {} })
+  await commit({ kind: 'put', key: record, data: record.data, expected: 'any', times: {} })
   expect([status, body.errors]).toEqual([
     400,
     [

@@ -65,7 +65,8 @@ describe.each(lists)('$list', ({ list, kind }) => {
     await expired(100)
     const place = key('tidy-run', mount.accessor, list)
     const run = (leaseUntil: number) => ({
-      put: place,
+      kind: 'put' as const,
+      key: place,
       data: {
         leaseUntil,
         runner: 'somebody',

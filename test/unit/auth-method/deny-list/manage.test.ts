@@ -51,7 +51,9 @@ describe('a denied tag', () => {
     ...inEachForm(base64),
     ...inEachForm(Buffer.from(value).toString('base64url')),
   ])('%s is kept under its canonical text', async (_, given) => {
-    expect(await deny(given)).toMatchObject([{ put: key('deny', accessor, value), expected: 'absent' }])
+    expect(await deny(given)).toMatchObject([
+      { kind: 'put', key: key('deny', accessor, value), expected: 'absent' },
+    ])
   })
 
   test.each([

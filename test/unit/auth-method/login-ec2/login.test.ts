@@ -5,7 +5,6 @@ import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance } from '../../../../shared/ports.ts'
-import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
@@ -130,9 +129,10 @@ describe('an ec2 login', () => {
     const alias = aliasItem(role().roleId, METADATA)
     const { outcome } = world({ others: [entry, alias], given: { nonce: 'right' } })
     const { changes = [] } = await outcome()
-    const written = changes.find(change => keyOf(change).kind === 'access')
+    const written = changes.find(change => change.key.kind === 'access')
     expect(written).toMatchObject({
-      put: key('access', accessor, usualInstance.id),
+      kind: 'put',
+      key: key('access', accessor, usualInstance.id),
       expected: { rev: entry.rev },
       data: { clientNonce: entry.data.clientNonce, createdAt: entry.data.createdAt },
     })
@@ -149,7 +149,7 @@ describe('an ec2 login', () => {
   test('keeps no nonce where there will be no later login', async () => {
     const { outcome } = world({ role: role({ disallowReauthentication: true }) })
     const { changes = [] } = await outcome()
-    const written = changes.find(change => keyOf(change).kind === 'access')
+    const written = changes.find(change => change.key.kind === 'access')
     expect(written).toMatchObject({ data: { disallowReauthentication: true } })
     expect(JSON.stringify(written)).not.toContain('clientNonce')
   })
@@ -159,6 +159,6 @@ describe('an ec2 login', () => {
     const result = await outcome()
     expect(writtenBy(result)).toEqual(['access', 'token'])
     await result.afterwards?.()
-    expect(commits).toMatchObject([[{ put: { kind: 'alias' }, data: { metadata: METADATA } }]])
+    expect(commits).toMatchObject([[{ kind: 'put', key: { kind: 'alias' }, data: { metadata: METADATA } }]])
   })
 })

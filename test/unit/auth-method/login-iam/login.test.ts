@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { loginIam } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance, StsAnswer } from '../../../../shared/ports.ts'
-import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
@@ -107,7 +106,7 @@ describe('an iam login', () => {
 
   test('gives a lifetime from the answer on, however long STS took', async () => {
     const { changes = [] } = await world({ late: 9000 }).outcome()
-    const token = changes.find(change => keyOf(change).kind === 'token')
+    const token = changes.find(change => change.key.kind === 'token')
     expect(token).toMatchObject({ data: { createdAt: NOW + 9000 } })
     const { data, times } = token as { data: { ttl: number }; times: object }
     expect(times).toEqual({ expires: Math.floor(NOW / 1000) + 10 + data.ttl })
@@ -129,6 +128,8 @@ describe('an iam login', () => {
     const result = await outcome()
     expect(writtenBy(result)).toEqual(['token'])
     await result.afterwards?.()
-    expect(commits).toMatchObject([[{ put: { kind: 'alias' }, data: { metadata: { auth_type: 'iam' } } }]])
+    expect(commits).toMatchObject([
+      [{ kind: 'put', key: { kind: 'alias' }, data: { metadata: { auth_type: 'iam' } } }],
+    ])
   })
 })

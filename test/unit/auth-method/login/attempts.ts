@@ -1,7 +1,6 @@
 import type { Anew, MountCall, Outcome } from '../../../../shared/api/call.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
 import type { Ports } from '../../../../shared/ports.ts'
-import { keyOf } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { plainCipher } from '../../../support/tables/items.ts'
@@ -79,7 +78,7 @@ export async function outcomeOf(login: () => Promise<Outcome | Anew>): Promise<O
 
 /** The keys that an outcome writes, by kind. */
 export const writtenBy = ({ changes = [] }: Outcome): string[] =>
-  changes.map(change => keyOf(change).kind).sort()
+  changes.map(change => change.key.kind).sort()
 
 /** The entity of a caller who has logged in before. */
 export const aliasItem = (name: string, metadata: Record<string, string>): Item<'alias'> => ({

@@ -58,7 +58,8 @@ describe('the token of a login', () => {
     })
     expect(changes).toEqual([
       {
-        put: { kind: 'token', pk: `token#${accessorOf(hash)}`, sk: 'token' },
+        kind: 'put',
+        key: { kind: 'token', pk: `token#${accessorOf(hash)}`, sk: 'token' },
         expected: 'absent',
         times: { expires: Math.floor(NOW / 1000) + 61 },
         data: {

@@ -124,7 +124,8 @@ describe('renewal of an ec2 login', () => {
     const { changes } = await renew({ entry }).renewal
     expect(changes).toEqual([
       {
-        put: entry,
+        kind: 'put',
+        key: entry,
         data: { ...entry.data, updatedAt: NOW, expiresAt: NOW + 1_000_000 },
         expected: { rev: 'r1' },
         times: { due: NOW / 1000 + 1000, ttl: NOW / 1000 + 1000 + 72 * 3600 + 86_400 },

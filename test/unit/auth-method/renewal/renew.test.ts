@@ -31,7 +31,8 @@ describe('renewing a token', () => {
   test('moves its end, keeps all else, and writes it only as it was read', async () => {
     const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 })
     expect(written(outcome)).toEqual({
-      put: key('token', accessor),
+      kind: 'put',
+      key: key('token', accessor),
       data: token({ path: 'auth/token/create', ttl: 60, renewedAt: NOW }),
       expected: { rev: 'r1' },
       times: { expires: Math.floor(NOW / 1000) + 61 },

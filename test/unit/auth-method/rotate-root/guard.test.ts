@@ -34,7 +34,8 @@ describe('one rotation at a time', () => {
     expect(await takeGuard(call)).toBe(0)
     expect(written()).toEqual([
       {
-        put: place,
+        kind: 'put',
+        key: place,
         data: { leaseUntil: NOW + 60_000, makingSince: 0, owner: 'request-1' },
         expected: 'absent',
         times: {},

@@ -6,7 +6,7 @@ import { encrypted } from '../../../support/tables/items.ts'
 import { configured, refused, rotate, START, type World } from './world.ts'
 
 const wrote = (field: string) => (changes: readonly Change[]) =>
-  changes.some(change => 'put' in change && change.put.kind === 'client-config' && field in change.data)
+  changes.some(change => change.kind === 'put' && change.key.kind === 'client-config' && field in change.data)
 
 describe('rotation', () => {
   test('replaces the key, deletes the old one, and tells the new one without its secret', async () => {
@@ -164,9 +164,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
 
   test('a guard that cannot be given back does not hide what was done', async () => {
     const givenBack = (changes: readonly Change[]) =>
-      changes.length === 1 &&
-      'put' in (changes[0] ?? {}) &&
-      JSON.stringify(changes).includes('"leaseUntil":0')
+      changes.length === 1 && changes[0]?.kind === 'put' && JSON.stringify(changes).includes('"leaseUntil":0')
     const { outcome, keys } = await rotate({ fault: changes => (givenBack(changes) ? 'fails' : undefined) })
     expect([outcome, keys]).toMatchObject([{ data: { access_key: 'NEW' } }, ['NEW']])
   })

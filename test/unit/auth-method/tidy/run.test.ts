@@ -43,7 +43,8 @@ describe('one run over a list at a time', () => {
     expect(await started).toBe(true)
     expect(commits.flat()).toMatchObject([
       {
-        put: place,
+        kind: 'put',
+        key: place,
         data: { leaseUntil: NOW + 900_000, runner: 'runner', startedAt: NOW, nextAt: 0 },
         expected: 'absent',
       },

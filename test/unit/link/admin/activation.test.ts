@@ -39,7 +39,7 @@ const none: TokenItems = { secondary: undefined, tokenKey: undefined }
 const made = (more: object = {}, items = none) =>
   activationToken({ ...request, ...more }, items, primary, { cipher, entropy })
 const stored = (changes: readonly Change[], kind: string) =>
-  changes.flatMap(one => ('put' in one && one.put.kind === kind ? [one] : []))
+  changes.flatMap(one => (one.kind === 'put' && one.key.kind === kind ? [one] : []))
 const item = (data: Secondary): Item<'secondary'> => ({ ...key('secondary', data.id), rev: 'r', data })
 
 test('what is read before one is made are its secondary and the key that signs', () => {

@@ -30,7 +30,12 @@ test('a primary’s own key is sealed for the cluster record', async () => {
 test('a secondary’s new keys wait under their own place, whatever waits there', async () => {
   const { publicKey, changes } = await newPublicKey(5, { cipher, entropy })
   const [change] = changes as unknown as { put: Key; data: { pair: never }; expected: string }[]
-  expect(change).toMatchObject({ put: key('pending-key'), expected: 'any', data: { createdAt: 5 } })
+  expect(change).toMatchObject({
+    kind: 'put',
+    key: key('pending-key'),
+    expected: 'any',
+    data: { createdAt: 5 },
+  })
   const text = await decryptPending(change?.data.pair ?? ('' as never), cipher)
   expect(keysOf(linkPair(text))).toEqual(readPublicKey(publicKey))
   // when a link has been built with them, they are the cluster's

@@ -13,7 +13,7 @@ const item = (id: string, more: Partial<Secondary> = {}): Item<'secondary'> => (
   data: { id, createdAt: 0, expires: 0, jti: '', time: 0, address: '', apiAddress: '', version: '', ...more },
 })
 const written = (changes: readonly Change[]) =>
-  changes.map(change => ('put' in change ? `${change.put.kind} ${change.put.sk}` : 'something else'))
+  changes.map(change => (change.kind === 'put' ? `${change.key.kind} ${change.key.sk}` : 'something else'))
 
 test('secondaries are told in the order in which their tokens were made, used or not, without revoked ones', () => {
   const all = [

@@ -73,7 +73,7 @@ function badNetwork(world: World, random: () => number) {
 /** Times of signed calls that took effect on a secondary's item, in order. */
 const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[] =>
   commits.flat().flatMap(change => {
-    if (!('put' in change) || change.put.kind !== 'secondary' || change.put.sk !== id) return []
+    if (change.kind !== 'put' || change.key.kind !== 'secondary' || change.key.sk !== id) return []
     const { time } = change.data as Secondary
     return time > 0 ? [time] : []
   })

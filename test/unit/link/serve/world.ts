@@ -126,7 +126,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const ownKey = await encryptOwnKey(pairText, cipher as never)
   const record: ClusterRecord = { ...recordOfPrimary(ownKey), id, set, epoch, ...more }
   const write = (place: Key, data: unknown) =>
-    store.commit([{ put: place, data, expected: 'any', times: {} } as Change])
+    store.commit([{ kind: 'put', key: place, data, expected: 'any', times: {} } as Change])
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
   const { ports, ...seen } = portsAround(clock, { store: as('link'), cipher, journal: memory.journal })

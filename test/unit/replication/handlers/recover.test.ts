@@ -35,7 +35,7 @@ describe('a secondary that is told to recover', () => {
     const { answer, changes, afterwards } = recover()
     expect(answer.warnings).toEqual([expect.stringContaining('begins anew')])
     expect(changes).toEqual([
-      expect.objectContaining({ put: key('recovery'), data: { at: NOW }, expected: 'any' }),
+      expect.objectContaining({ kind: 'put', key: key('recovery'), data: { at: NOW }, expected: 'any' }),
     ])
     await afterwards?.()
     expect(woken()).toBe(1)

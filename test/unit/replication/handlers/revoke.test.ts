@@ -107,12 +107,14 @@ test('a revocation ends what stands under a name, for the set to know, and is no
   expect(commits).toEqual([
     [
       expect.objectContaining({
-        put: expect.objectContaining(key('secondary', 'a')),
+        kind: 'put',
+        key: expect.objectContaining(key('secondary', 'a')),
         data: expect.objectContaining({ id: 'a', revokedAt: NOW }),
         expected: { rev: 'r' },
       }),
       expect.objectContaining({
-        put: key('holder', CLUSTER),
+        kind: 'put',
+        key: key('holder', CLUSTER),
         data: { name: 'a', at: NOW, revoked: { at: NOW, epoch: EPOCH } },
         expected: 'absent',
       }),
@@ -139,7 +141,8 @@ test('a revocation names again whom it has named before, and keeps what is known
   const { done, commits } = revoking(CLUSTER, { items: [before] })
   await done()
   expect(commits[0]?.[0]).toMatchObject({
-    put: key('holder', CLUSTER),
+    kind: 'put',
+    key: key('holder', CLUSTER),
     expected: { rev: 'q' },
     data: { ...data, revoked: { at: NOW, epoch: EPOCH } },
   })
@@ -147,7 +150,7 @@ test('a revocation names again whom it has named before, and keeps what is known
 
 /** Ids and names that a revocation has written. */
 const revokedIn = (commits: readonly (readonly Change[])[]): string[] =>
-  commits.flat().flatMap(change => ('put' in change ? [`${change.put.kind} ${change.put.sk}`] : []))
+  commits.flat().flatMap(change => (change.kind === 'put' ? [`${change.key.kind} ${change.key.sk}`] : []))
 
 describe('what leads to a cluster', () => {
   test.each<[string, id: string, items: Item[], more: object, written: string[]]>([

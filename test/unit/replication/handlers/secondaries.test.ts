@@ -111,7 +111,7 @@ describe('an activation token', () => {
       exp: 1_700_000_000 + 1800,
     })
     expect(changes).toContainEqual(
-      expect.objectContaining({ put: key('secondary', 'us-west'), expected: 'absent' }),
+      expect.objectContaining({ kind: 'put', key: key('secondary', 'us-west'), expected: 'absent' }),
     )
     expect(JSON.stringify(changes)).not.toContain(answer.info.token)
   })
@@ -198,7 +198,7 @@ describe('an activation token', () => {
     ]
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
     const { answer, changes = [] } = await makeSecondaryToken(call)
-    const written = changes.flatMap(change => ('put' in change ? [[change.put.sk, change.data]] : []))
+    const written = changes.flatMap(change => (change.kind === 'put' ? [[change.key.sk, change.data]] : []))
     expect(Object.fromEntries(written)).toEqual({
       'a-2': expect.objectContaining({ revokedAt: NOW }),
       [cluster]: { name: 'a', at: NOW, revoked: { at: NOW, epoch: '000001.c' } },
@@ -217,7 +217,7 @@ describe('an activation token', () => {
   ])('with replace ends nothing where the name is %s', async (_, items) => {
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
     const { answer, changes = [] } = await makeSecondaryToken(call)
-    expect(changes.flatMap(change => ('put' in change ? [change.put.kind] : []))).toEqual([
+    expect(changes.flatMap(change => (change.kind === 'put' ? [change.key.kind] : []))).toEqual([
       'token-key',
       'secondary',
     ])
@@ -228,7 +228,7 @@ describe('an activation token', () => {
     const { call } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', revokedAt: 5 })] })
     const { changes } = await makeSecondaryToken(call)
     expect(changes).toContainEqual(
-      expect.objectContaining({ put: key('secondary', 'a'), expected: { rev: 'r' } }),
+      expect.objectContaining({ kind: 'put', key: key('secondary', 'a'), expected: { rev: 'r' } }),
     )
   })
 })
@@ -239,7 +239,9 @@ describe('a public key', () => {
     const { answer, changes } = await generatePublicKey(call)
     const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
     expect(readPublicKey(text)).toBeDefined()
-    expect(changes).toEqual([expect.objectContaining({ put: key('pending-key'), expected: 'any' })])
+    expect(changes).toEqual([
+      expect.objectContaining({ kind: 'put', key: key('pending-key'), expected: 'any' }),
+    ])
   })
 
   test('is not made on a primary', async () => {

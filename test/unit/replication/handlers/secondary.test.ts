@@ -111,9 +111,10 @@ describe('a cluster that shall become a secondary', () => {
     })
     expect(changes).toBeUndefined()
     const [[operation, record] = []] = commits
-    const id = operation && 'put' in operation ? operation.put.sk : ''
+    const id = operation && operation.kind === 'put' ? operation.key.sk : ''
     expect(operation).toMatchObject({
-      put: key('operation', id),
+      kind: 'put',
+      key: key('operation', id),
       expected: 'absent',
       data: {
         status: 'running',
@@ -126,7 +127,8 @@ describe('a cluster that shall become a secondary', () => {
       },
     })
     expect(record).toMatchObject({
-      put: { kind: 'cluster' },
+      kind: 'put',
+      key: { kind: 'cluster' },
       expected: { rev: 'r' },
       data: { operation: id },
     })

@@ -66,7 +66,7 @@ test('it ends in the commit by which the other one begins, and says what has tak
 
 test('an activation leaves nothing of what the primary gave', async () => {
   const changes = await madeWay({ name: 'activation', step: 'sync' }, 'disable')
-  expect(changes?.slice(1)).toEqual([expect.objectContaining({ delete: key('pending-link') })])
+  expect(changes?.slice(1)).toEqual([expect.objectContaining({ kind: 'delete', key: key('pending-link') })])
 })
 
 test.each<[what: string, state: Partial<OperationState> | undefined]>([

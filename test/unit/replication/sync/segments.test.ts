@@ -26,32 +26,32 @@ describe('what a sync writes', () => {
   test('an item that is missing here is stored, in the own tree, and summed; no mark is touched', () => {
     const [item, bucket, ...more] = elements(second, undefined)
     expect(more).toEqual([])
-    expect(item).toEqual({ item: x, put: mine(second), if: 'absent' })
+    expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: 'absent' })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })
     expect(bucket).not.toHaveProperty('mark')
   })
 
   test('an item that is another one here is replaced as it was read, and its leaf leaves the sums', () => {
     const [item, bucket] = elements(second, mine(first))
-    expect(item).toEqual({ item: x, put: mine(second), if: { rev: first.rev } })
+    expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: { rev: first.rev } })
     const [a, b] = [limbsOf(second.leaf ?? ''), limbsOf(first.leaf ?? '')]
     expect(bucket).toMatchObject({ sums: new Map([['p', a.map((limb, at) => limb - (b[at] ?? 0n))]]) })
   })
 
   test('an item that only this cluster has is deleted', () => {
     const [item, bucket] = elements(undefined, mine(first))
-    expect(item).toEqual({ item: x, put: null, if: { rev: first.rev } })
+    expect(item).toEqual({ kind: 'item', item: x, put: null, if: { rev: first.rev } })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(first.leaf ?? '').map(limb => -limb)]]) })
   })
 
   test('an unchanged item, or an absent one, is still expected by the transaction', () => {
-    expect(elements(second, mine(second))).toEqual([{ check: x, if: { rev: second.rev } }])
-    expect(elements(undefined, undefined)).toEqual([{ check: x, if: 'absent' }])
+    expect(elements(second, mine(second))).toEqual([{ kind: 'check', check: x, if: { rev: second.rev } }])
+    expect(elements(undefined, undefined)).toEqual([{ kind: 'check', check: x, if: 'absent' }])
   })
 
   test('an item of another life is in no sum: it is taken over, and none leaves', () => {
     const [item, bucket] = elements(second, placeInTree(second, 'before'))
-    expect(item).toEqual({ item: x, put: mine(second), if: { rev: second.rev } })
+    expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: { rev: second.rev } })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })
   })
 })

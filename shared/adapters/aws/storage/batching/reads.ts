@@ -1,8 +1,8 @@
 import { type Kind, specOf } from '../../../../storage/kinds.ts'
 import type { TableKey } from '../../../../storage/queries.ts'
 import { frozen } from '../../../../values/frozen.ts'
+import type { Raw } from '../conditional-writes.ts'
 import { type Engine, nameOf } from '../engine.ts'
-import type { Raw } from '../expressions.ts'
 import { batchCalls, type Turns } from './batch-calls.ts'
 
 /** Keys of one call that several share. */

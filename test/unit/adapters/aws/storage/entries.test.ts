@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { Raw } from '../../../../../shared/adapters/aws/storage/conditional-writes.ts'
 import { entryItems } from '../../../../../shared/adapters/aws/storage/entries.ts'
-import type { Raw } from '../../../../../shared/adapters/aws/storage/expressions.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
 import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { toWire, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'

@@ -84,10 +84,14 @@ describe('a commit', () => {
 describe('a transaction of the journal', () => {
   const bucket = { pk: 't#life#r#00', sk: '00' }
   test.each<[what: string, elements: Element[], token: string | undefined]>([
-    ['with a journal entry', [{ entry: noopEntry({ epoch: 'e', seq: 1 }, NOW) }], undefined],
-    ['with a mark', [{ bucket, sums: new Map(), mark: markText(1, 'e/000000000001') }], undefined],
-    ['with sums alone', [{ bucket, sums: new Map() }], 'one-of-a-kind'],
-    ['of items alone', [{ item: place('a'), put: null, if: { rev: 'r1' } }], 'one-of-a-kind'],
+    ['with a journal entry', [{ kind: 'entry', entry: noopEntry({ epoch: 'e', seq: 1 }, NOW) }], undefined],
+    [
+      'with a mark',
+      [{ kind: 'bucket', bucket, sums: new Map(), mark: markText(1, 'e/000000000001') }],
+      undefined,
+    ],
+    ['with sums alone', [{ kind: 'bucket', bucket, sums: new Map() }], 'one-of-a-kind'],
+    ['of items alone', [{ kind: 'item', item: place('a'), put: null, if: { rev: 'r1' } }], 'one-of-a-kind'],
   ])('%s', async (_, elements, token) => {
     expect(await sent(() => tables.journal.transact(elements))).toEqual([['TransactWriteItems', token]])
   })

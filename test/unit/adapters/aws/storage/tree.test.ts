@@ -12,10 +12,12 @@ const removed = (input: { UpdateExpression: string }): string[] =>
   (input.UpdateExpression.split('REMOVE ')[1] ?? '').split(',').filter(name => name !== '')
 
 test('an update of a bucket drops forgotten sums only where it adds to those of a generation, and in three turns all', () => {
-  expect(removed(bucketUpdate({ bucket, sums: new Map([['p', one]]), mark: mark(1) }, NOW))).toEqual([])
+  expect(
+    removed(bucketUpdate({ kind: 'bucket', bucket, sums: new Map([['p', one]]), mark: mark(1) }, NOW)),
+  ).toEqual([])
   const slot = 'g6000'
   const turns = [1, 2, 3].map(seq =>
-    removed(bucketUpdate({ bucket, sums: new Map([[slot, one]]), mark: mark(seq) }, NOW)),
+    removed(bucketUpdate({ kind: 'bucket', bucket, sums: new Map([[slot, one]]), mark: mark(seq) }, NOW)),
   )
   expect(turns.map(names => names.length)).toEqual([9, 9, 9])
   const generations = new Set(turns.flat().map(name => Number(/^g(\d+)_/.exec(name)?.[1])))
@@ -27,7 +29,9 @@ test('an update does not drop what it adds to, though it may have been forgotten
   const generations = Array.from({ length: 20 }, (_, index) => Math.ceil(NOW / (4 * 86_400)) - index)
   for (const generation of generations) {
     const sums = new Map([[`g${generation}`, one]])
-    const dropped = [1, 2, 3].flatMap(seq => removed(bucketUpdate({ bucket, sums, mark: mark(seq) }, NOW)))
+    const dropped = [1, 2, 3].flatMap(seq =>
+      removed(bucketUpdate({ kind: 'bucket', bucket, sums, mark: mark(seq) }, NOW)),
+    )
     expect(dropped.filter(name => name.startsWith(`g${generation}_`))).toEqual([])
   }
 })

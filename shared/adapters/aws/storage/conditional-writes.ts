@@ -1,0 +1,72 @@
+import { defined } from '../../../values/defined.ts'
+import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
+import { retrying } from '../../../values/retrying.ts'
+import { type Engine, STORAGE_TRIES } from './engine.ts'
+import { busy, failureOf, type WriteFault } from './faults.ts'
+
+/** An item of any shape, as the engine gives it. */
+export type Raw = Record<string, unknown>
+
+/** An expression of the engine, with the names and values in it. */
+export interface ExpressionParts {
+  ConditionExpression?: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues?: Record<string, unknown>
+}
+
+/** Collects names and values of an expression. */
+export function termsOf() {
+  const names: Record<string, string> = {}
+  const values: Record<string, unknown> = {}
+  return {
+    name: (attribute: string): string => {
+      names[`#${attribute}`] = attribute
+      return `#${attribute}`
+    },
+    value: (value: unknown): string => {
+      const known = Object.entries(values).find(([, other]) => other === value)
+      const label = known?.[0] ?? `:v${Object.keys(values).length}`
+      values[label] = value
+      return label
+    },
+    parts: (): ExpressionParts =>
+      defined({
+        ExpressionAttributeNames: Object.keys(names).length > 0 ? names : undefined,
+        ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
+      }),
+  }
+}
+
+export type Terms = ReturnType<typeof termsOf>
+
+/** Sends a write once. A conflict with another write is the fault `busy`, because it decides nothing. */
+export async function attemptWrite<T>(
+  { meter }: Pick<Engine, 'meter'>,
+  request: () => Promise<T>,
+): Promise<Result<T, WriteFault>> {
+  meter.count('dynamodb')
+  try {
+    return ok(await request())
+  } catch (error) {
+    return failed(failureOf(error))
+  }
+}
+
+const REFUSED: Failed<'refused'> = failed('refused')
+
+/**
+ * Writes one item, and repeats the write while others write to the item.
+ * @returns `refused` when the item is not as the write expects
+ * @throws ApiError `busy`
+ */
+export async function retryWrite<T>(
+  engine: Pick<Engine, 'meter' | 'pause'>,
+  request: () => Promise<T>,
+): Promise<Result<T, 'refused'>> {
+  const ended = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+    const result = await attemptWrite(engine, request)
+    return !result.ok && result.fault.kind === 'busy' ? PENDING : ok(result)
+  })
+  if (!ended.ok) throw busy()
+  return ended.value.ok ? ended.value : REFUSED
+}
