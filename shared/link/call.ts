@@ -60,7 +60,7 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
     })
     const outcome = outcomeOf(otherKey, method, nonce, answer)
     if (!outcome) throw unbelievable(method, answer)
-    if ('refusal' in outcome) {
+    if (outcome.kind === 'refusal') {
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
@@ -98,7 +98,7 @@ function silent(text: string, cause: unknown): LinkSilent {
 /** The text of an unverified answer, which may help to find the fault. */
 function unbelievable(method: Method, answer: Answer): LinkSilent {
   const outcome = readOutcome(answer)
-  const said = outcome && 'refusal' in outcome ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
+  const said = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0
     ? new LinkUnsigned(`the answer to ${method} is not signed at all${said}`)
     : new LinkUnbelieved(`the answer to ${method} is not signed by the key of this set's primary${said}`)

@@ -99,12 +99,12 @@ export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number =>
 
 /** The outcome of a call. */
 export type LinkOutcome =
-  | { body: Uint8Array }
-  | { refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
+  | { kind: 'body'; body: Uint8Array }
+  | { kind: 'refusal'; refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
 
 const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: LinkOutcome): Buffer => {
   const said =
-    'body' in outcome
+    outcome.kind === 'body'
       ? ['body', base64(sha256(outcome.body))]
       : ['refusal', outcome.refusal.code, outcome.refusal.text, ...outcome.refusal.addresses]
   return Buffer.from(JSON.stringify(['cloud-auth answer', method, base64(nonce), String(time), ...said]))
@@ -124,7 +124,7 @@ export function signAnswer(
   const signature = signing ? sign(null, answerText(method, nonce, time, outcome), signing) : new Uint8Array()
   return create(AnswerSchema, {
     outcome:
-      'body' in outcome
+      outcome.kind === 'body'
         ? { case: 'body', value: outcome.body }
         : { case: 'refusal', value: { ...outcome.refusal, addresses: [...outcome.refusal.addresses] } },
     time,
@@ -147,10 +147,10 @@ export function outcomeOf(
 
 /** The outcome in an answer, unverified. */
 export function readOutcome({ outcome }: Answer): LinkOutcome | undefined {
-  if (outcome.case === 'body') return { body: outcome.value }
+  if (outcome.case === 'body') return { kind: 'body', body: outcome.value }
   if (outcome.case !== 'refusal') return undefined
   const { code, text, addresses } = outcome.value
-  return isRefusalCode(code) ? { refusal: { code, text, addresses } } : undefined
+  return isRefusalCode(code) ? { kind: 'refusal', refusal: { code, text, addresses } } : undefined
 }
 
 const codes: readonly string[] = [

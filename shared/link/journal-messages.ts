@@ -92,27 +92,30 @@ export const entriesForms = {
   ),
   answer: formOf(
     CellsResponseSchema,
-    (answer: EntriesAnswer) =>
-      'diverged' in answer
-        ? { outcome: { case: 'diverged' as const, value: BigInt(answer.diverged) } }
-        : 'trimmed' in answer
-          ? { outcome: { case: 'trimmed' as const, value: BigInt(answer.trimmed) } }
-          : {
-              outcome: {
-                case: 'run' as const,
-                value: {
-                  cells: answer.entries.map(entryForm),
-                  line: eras(answer.lineage),
-                  frontier: BigInt(answer.frontier),
-                },
-              },
-            },
+    (answer: EntriesAnswer) => {
+      switch (answer.kind) {
+        case 'diverged':
+          return { outcome: { case: answer.kind, value: BigInt(answer.forkPoint) } }
+        case 'trimmed':
+          return { outcome: { case: answer.kind, value: BigInt(answer.retainedFrom) } }
+        case 'entries': {
+          const { entries, lineage, frontier } = answer
+          const value = { cells: entries.map(entryForm), line: eras(lineage), frontier: BigInt(frontier) }
+          return { outcome: { case: 'run' as const, value } }
+        }
+      }
+    },
     ({ outcome }): EntriesAnswer => {
-      if (outcome.case === 'diverged') return { diverged: safeInteger(outcome.value) }
-      if (outcome.case === 'trimmed') return { trimmed: safeInteger(outcome.value) }
+      if (outcome.case === 'diverged') return { kind: outcome.case, forkPoint: safeInteger(outcome.value) }
+      if (outcome.case === 'trimmed') return { kind: outcome.case, retainedFrom: safeInteger(outcome.value) }
       if (outcome.case === undefined) throw new Error('an answer is missing')
       const { cells: entries, line, frontier } = outcome.value
-      return { entries: entries.map(entryOf), lineage: lineageOf(line), frontier: safeInteger(frontier) }
+      return {
+        kind: 'entries',
+        entries: entries.map(entryOf),
+        lineage: lineageOf(line),
+        frontier: safeInteger(frontier),
+      }
     },
   ),
 }

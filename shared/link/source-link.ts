@@ -67,7 +67,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
     },
     entries: async request => {
       const { reply } = await ask('Cells', request, lineage)
-      if ('lineage' in reply) lineage = reply.lineage
+      if (reply.kind === 'entries') lineage = reply.lineage
       return reply
     },
     items: request => allItems(part => ask('Items', part, lineage), request),

@@ -102,11 +102,11 @@ export interface EntriesRequest {
 
 export type EntriesAnswer =
   /** `frontier`: the position up to which no journal entry is missing */
-  | { entries: JournalEntry[]; lineage: Lineage; frontier: number }
-  /** the fork point: the caller's journal goes on behind it */
-  | { diverged: number }
-  /** only journal entries behind this position are kept */
-  | { trimmed: number }
+  | { kind: 'entries'; entries: JournalEntry[]; lineage: Lineage; frontier: number }
+  /** the caller's journal goes on behind the fork point */
+  | { kind: 'diverged'; forkPoint: number }
+  /** only journal entries behind `retainedFrom` are kept */
+  | { kind: 'trimmed'; retainedFrom: number }
 
 export interface ItemsRequest {
   keys: readonly Key[]

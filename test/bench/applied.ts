@@ -102,6 +102,7 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
       term: '',
     }),
     entries: async ({ from }) => ({
+      kind: 'entries',
       entries: entries.slice(from, from + CELLS_AT_ONCE),
       lineage,
       frontier: Math.min(entries.length, from + CELLS_AT_ONCE),

@@ -30,11 +30,11 @@ export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCalle
   const outcome = readOutcome(answer)
   const isBy = (key: string): boolean =>
     outcomeOf(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
-  if (outcome && 'body' in outcome) {
+  if (outcome?.kind === 'body') {
     const reply = methods.Fence.forms.answer.read(outcome.body)
     if (isMember(reply, caller) && isBy(reply.key)) return acknowledgement(reply, caller)
   }
-  if (outcome && 'refusal' in outcome && caller.known.some(({ key }) => isBy(key))) {
+  if (outcome?.kind === 'refusal' && caller.known.some(({ key }) => isBy(key))) {
     const { code, text, addresses } = outcome.refusal
     return { result: code === 'permission_denied' ? 'denied' : 'refused', text, addresses }
   }

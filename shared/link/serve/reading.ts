@@ -44,14 +44,14 @@ export async function serveEntries(
 ): Promise<EntriesAnswer> {
   const head = await servingHead(journal)
   const { forkPoint, diverged } = compareLineages({ lineage: head.lineage }, { lineage, last: from })
-  if (diverged) return { diverged: forkPoint }
-  if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
+  if (diverged) return { kind: 'diverged', forkPoint }
+  if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
   const after = await servingHead(journal)
   if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
   if (from <= after.applied) await noteDense(journal, after, frontier)
-  return { entries: found, lineage: head.lineage, frontier }
+  return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
 }
 
 const NOTINGS = 3

@@ -43,7 +43,7 @@ export function linkService(ports: LinkPorts): Answering {
   return async (method, call, reachedAt) => {
     const refusedFor = (error: unknown, addresses: string[]): LinkOutcome => {
       const { code, message: text } = refusalOf(error, method, ports)
-      return { refusal: { code, text, addresses } }
+      return { kind: 'refusal', refusal: { code, text, addresses } }
     }
     const sign = (outcome: LinkOutcome, pair?: LinkPair): Answer => {
       const nonce = call.envelope?.nonce ?? new Uint8Array()
@@ -56,7 +56,7 @@ export function linkService(ports: LinkPorts): Answering {
       return sign(refusedFor(error, []))
     }
     const outcome = await answerCounted(received, ports).then(
-      (body): LinkOutcome => ({ body }),
+      (body): LinkOutcome => ({ kind: 'body', body }),
       async (error: unknown) => refusedFor(error, await addressesFor(received, ports)),
     )
     return sign(outcome, received.pair)

@@ -70,7 +70,11 @@ export interface Found {
   readonly mark: string
 }
 
-export type Judgement = 'applied' | Steps | { readonly mismatch: readonly Place[] }
+/** What is done about a piece: nothing, because it is applied; a write; or nothing, because items are not as expected. */
+export type Judgement =
+  | { readonly kind: 'applied' }
+  | { readonly kind: 'write'; readonly steps: Steps }
+  | { readonly kind: 'mismatch'; readonly places: readonly Place[] }
 
 const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
@@ -87,13 +91,13 @@ export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
  * found, unchanged items included.
  */
 export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
-  if (found.mark >= markText(setting.incarnation, piece.pos)) return 'applied'
+  if (found.mark >= markText(setting.incarnation, piece.pos)) return { kind: 'applied' }
   const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
     ? []
     : seen.filter(({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, setting.now))
-  if (wrong.length > 0) return { mismatch: wrong.map(({ change }) => placeOf(change)) }
+  if (wrong.length > 0) return { kind: 'mismatch', places: wrong.map(({ change }) => placeOf(change)) }
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
     stays(one)
@@ -109,7 +113,7 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
         next: change.next,
       }),
     )
-  return steps(piece, setting, items, leaves)
+  return { kind: 'write', steps: steps(piece, setting, items, leaves) }
 }
 
 const isTolerated = (change: EntryChange, { tolerated }: Setting): boolean =>

@@ -93,10 +93,10 @@ async function tryOnce(left: readonly Left[], setting: Setting, target: Target):
     verdict: verdictOn(run, wholes[index]?.changes ?? [], found[index], setting),
   }))
   const wrong = judged.flatMap(({ run, verdict }) =>
-    verdict !== 'applied' && 'mismatch' in verdict ? [{ run, wrong: verdict.mismatch }] : [],
+    verdict.kind === 'mismatch' ? [{ run, wrong: verdict.places }] : [],
   )
   const right = judged.flatMap(({ run, verdict }) =>
-    verdict !== 'applied' && 'items' in verdict ? [{ run, steps: verdict }] : [],
+    verdict.kind === 'write' ? [{ run, steps: verdict.steps }] : [],
   )
   if (right.length === 0) return wrong
   const written = await target.write(right.map(({ steps }) => steps))
@@ -111,7 +111,7 @@ function verdictOn(
   setting: Setting,
 ): Judgement {
   const rest = run.filter(({ pos }) => markText(setting.incarnation, pos) > mark)
-  if (rest.length === 0) return 'applied'
+  if (rest.length === 0) return { kind: 'applied' }
   const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
   const whole = mergePieces(rest)
   return judge(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)

@@ -12,7 +12,9 @@ export type TreeFault =
 
 export function findingsOf(faults: readonly TreeFault[], roots: Readonly<Record<Subtree, string>>): Findings {
   const subtree = (of: Subtree): SubtreeFindings => {
-    const own = faults.filter(one => 'page' in one && one.of === of) as (TreeFault & PagePlace)[]
+    const own = faults.flatMap(one =>
+      (one.level === 'page' || one.level === 'bucket') && one.of === of ? one : [],
+    )
     const pages = [...Map.groupBy(own, ({ page }) => page)].sort(([a], [b]) => a - b)
     return {
       root: roots[of],

@@ -188,5 +188,5 @@ async function oldestMissing(
     return (await own.journal.entries(head.lineage, head.applied, head.applied + 1))[0]?.at
   if (frontier <= head.last) return undefined
   const answer = await link?.entries({ lineage: head.lineage, from: head.last, bytes: 1 })
-  return answer && 'entries' in answer ? answer.entries[0]?.at : 'diverged'
+  return answer?.kind === 'entries' ? answer.entries[0]?.at : 'diverged'
 }

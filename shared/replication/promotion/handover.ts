@@ -1,5 +1,6 @@
 import { epochAt } from '../../journal/position.ts'
 import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
+import { failed, ok, type Result } from '../../values/result.ts'
 import { handoverRefused, handoverSilent, primaryPassed } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
@@ -11,8 +12,13 @@ const HANDOVER_PAUSE_MS = 500
 /** Milliseconds for a run that goes on with the step after that time. */
 const HANDOVER_LAST_TRY_MS = 1000
 
-/** The result of one call to the primary. `another`: the answer is signed by other keys */
-type Asked = { end: HandedOver; epoch: string } | { refused: string; another?: true } | 'silent'
+/** The result of one call to the primary: the end of its epoch, or a reason without one. */
+type Asked = Result<{ end: HandedOver; epoch: string }, Unanswered>
+
+/** `another`: the answer is signed by other keys */
+type Unanswered =
+  | { readonly kind: 'silent' }
+  | { readonly kind: 'refused'; readonly text: string; readonly another?: true }
 
 /**
  * Asks the primary to end its epoch for this cluster, and notes the end. Before that it notes that it asks, since the epoch
@@ -31,60 +37,61 @@ export const askHandover: OperationStep = async (run, id) => {
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
   const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS))
-  if (asked === 'silent' && clock.now() + HANDOVER_PAUSE_MS < askedAt + ask) {
+  if (!asked.ok && asked.fault.kind === 'silent' && clock.now() + HANDOVER_PAUSE_MS < askedAt + ask) {
     await clock.sleep(HANDOVER_PAUSE_MS)
     return AGAIN
   }
   // asking takes seconds, and commits need a fresh cluster record
   const stand = await promotionAt(run, id, 'handover')
   if (!stand) return DONE
-  if (asked === 'silent' || 'refused' in asked)
-    return force ? goOnWithout(run, stand, asked) : failed(run, stand, asked)
-  const end = { epoch: asked.epoch, seq: asked.end.seq, of: asked.end.epoch }
+  if (!asked.ok) return force ? skipHandover(run, stand, asked.fault) : failHandover(run, stand, asked.fault)
+  const { epoch, end: closed } = asked.value
+  const end = { epoch, seq: closed.seq, of: closed.epoch }
   return commitStep(run, [promotionTo(stand, clock.now(), 'drain', { end })], stand)
 }
 
 /** @param until epoch milliseconds: for so long it is waited for */
 async function askOnce({ ports, connect, deadline }: OperationRun, until: number): Promise<Asked> {
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
-  if (!follower) return { refused: 'this cluster is no longer a secondary' }
+  if (!follower) return failed({ kind: 'refused', text: 'this cluster is no longer a secondary' })
   try {
-    return await handedOver(follower)
+    return await requestHandover(follower)
   } catch (error) {
-    if (error instanceof LinkUnbelieved) return { refused: error.message, another: true }
-    if (error instanceof LinkSilent) return 'silent'
+    if (error instanceof LinkUnbelieved)
+      return failed({ kind: 'refused', text: error.message, another: true })
+    if (error instanceof LinkSilent) return failed({ kind: 'silent' })
     if (!(error instanceof LinkRefused)) throw error
-    return error.code === 'unavailable' ? 'silent' : { refused: error.message }
+    return failed(
+      error.code === 'unavailable' ? { kind: 'silent' } : { kind: 'refused', text: error.message },
+    )
   }
 }
 
-async function handedOver(follower: Follower): Promise<Asked> {
+async function requestHandover(follower: Follower): Promise<Asked> {
   const { epoch, lineage } = await sendHeartbeat(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.takeKeyring(end.keyring)
   // an epoch that nothing was committed in ends where the one before it did
   return end
-    ? { end, epoch: epochAt(lineage, end.seq) || end.epoch }
-    : { refused: 'this cluster knows no primary' }
+    ? ok({ end, epoch: epochAt(lineage, end.seq) || end.epoch })
+    : failed({ kind: 'refused', text: 'this cluster knows no primary' })
 }
 
-type Unanswered = Exclude<Asked, { end: HandedOver }>
-
-/** With force it goes on; what the primary has committed besides is named when it comes back. */
-function goOnWithout(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
-  const why = asked === 'silent' ? 'fell silent' : `refused: ${asked.refused}`
+/** Continues without a handover, with force. Commits that only the primary has are reported when it comes back. */
+function skipHandover(run: OperationRun, stand: PromotionStand, fault: Unanswered) {
+  const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
   const warnings = [...stand.promotion.warnings, `nothing was handed over: the primary ${why}`]
   return commitStep(run, [promotionTo(stand, run.ports.clock.now(), 'drain', { warnings })], stand)
 }
 
-async function failed(run: OperationRun, stand: PromotionStand, asked: Unanswered) {
-  if (asked === 'silent') throw handoverSilent()
+async function failHandover(run: OperationRun, stand: PromotionStand, fault: Unanswered) {
+  if (fault.kind === 'silent') throw handoverSilent()
   // an earlier attempt may have ended the epoch of the primary of that time
-  if (asked.another) throw primaryPassed(asked.refused)
+  if (fault.another) throw primaryPassed(fault.text)
   // it refused, so it has ended no epoch for this cluster
   const { askedAt: _, ...promotion } = stand.promotion
   const now = run.ports.clock.now()
   const noted = await commitStep(run, [promotionTo({ ...stand, promotion }, now, 'handover', {})], stand)
   if (noted === AGAIN) return AGAIN
-  throw handoverRefused(asked.refused)
+  throw handoverRefused(fault.text)
 }

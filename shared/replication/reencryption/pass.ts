@@ -8,6 +8,7 @@ import { key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
+import { failed, ok, type Result } from '../../values/result.ts'
 import { epochOf, type TermStand } from './facts.ts'
 import { anewOf } from './own-keys.ts'
 
@@ -76,33 +77,33 @@ async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined
  * Reads the table `data` from where the last run ended, and encrypts again what another term has encrypted. Its rate is
  * limited, so that requests are not slowed, and its progress is noted, so that another run can go on. Each item is
  * written only if it is as it was read; a changed one is left for another pass.
- * @returns the progress at the end of the table; `again`: there is no time left; `stopped`: another keyring, role or run
+ * @returns the progress at the end of the table; `time`: there is no time left; `stopped`: another keyring, role or run
  */
 export async function passThrough(
   run: JobRun,
   stand: TermStand,
-): Promise<Reencryption | 'again' | 'stopped'> {
+): Promise<Result<Reencryption, 'time' | 'stopped'>> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
   let progress = await note(run, stand, stand.progress, { ...beginReencryption(stand), until: lease() })
   while (progress) {
     const { segment, from } = progress.at ?? { segment: 0 }
-    if (segment >= SEGMENTS) return progress
+    if (segment >= SEGMENTS) return ok(progress)
     const began = clock.now()
     const page = await journal.scan({ index: segment, of: SEGMENTS, from })
     for (const { items, next } of portionsOf(page)) {
       const found = await throughItems(run, stand, items)
-      if (typeof found === 'string') {
+      if (!found.ok) {
         const paused = await note(run, stand, progress, { ...progress, until: 0 })
-        return found === 'again' && paused ? 'again' : 'stopped'
+        return paused ? found : failed('stopped')
       }
       const at = next ? { segment, from: next } : { segment: segment + 1 }
-      progress = await note(run, stand, progress, { ...addFound(progress, found), at, until: lease() })
+      progress = await note(run, stand, progress, { ...addFound(progress, found.value), at, until: lease() })
       if (!progress) break
     }
     await clock.sleep(Math.max(0, REENCRYPTION_PAGE_PAUSE_MS - (clock.now() - began)))
   }
-  return 'stopped'
+  return failed('stopped')
 }
 
 /** A page in parts, each with the place that follows it; one part where there is nothing in it. */
@@ -132,7 +133,7 @@ async function throughItems(
   run: JobRun,
   stand: TermStand,
   items: readonly StoredItem[],
-): Promise<Found | 'again' | 'stopped'> {
+): Promise<Result<Found, 'time' | 'stopped'>> {
   const { clock, cipher } = run.ports
   const found = { seen: items.length, written: 0, left: 0, unreadable: { count: 0, names: [] as string[] } }
   const changes: Change[] = []
@@ -149,15 +150,15 @@ async function throughItems(
     if (changed) changes.push(replace(item, item as never, data, defined({ expires, due, ttl })))
   }
   for (let at = 0; at < changes.length; at += TOGETHER) {
-    if (!hasTime(run)) return 'again'
-    if (!(await standsFor(run, stand))) return 'stopped'
+    if (!hasTime(run)) return failed('time')
+    if (!(await standsFor(run, stand))) return failed('stopped')
     const began = clock.now()
     const { written, left } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
     found.written += written
     found.left += left
     await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
   }
-  return hasTime(run) ? found : 'again'
+  return hasTime(run) ? ok(found) : failed('time')
 }
 
 async function writtenOf(run: JobRun, stand: TermStand, changes: readonly Change[]) {

@@ -32,10 +32,9 @@ export async function reencrypt(run: JobRun): Promise<JobResult> {
   if (!isOwnDone(first) && !(await encryptOwnKeys(ports, first))) return 'done'
   const second = await termFacts(ports)
   if (second && encryptsData(second) && !isDataDone(second)) {
-    const progress = await passThrough(run, second)
-    if (progress === 'again') return { again: {} }
-    if (progress === 'stopped') return 'done'
-    await endPass(run, second, progress)
+    const passed = await passThrough(run, second)
+    if (!passed.ok) return passed.fault === 'time' ? { again: {} } : 'done'
+    await endPass(run, second, passed.value)
   }
   const third = await termFacts(ports)
   if (third && encryptsData(third)) await destroy(run, third)

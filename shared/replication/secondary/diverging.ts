@@ -5,6 +5,7 @@ import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Kind, key, kinds } from '../../storage/kinds.ts'
 import { byOwnNames } from '../../storage/stored-names.ts'
+import { CONFLICT, failed, ok, type Result } from '../../values/result.ts'
 import { sha256 } from '../../values/secret.ts'
 import type { Follower } from './follower.ts'
 
@@ -99,14 +100,14 @@ const NAMED = 20
 /**
  * Counts a round of keys that differ from the primary's. Keys that still differ after three syncs are given up: the log and
  * the audit log name them, and no sync fetches them any more.
- * @returns those for another sync; `stop`: there are too many; `again`: another run counts too
+ * @returns those for another sync; `conflict`: another run counts too
  */
 export async function countRound(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   wrong: readonly Place[],
-): Promise<readonly Place[] | 'stop' | 'again'> {
+): Promise<Result<readonly Place[], 'too-many' | 'conflict'>> {
   const read = await cluster()
-  if (!read) return 'again'
+  if (!read) return CONFLICT
   const place = key('diverging')
   const [before] = await own.store.read([place])
   const now = own.clock.now()
@@ -121,6 +122,6 @@ export async function countRound(
     await noteEvent('divergence', linkName, read.record, facts, own)
   }
   const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
-  if (written === 'conflict') return 'again'
-  return tooMany ? 'stop' : left
+  if (written === 'conflict') return CONFLICT
+  return tooMany ? failed('too-many') : ok(left)
 }

@@ -86,11 +86,11 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
     answer: await requestEntries(link, head),
     stored: false,
   }
-  if ('trimmed' in answer) {
-    if (session.source) session.source.from = answer.trimmed
+  if (answer.kind === 'trimmed') {
+    if (session.source) session.source.from = answer.retainedFrom
     return 'worked'
   }
-  if ('diverged' in answer) {
+  if (answer.kind === 'diverged') {
     // the lineage of the source has changed since its last answer: ask again
     delete session.source
     return 'waiting'
@@ -136,7 +136,7 @@ async function storeEarly(
   head: Head,
   answer: EntriesAnswer,
 ): Promise<boolean> {
-  if (!('entries' in answer)) return false
+  if (answer.kind !== 'entries') return false
   const entries = nextEntries(head, answer)
   if (!held || !meets(held, needsIn(entries))) return false
   return (await journal.putEntries(entries)) === 'done'

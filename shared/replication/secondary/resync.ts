@@ -59,9 +59,8 @@ export async function resync(
   if (!running) {
     reported.synced = 0
     const scope = await planSync({ own, cluster, source }, head, step, wrong)
-    const begun = await beginSync(place, head, { ...scope, compare }, source)
-    if (begun === 'again') return 'worked'
-    running = begun
+    running = await beginSync(place, head, { ...scope, compare }, source)
+    if (!running) return 'worked'
   }
   const syncing = await own.journal.head()
   if (syncing?.mode !== 'syncing' || syncing.incarnation !== running.incarnation) return 'worked'
@@ -87,9 +86,12 @@ export async function syncDiffering(
   wrong: readonly Place[],
   { fault, compare = false }: { fault: string; compare?: boolean },
 ): Promise<Progress | undefined> {
-  const left = await countRound(follower, wrong)
-  if (left === 'again') return 'waiting'
-  if (left === 'stop') return stopWith(follower.session.reported, `${fault}: ${tagsOf(wrong)}`)
+  const counted = await countRound(follower, wrong)
+  if (!counted.ok)
+    return counted.fault === 'conflict'
+      ? 'waiting'
+      : stopWith(follower.session.reported, `${fault}: ${tagsOf(wrong)}`)
+  const left = counted.value
   if (left.length === 0) return undefined
   const step = { do: 'sync', what: 'touched', forkPoint: head.applied, diverged: false } as const
   return resync(follower, head, step, left, compare)

@@ -49,11 +49,6 @@ interface Running {
   readonly segments: readonly HeldSegment[]
 }
 
-/**
- * How a sync ended: `done`; `time`: go on later; `again`: another run is at it, or the source has changed: decide again.
- */
-type Synced = 'done' | 'time' | 'again'
-
 /** The sync that was begun for a source that is still the same, and has not ended. */
 export async function findRunningSync(
   { own, treeId }: SyncPlace,
@@ -77,13 +72,14 @@ const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === J
 /**
  * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
  * @param source asked just now
+ * @returns undefined if another run has changed the head, or works on the segments: decide again
  */
 export async function beginSync(
   { own, link, linkName, treeId }: SyncPlace,
   head: Head,
   scope: Scope,
   source: HeartbeatAnswer,
-): Promise<Running | 'again'> {
+): Promise<Running | undefined> {
   const start = scope.what === 'all' ? await startOf(link, source) : scope.start
   // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
   // source. What was a primary once has a lineage, and items that no sync has brought
@@ -92,7 +88,7 @@ export async function beginSync(
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
   const touches = scope.what === 'all' ? 'all' : scope.report
   const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
-  if (moved === 'refused') return 'again'
+  if (moved === 'refused') return undefined
   const segment: SyncSegment = defined({
     incarnation: moved.incarnation,
     treeId,
@@ -105,27 +101,28 @@ export async function beginSync(
     compare: scope.what === 'all' || scope.compare || undefined,
   })
   const segments = await openSegments(own, segment)
-  return segments === 'lost' ? 'again' : { incarnation: moved.incarnation, fresh, segments }
+  return segments === 'lost' ? undefined : { incarnation: moved.incarnation, fresh, segments }
 }
 
 /**
  * Makes items as the source has them, and ends the sync. The journal is then replayed from a position before the first read
  * to one behind the last, which makes the items consistent.
  * @param keys of a sync of what was touched
+ * @returns `time`: the time is over, continue later; `lost`: another run works on the segments
  */
 export async function continueSync(
   place: SyncPlace,
   running: Running,
   keys: readonly Place[],
-): Promise<Synced> {
+): Promise<'done' | 'time' | 'lost'> {
   const work = { ...place, keys, fresh: running.fresh }
   const ends = await Promise.all(running.segments.map(one => workOn(work, one)))
-  if (ends.includes('lost')) return 'again'
+  if (ends.includes('lost')) return 'lost'
   return ends.includes('time') ? 'time' : 'done'
 }
 
 /**
- * Ends a sync whose segments are all closed.
+ * Ends a sync whose segments are all closed, unless another run has changed the head or the source has another lineage.
  * @param source asked after the last item was read
  */
 export async function endSync(
@@ -133,18 +130,16 @@ export async function endSync(
   incarnation: number,
   keys: readonly Place[],
   source: HeartbeatAnswer,
-): Promise<'done' | 'again'> {
+): Promise<void> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
-  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage))
-    return 'again'
+  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage)) return
   // fetched items have changed sums, which no journal entry tells
   await forgetHashes(own.journal, segment.treeId)
   const { what, start, lineage } = segment
   const end = { what, start, lineage, hasFetched: keys.length > 0, end: source }
   const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
-  const moved = await own.journal.moveHead(moves.endSync(seen, end))
-  return moved === 'refused' ? 'again' : 'done'
+  await own.journal.moveHead(moves.endSync(seen, end))
 }
 
 /**
@@ -162,8 +157,9 @@ export async function startOf(
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const answer = await link.entries({ lineage, from: middle, bytes: 1 })
-    if ('trimmed' in answer) low = Math.max(middle + 1, answer.trimmed)
-    else if ('diverged' in answer) throw new Error('the source changed its lineage while it was looked at')
+    if (answer.kind === 'trimmed') low = Math.max(middle + 1, answer.retainedFrom)
+    else if (answer.kind === 'diverged')
+      throw new Error('the source changed its lineage while it was looked at')
     else if ((answer.entries[0]?.at ?? time) >= time - bounds.REPLAY_MARGIN_MS) high = middle
     else low = middle + 1
   }

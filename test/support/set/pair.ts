@@ -317,11 +317,12 @@ export function linkTo(at: Member): SourceLink {
       const head = await headOf(at)
       if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
       const { forkPoint, diverged } = compareLineages(head, { lineage, last: from })
-      if (diverged) return { diverged: forkPoint }
-      if (from < head.retainedFrom) return { trimmed: head.retainedFrom }
+      if (diverged) return { kind: 'diverged', forkPoint }
+      if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)
       const entries = await at.journal.entries(head.lineage, from, Math.min(frontier, from + 700))
-      return { entries: entries.filter(entry => entry !== undefined), lineage: head.lineage, frontier }
+      const found = entries.filter(entry => entry !== undefined)
+      return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
     },
     items: async ({ keys }) => {
       const items = await at.journal.raw(keys)

@@ -85,8 +85,11 @@ const bare = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe('an answer', () => {
   const outcomes = [
-    { body: Buffer.from('what is said') },
-    { refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://a', 'https://b'] } },
+    { kind: 'body', body: Buffer.from('what is said') },
+    {
+      kind: 'refusal',
+      refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://a', 'https://b'] },
+    },
   ] as const
   const sign = (outcome: (typeof outcomes)[number]) =>
     signAnswer('Echo', nonce, outcome, { signing: own.signing, now })

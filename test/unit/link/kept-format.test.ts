@@ -84,6 +84,7 @@ describe.each(numbers)('format %s', number => {
     const outcome = (answer: string) => outcomeOf(key, 'Echo', nonce, fromBinary(AnswerSchema, bytes(answer)))
     expect(outcome(signed.answer)).toMatchObject({ body: expect.anything() })
     expect(outcome(signed.refusal)).toEqual({
+      kind: 'refusal',
       refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://east.example'] },
     })
     expect(isStatementOf(key, signed.statement)).toBe(true)

@@ -61,6 +61,7 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
 const rules = { plainEndpoints: false }
 
 const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
+  kind: 'body',
   body: (methods[method].forms.answer.write as (value: Reply<M>) => Uint8Array)(reply),
 })
 const asked = <M extends Method>(method: M, call: Call) =>
@@ -125,7 +126,7 @@ describe('a primary behind a link', () => {
       text: 'us-west is revoked',
       addresses: ['https://b'],
     } as const
-    const { source } = link({ reply: () => ({ refusal }) })
+    const { source } = link({ reply: () => ({ kind: 'refusal', refusal }) })
     const error = await source.heartbeat(question).catch((one: unknown) => one)
     expect(error).toBeInstanceOf(LinkRefused)
     expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
@@ -133,7 +134,7 @@ describe('a primary behind a link', () => {
 
   test('an answer by another key is not accepted, and the error quotes it', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
-    const { source } = link({ key: pair().signing, reply: () => ({ refusal }) })
+    const { source } = link({ key: pair().signing, reply: () => ({ kind: 'refusal', refusal }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkUnbelieved)
     await expect(source.heartbeat(question)).rejects.toThrow('not signed by the key of this set')
     await expect(source.heartbeat(question)).rejects.toThrow('nobody is here')
@@ -141,7 +142,7 @@ describe('a primary behind a link', () => {
 
   test('an unsigned answer is not accepted, and is quoted: the cluster behind it may still serve', async () => {
     const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
-    const { source } = link({ key: 'none', reply: () => ({ refusal }) })
+    const { source } = link({ key: 'none', reply: () => ({ kind: 'refusal', refusal }) })
     const attempt = source.heartbeat(question)
     await expect(attempt).rejects.toThrow(LinkUnsigned)
     await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
@@ -174,7 +175,7 @@ describe('a primary behind a link', () => {
   })
 
   test('what cannot be read is silence', async () => {
-    const { source } = link({ reply: () => ({ body: Buffer.from('0a', 'hex') }) })
+    const { source } = link({ reply: () => ({ kind: 'body', body: Buffer.from('0a', 'hex') }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
   })
 

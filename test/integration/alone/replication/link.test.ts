@@ -94,7 +94,7 @@ async function entriesFrom(
   from: number,
 ): Promise<JournalEntry[]> {
   const got = await source.entries({ lineage: lineage(), from, bytes: 2 ** 20 })
-  if (!('entries' in got)) throw new Error(`no journal entries: ${JSON.stringify(got)}`)
+  if (got.kind !== 'entries') throw new Error(`no journal entries: ${JSON.stringify(got)}`)
   return got.entries
 }
 

@@ -198,7 +198,7 @@ describe('a secondary under load', () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
     const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
-    if (!('entries' in answer)) throw new Error('no entries')
+    if (answer.kind !== 'entries') throw new Error('no entries')
     for (const entry of answer.entries) await west.journal.putEntry(entry)
     const last = answer.entries.at(-1)
     if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.lineage))
@@ -239,7 +239,7 @@ describe('a secondary that is far behind', () => {
         const fault = failing.next && asked.length === 2
         const answer = await linkTo(east).entries(question)
         if (fault) throw new Error('the link is broken')
-        return 'entries' in answer ? { ...answer, entries: answer.entries.slice(0, EACH) } : answer
+        return answer.kind === 'entries' ? { ...answer, entries: answer.entries.slice(0, EACH) } : answer
       },
     }
     return { link, asked, fails: () => Object.assign(failing, { next: true }) }
@@ -312,7 +312,7 @@ describe('a secondary that is far behind', () => {
       ...link,
       entries: async question => {
         const answer = await link.entries(question)
-        if (!('entries' in answer)) return answer
+        if (answer.kind !== 'entries') return answer
         return {
           ...answer,
           entries: answer.entries.map(entry => (entry.seq > 420 ? { ...entry, body: [encrypted] } : entry)),

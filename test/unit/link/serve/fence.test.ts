@@ -53,7 +53,7 @@ async function claimant(name = 'west', number = 2) {
   }
   const acknowledged = async (change?: Change) => {
     const outcome = await fence(change)
-    if (!outcome || !('body' in outcome)) throw new Error(JSON.stringify(outcome))
+    if (outcome?.kind !== 'body') throw new Error(JSON.stringify(outcome))
     return methods.Fence.forms.answer.read(outcome.body)
   }
   return { ...one, next, epoch, chain, fence, acknowledged }

@@ -31,7 +31,7 @@ describe.each(methodNames)('%s', method => {
         const caller = { set: w.set, from: 'west', lineage: [[w.epoch, 1]] as const }
         const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
         const outcome = readOutcome(await w.serve(method, signCall(method, caller, body, means), ''))
-        const said = outcome && 'refusal' in outcome ? outcome.refusal.text : ''
+        const said = outcome?.kind === 'refusal' ? outcome.refusal.text : ''
         expect(said).not.toContain('internal error')
       }),
       { numRuns: 60 },

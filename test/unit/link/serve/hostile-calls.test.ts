@@ -135,7 +135,7 @@ describe.each(methodNames)('%s', method => {
             carry: async (_, call) => {
               const nonce = call.envelope?.nonce ?? Buffer.alloc(0)
               const means = { signing: mine.signing, now: w.clock.ms }
-              return signAnswer(method, nonce, { body: mutated(answer, all) }, means)
+              return signAnswer(method, nonce, { kind: 'body', body: mutated(answer, all) }, means)
             },
             clock: { now: () => w.clock.ms },
             entropy: { bytes: randomBytes },

@@ -366,7 +366,7 @@ describe('a secondary reads', () => {
     w.memory.entries.delete(240)
     const one = await admitted()
     const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
-    if (!('entries' in got)) throw new Error('no journal entries')
+    if (got.kind !== 'entries') throw new Error('no journal entries')
     expect(got.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
     expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
   })
@@ -384,7 +384,7 @@ describe('a secondary reads', () => {
     const one = await admitted()
     const ask = async (bytes: number) => {
       const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes })
-      return 'entries' in got ? got.entries.length : 0
+      return got.kind === 'entries' ? got.entries.length : 0
     }
     expect([await ask(1), await ask(600), await ask(100_000)]).toEqual([1, expect.any(Number), 5])
     expect(await ask(600)).toBeLessThan(5)
@@ -404,16 +404,19 @@ describe('a secondary reads', () => {
         ],
         8,
       ),
-    ).toEqual({ diverged: 5 })
+    ).toEqual({ kind: 'diverged', forkPoint: 5 })
     expect(await ask([[w.epoch, 1]], 12)).toMatchObject({ frontier: 12, entries: [] })
-    expect(await ask([[other, 1]], 3)).toEqual({ diverged: -1 })
+    expect(await ask([[other, 1]], 3)).toEqual({ kind: 'diverged', forkPoint: -1 })
   })
 
   test('that journal entries are kept from a later position on only', async () => {
     noops(9)
     w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
-    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({ trimmed: 4 })
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({
+      kind: 'trimmed',
+      retainedFrom: 4,
+    })
     expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
       frontier: 9,
     })

@@ -34,8 +34,8 @@ const judged = (piece: Piece, at: ReturnType<typeof tables>, setting = streaming
 }
 
 const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
-  if (verdict === 'applied' || !('items' in verdict)) throw new Error(`no steps: ${JSON.stringify(verdict)}`)
-  return verdict
+  if (verdict.kind !== 'write') throw new Error(`no steps: ${JSON.stringify(verdict)}`)
+  return verdict.steps
 }
 
 /** A secondary that has applied pieces. */
@@ -54,7 +54,7 @@ describe('marks', () => {
     const at = having([put, gone])
     expect(at.items.size).toBe(0)
     expect(at.write([judgeAsWritten(put, streaming)])).toBe('refused')
-    expect(judged(put, at)).toBe('applied')
+    expect(judged(put, at)).toEqual({ kind: 'applied' })
   })
 
   test('a replay stands above what it replaces', () => {
@@ -66,7 +66,7 @@ describe('marks', () => {
     const [, second, third] = pieces as [Piece, Piece, Piece]
     at.items.set('policy\nx', placeInTree(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
-    expect(judged(third, at)).toBe('applied')
+    expect(judged(third, at)).toEqual({ kind: 'applied' })
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
   })
@@ -89,7 +89,7 @@ describe('marks', () => {
     const [both] = piecesOf(w) as [Piece]
     const at = having([both])
     expect(at.items.size).toBe(2)
-    expect(judged(both, at)).toBe('applied')
+    expect(judged(both, at)).toEqual({ kind: 'applied' })
   })
 })
 
@@ -154,7 +154,7 @@ describe('while a sync is replayed', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
     const third = piecesOf(w)[2] as Piece
-    expect(judged(third, tables(), replay)).toEqual({ mismatch: [x] })
+    expect(judged(third, tables(), replay)).toEqual({ kind: 'mismatch', places: [x] })
   })
 })
 
@@ -178,7 +178,7 @@ describe('items that the engine may delete on either side are no mismatch', () =
 
   test('not while its generation has not ended', () => {
     const [, second] = renewal(-1)
-    expect(judged(second, tables())).toEqual({ mismatch: [token] })
+    expect(judged(second, tables())).toEqual({ kind: 'mismatch', places: [token] })
   })
 
   test('a token made anew where a dead one still stands', () => {
@@ -197,13 +197,13 @@ describe('items that the engine may delete on either side are no mismatch', () =
     const [made] = piecesOf(w) as [Piece]
     const [old] = renewal(6)
     const at = having([old], { ...streaming, incarnation: 0 })
-    expect(judged(made, at)).toEqual({ mismatch: [token] })
+    expect(judged(made, at)).toEqual({ kind: 'mismatch', places: [token] })
   })
 
   test('never for what does not expire', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])
-    expect(judged(piecesOf(w)[1] as Piece, tables())).toEqual({ mismatch: [x] })
+    expect(judged(piecesOf(w)[1] as Piece, tables())).toEqual({ kind: 'mismatch', places: [x] })
   })
 })

@@ -229,7 +229,7 @@ describe('what a source sends is staged', () => {
 })
 
 describe('prefetched journal entries', () => {
-  const answer = { entries: range(11, 12), lineage, frontier: 12 }
+  const answer = { kind: 'entries' as const, entries: [...range(11, 12)], lineage, frontier: 12 }
   const prefetched = {
     seq: 10,
     incarnation: head.incarnation,

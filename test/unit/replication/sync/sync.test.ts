@@ -10,10 +10,10 @@ const NOW = 1_000_000
 /** A source whose journal entries were written at these moments, and which keeps those behind a position. */
 const source = (times: readonly number[], from = 0) => ({
   entries: async (request: EntriesRequest): Promise<EntriesAnswer> => {
-    if (request.from < from) return { trimmed: from }
+    if (request.from < from) return { kind: 'trimmed', retainedFrom: from }
     const at = times[request.from]
     const entries = at === undefined ? [] : [{ epoch: EPOCH, seq: request.from + 1, id: 'x', at, body: [] }]
-    return { entries, lineage, frontier: times.length }
+    return { kind: 'entries', entries, lineage, frontier: times.length }
   },
 })
 
