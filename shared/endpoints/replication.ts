@@ -1,14 +1,10 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
-import { demotePrimary } from '../replication/handlers/demote.ts'
-import { disableSecondary } from '../replication/handlers/disable.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
-import { computeMerkleRoot } from '../replication/handlers/merkle-root.ts'
 import { disablePrimary, enablePrimary, primaryFields } from '../replication/handlers/primary.ts'
-import { preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
+import { demotePrimary, preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
 import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
 import { prepareRecord } from '../replication/handlers/record.ts'
-import { recoverLink } from '../replication/handlers/recover.ts'
 import { revokeFields, revokeSecondary } from '../replication/handlers/revoke.ts'
 import { prepareKeys } from '../replication/handlers/rotate.ts'
 import {
@@ -17,11 +13,18 @@ import {
   prepareToken,
   secondaryTokenFields,
 } from '../replication/handlers/secondaries.ts'
-import { becomeFields, becomeSecondary, prepareActivation } from '../replication/handlers/secondary.ts'
+import {
+  becomeFields,
+  becomeSecondary,
+  disableSecondary,
+  prepareActivation,
+  recoverLink,
+} from '../replication/handlers/secondary.ts'
 import { showDrStatus, showPerformanceStatus, showStatus } from '../replication/handlers/status.ts'
 import {
   checkMerkleTree,
   checkSecondaryTree,
+  computeMerkleRoot,
   prepareTreeWork,
   reindexFields,
   reindexSecondary,

@@ -3,16 +3,19 @@ import * as v from 'valibot'
 import { tellRoleEvents } from '../journal/tell-events.ts'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
-import { activationFailed, activationSteps } from '../replication/activation/steps.ts'
+import { abandon, endActivation, firstSync } from '../replication/activation/first-sync.ts'
+import { handshake } from '../replication/activation/handshake.ts'
+import { close, wipe } from '../replication/activation/wipe.ts'
 import { checkTree } from '../replication/check/check-step.ts'
 import { compareTrees } from '../replication/check/compare-step.ts'
 import { buildTree } from '../replication/check/reindex-step.ts'
 import { treeWorkFailed } from '../replication/check/tree-run.ts'
-import { demotionSteps } from '../replication/demotion/steps.ts'
-import { disableFailed, disableSteps } from '../replication/disable/steps.ts'
+import { closeEpoch } from '../replication/demotion/close-epoch.ts'
+import { failDisable, forget, leave } from '../replication/disable/leave.ts'
 import { OperationFailed, stepFailed } from '../replication/operation/faults.ts'
 import {
   DONE,
+  endOperation,
   giveUp,
   type OperationEnd,
   type OperationRun,
@@ -20,26 +23,55 @@ import {
   type StepResult,
 } from '../replication/operation/run.ts'
 import { noteWaiting } from '../replication/operation/waiting.ts'
-import { giveUpPromotion } from '../replication/promotion/serve.ts'
-import { stepsOfPromotion } from '../replication/promotion/steps.ts'
+import { drainAll } from '../replication/promotion/drain.ts'
+import { askHandover } from '../replication/promotion/handover.ts'
+import { beginService, giveUpPromotion, open } from '../replication/promotion/serve.ts'
+import type { PromotionStep } from '../replication/promotion/stand.ts'
+import { takeOver } from '../replication/promotion/take-over.ts'
+import { verify } from '../replication/promotion/verify.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
-import { updateFailed, updateSteps } from '../replication/update-primary/steps.ts'
+import { adopt, finish, keepOldPrimary } from '../replication/update-primary/adopt.ts'
+import { changeLink } from '../replication/update-primary/change-link.ts'
+import { findPrimary } from '../replication/update-primary/find.ts'
 import { defined } from '../values/defined.ts'
 import { tellFailure } from './tell-failure.ts'
 
-/** What the steps of each workflow do, and what follows when one is given up. */
-const operations: Record<
-  OperationName,
-  { steps: Readonly<Record<string, OperationStep>>; failed: OperationEnd }
-> = {
-  activation: { steps: activationSteps, failed: activationFailed },
-  demotion: { steps: demotionSteps, failed: giveUp },
+interface Operation {
+  readonly steps: Readonly<Record<string, OperationStep>>
+  /** called when a step is given up */
+  readonly failed: OperationEnd
+}
+
+/** The steps of each operation; `workflows` has their order, and the waits between them. */
+export const operations = {
+  activation: {
+    steps: { handshake, close, wipe, sync: firstSync, serve: endActivation },
+    failed: abandon,
+  },
+  demotion: { steps: { close: closeEpoch, finish: endOperation }, failed: giveUp },
   'merkle-check': { steps: { check: checkTree }, failed: treeWorkFailed },
   reindex: { steps: { build: buildTree, compare: compareTrees }, failed: treeWorkFailed },
-  promotion: { steps: stepsOfPromotion, failed: giveUpPromotion },
-  disable: { steps: disableSteps, failed: disableFailed },
-  'update-primary': { steps: updateSteps, failed: updateFailed },
-}
+  promotion: {
+    steps: {
+      verify,
+      handover: askHandover,
+      drain: drainAll,
+      claim: takeOver,
+      open,
+      serve: beginService,
+    } satisfies Record<PromotionStep, OperationStep>,
+    failed: giveUpPromotion,
+  },
+  // a secondary follows nobody before it leaves its set, as after an update of the primary
+  disable: {
+    steps: { find: findPrimary, drain: changeLink, adopt, leave, forget, finish: endOperation },
+    failed: failDisable,
+  },
+  'update-primary': {
+    steps: { find: findPrimary, drain: changeLink, adopt, finish },
+    failed: keepOldPrimary,
+  },
+} satisfies Record<OperationName, Operation>
 
 const order = v.object({
   workflow: v.picklist(Object.keys(operations) as OperationName[]),
@@ -74,7 +106,7 @@ export const operationHandler =
       return DONE
     }
     const { workflow, operation, step, at, ...error } = v.parse(order, event)
-    const { steps, failed } = operations[workflow]
+    const { steps, failed }: Operation = operations[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - STEP_REST_MS
     const run = { ports, connect, deadline }
     if (step === 'failed') return given(failed, run, operation, stepFailed(at, error))

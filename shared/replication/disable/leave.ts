@@ -17,16 +17,19 @@ import {
   AGAIN,
   commitStep,
   DONE,
+  type OperationEnd,
   type OperationRun,
   type OperationStand,
   type OperationStep,
   readStand,
+  readStandToEnd,
   type StepResult,
   toStep,
 } from '../operation/run.ts'
 import { detachJob } from '../primary/enable.ts'
 import { keyringChanges } from '../secondary/follower.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
+import { keepOldPrimary } from '../update-primary/adopt.ts'
 
 /** What one commit takes. */
 const MOST = 80
@@ -125,4 +128,16 @@ export const forget: OperationStep = async (run, id) => {
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(detachJob(since, segment?.data?.treeId, ports.clock.now()))
   return DONE
+}
+
+/**
+ * Called when a step is given up. Once the record says that this cluster has left, there is no way back and no request could
+ * repeat the step: the operation is not ended, and another execution goes on with it within minutes.
+ */
+export const failDisable: OperationEnd = async (run, id, fault) => {
+  const stand = await readStandToEnd(run, id)
+  const { operation, record } = stand
+  if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
+  if (operation.data.status !== 'running') return DONE
+  return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'forget', fault })], stand)
 }

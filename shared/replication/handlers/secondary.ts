@@ -4,11 +4,13 @@ import { noteEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
 import { linkPair } from '../../link/pair.ts'
+import { primaryOf } from '../../model/cluster.ts'
 import type { ActivationInput } from '../../model/operation.ts'
+import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { awaitOperation, beginOperation, newOperation, type Operating } from '../operation/operate.ts'
-import { differentSet, givenUp, tokenLapsed, tokenUnusable } from '../operation/refusals.ts'
+import { differentSet, givenUp, notInASet, tokenLapsed, tokenUnusable } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { addressOf, ownAddress } from './addresses.ts'
 import { authoritiesOf } from './certificates.ts'
@@ -96,3 +98,52 @@ async function usableToken(
   if (activation.exp * 1000 <= now) throw tokenLapsed()
   return given
 }
+
+/**
+ * POST sys/replication/dr/secondary/disable: this cluster leaves its set, and serves clients with its copy; its primary, if
+ * it lives, goes on too.
+ */
+export async function disableSecondary(call: Call): Promise<Outcome> {
+  const { ports } = call
+  const item = recordOf(call)
+  checkTransition('secondary/disable', call.cluster.record)
+  const before = await ports.journal.head()
+  const whole = before?.unfinishedSync === null && before.mode !== 'syncing'
+  const operating = newOperation(ports)
+  const update = { form: 'clear', addresses: [] } as const
+  await beginOperation(operating, item, { name: 'disable', step: 'find', update }, call)
+  // from then on it serves; the caller need not wait for the rest
+  const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
+  if (status === 'failed') throw givenUp(fault)
+  return { answer: nothing(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
+}
+
+const LEFT =
+  'replication is being switched off, with a short interruption: this cluster has forgotten its set, serves clients from now on, and cannot come back to the set without being emptied'
+const TWIN =
+  'if the primary lives, both hold the same tokens, access lists and credentials of the provider: a token that is revoked on one is valid on the other, an instance may log in to both, and auth/…/config/rotate-root on one takes the key away from the other; revoke tokens and configure credentials of its own here. Batch tokens made from now on are good on this cluster alone'
+const TORN =
+  'the copy was not complete: a sync was under way, or had not been brought to its end; what this cluster has may be of different moments'
+
+/**
+ * POST sys/replication/recover, and sys/replication/dr/secondary/recover by an operation token: a secondary that has
+ * stopped, because its syncs came to nothing, begins again with its next run.
+ */
+export function recoverLink({ ports, now, ...call }: Call): Outcome {
+  const { record } = call.cluster
+  if (record.mode === 'disabled') throw notInASet()
+  if (record.mode === 'primary') return { answer: nothing([IS_PRIMARY]) }
+  if (!primaryOf(record)) return { answer: nothing([ALONE]) }
+  return {
+    answer: nothing([RESTARTED]),
+    changes: [put(key('recovery'), { at: now })],
+    // else it begins within a minute
+    afterwards: () => ports.puller.wake(),
+  }
+}
+
+const RESTARTED = 'the link to the primary begins anew; GET sys/replication/dr/status shows its progress'
+const ALONE =
+  'this cluster follows nobody, so it has nothing to fetch again; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
+const IS_PRIMARY =
+  'this cluster is a primary: it follows nobody, and its journal is maintained every minute; nothing has been done'

@@ -1,5 +1,6 @@
 import { answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
 import { bool } from '../../api/fields.ts'
+import { refreshTree } from '../../journal/refresh.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { type Change, create, remove, replace } from '../../storage/changes.ts'
@@ -18,6 +19,8 @@ import {
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
+import { rootFacts } from '../status/look.ts'
+import { shownRoot } from '../status/status.ts'
 
 /** What is known of the tree, read with the request's first read. */
 export const prepareTreeWork = async () => ({
@@ -25,8 +28,8 @@ export const prepareTreeWork = async () => ({
   prepared: undefined,
 })
 
-/** Milliseconds for which a report answers later requests, too. */
-const TREE_REPORT_FRESH_MS = 60_000
+/** Milliseconds for which a report or a root answers later requests, too. */
+const TREE_FRESH_MS = 60_000
 /** Milliseconds after which an operation that does not end counts as dead. */
 const TREE_RUN_LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
@@ -54,7 +57,7 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   const treeId = treeIdOf(call)
   const before = call.fetched.get(key('tree-check'))
   const kept = reportOf(before, treeId)
-  if (kept && now - kept.at < TREE_REPORT_FRESH_MS) return answer(data(kept.report))
+  if (kept && now - kept.at < TREE_FRESH_MS) return answer(data(kept.report))
   const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
   if (status === 'failed') throw givenUp(fault, 10)
@@ -171,3 +174,20 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
 
 const REINDEXING =
   'the tree is being made anew in the background, and everything else goes on; GET sys/replication/dr/status shows how far it is'
+
+/** POST sys/replication/merkle-root: computes the root for the last position, unless the stored one is less than a minute old. */
+export async function computeMerkleRoot(call: Call): Promise<Outcome> {
+  const { journal, journalView } = call.ports
+  const treeId = treeIdOf(call)
+  const { head, roots } = await journalView.look(treeId)
+  if (head && call.now - (roots?.whole?.at ?? 0) >= TREE_FRESH_MS)
+    await refreshTree({
+      journal,
+      treeId,
+      head,
+      now: Math.floor(call.now / 1000),
+    })
+  const facts = rootFacts((await journalView.look(treeId)).roots)
+  if (facts.root === '') throw treeNotBuilt()
+  return answer(data(shownRoot(facts)))
+}

@@ -5,7 +5,7 @@ import { type Epoch, epochName, epochNumber, posText } from '../../journal/posit
 import { roleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
 import { moves } from '../../journal/transitions.ts'
-import { renewMembership } from '../../link/admin/renew-membership.ts'
+import { renewMembership } from '../../link/admin/keys.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'

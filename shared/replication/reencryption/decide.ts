@@ -1,9 +1,10 @@
 import type { Secondary } from '../../model/link.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
+import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import { encryptsData, epochOf, hasOlderTerms, type TermFacts } from './facts.ts'
+import { encryptsData, epochOf, hasOlderTerms, type TermFacts, termFacts } from './facts.ts'
 
 /** Whether no environment encrypts by an older term any more: they use a keyring that is up to 20 s old. */
 const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
@@ -79,3 +80,11 @@ export const isTermWorkDue = (facts: TermFacts): boolean =>
     (encryptsData(facts) && !isDataDone(facts)) ||
     destroyableTerms(facts).length > 0 ||
     droppableTerms(facts).length > 0)
+
+/** Starts the re-encryption job if there is work that no run does: once a minute. */
+export async function maintainReencryption(
+  ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
+): Promise<void> {
+  const facts = await termFacts(ports)
+  if (facts && isTermWorkDue(facts)) await ports.background.start({ job: 'reencrypt' })
+}

@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { encryptOwnKey } from '../../../shared/link/admin/keys.ts'
-import { renewMembership } from '../../../shared/link/admin/renew-membership.ts'
+import { encryptOwnKey, renewMembership } from '../../../shared/link/admin/keys.ts'
 import { type Admission, addAdmission, addTakeOver, addVouchers } from '../../../shared/link/membership.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
 import { isStatementOf } from '../../../shared/link/statements.ts'

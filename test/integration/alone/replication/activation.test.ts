@@ -6,12 +6,12 @@ import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
 import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
-import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
-import type { OperationRun } from '../../../../shared/replication/operation/run.ts'
+import type { OperationRun, OperationStep } from '../../../../shared/replication/operation/run.ts'
 import { type Connect, connectBy } from '../../../../shared/replication/secondary/connect.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
+import { operations } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import { linkGateway } from '../../../support/set/link.ts'
 import {
@@ -109,10 +109,12 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   }
 }
 
+const steps: Readonly<Record<string, OperationStep>> = operations.activation.steps
+
 /** Takes all steps, as the workflow does. */
 async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
   for (const name of names)
-    for (let tries = 0; (await activationSteps[name]?.(run, OPERATION))?.next === 'again'; tries++)
+    for (let tries = 0; (await steps[name]?.(run, OPERATION))?.next === 'again'; tries++)
       if (tries > 50) throw new Error(`${name} never ends`)
 }
 
@@ -170,7 +172,7 @@ describe('an activation', () => {
       },
     })
     await expect(takeSteps(runOf())).rejects.toThrow('nobody answers')
-    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'nobody answers' })
+    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'nobody answers' })
     await isOld()
     expect((await recordOf()).operation).toMatchObject({
       status: 'failed',
@@ -181,7 +183,7 @@ describe('an activation', () => {
   test('can be given up until the wipe, and serves again as before', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     expect((await recordOf()).record.mode).toBe('bootstrapping')
-    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     await isOld()
   })
 })
@@ -219,8 +221,8 @@ describe('an activation that is killed', () => {
 
   test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
-    await activationSteps['wipe']?.(runOf(), OPERATION)
-    await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    await operations.activation.steps.wipe(runOf(), OPERATION)
+    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     const { record, operation } = await recordOf()
     expect(record).toMatchObject({ mode: 'bootstrapping', treeId: OPERATION, operation: OPERATION })
     expect(operation).toMatchObject({ status: 'running', fault: { text: 'given up' } })
@@ -236,7 +238,7 @@ describe('an activation that is killed', () => {
         () => false,
         () => true,
       )
-      await activationFailed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+      await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
       await isOld()
       if (!died) return
       await begun(token)
@@ -267,7 +269,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
       () => undefined,
       async ({ message }: Error) => {
         expect((await primary.secondary('west'))?.activatedAt, 'its token counts still').toBeUndefined()
-        await activationFailed(runOf(), OPERATION, { code: 'internal', text: message })
+        await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: message })
         return message
       },
     )

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
-import { recoverLink } from '../../../../shared/replication/handlers/recover.ts'
+import { recoverLink } from '../../../../shared/replication/handlers/secondary.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'

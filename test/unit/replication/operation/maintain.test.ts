@@ -2,10 +2,14 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
-import { activationFailed, activationSteps } from '../../../../shared/replication/activation/steps.ts'
-import { executionsBy, maintainOperation } from '../../../../shared/replication/operation/maintain.ts'
-import { beginOperation, newOperation } from '../../../../shared/replication/operation/operate.ts'
+import {
+  beginOperation,
+  executionsBy,
+  maintainOperation,
+  newOperation,
+} from '../../../../shared/replication/operation/operate.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
+import { operations } from '../../../../shared/workers/operations.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -123,8 +127,10 @@ describe('the execution of an operation that has failed and holds the record sti
       connect: () => expect.unreachable(),
       deadline: 0,
     }
-    await expect(activationSteps['handshake']?.(run, ID)).rejects.toMatchObject({ name: 'OperationFailed' })
-    await activationFailed(run, ID, { code: 'internal', text: 'the operation has ended' })
+    await expect(operations.activation.steps.handshake(run, ID)).rejects.toMatchObject({
+      name: 'OperationFailed',
+    })
+    await operations.activation.failed(run, ID, { code: 'internal', text: 'the operation has ended' })
     const [record, operation] = stored.all()
     expect(record?.data).toEqual({ ...recordWith(expected).data })
     expect(operation?.data).toMatchObject({ status })

@@ -1,9 +1,9 @@
 import { stepDown } from '../../journal/step-down.ts'
 import { nothingToClose } from '../operation/faults.ts'
-import { commitStep, DONE, endOperation, type OperationStep, readStand, toStep } from '../operation/run.ts'
+import { commitStep, DONE, type OperationStep, readStand, toStep } from '../operation/run.ts'
 
-/** Ends the epoch of this cluster for good, and makes it a secondary that follows nobody. */
-const close: OperationStep = async (run, id) => {
+/** Ends the epoch of this cluster permanently, and makes it a secondary that follows nobody. */
+export const closeEpoch: OperationStep = async (run, id) => {
   const stand = await readStand(run, id)
   const { operation, record } = stand
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
@@ -13,6 +13,3 @@ const close: OperationStep = async (run, id) => {
   const now = await readStand(run, id)
   return commitStep(run, [toStep(now, run.ports.clock.now(), { step: 'finish' })], now)
 }
-
-/** The steps that make a primary a secondary without a primary, in their order. */
-export const demotionSteps: Readonly<Record<string, OperationStep>> = { close, finish: endOperation }
