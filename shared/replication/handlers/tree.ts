@@ -34,8 +34,8 @@ const TREE_FRESH_MS = 60_000
 const TREE_RUN_LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
-/** For any role and caller. @throws ApiError if there is no complete tree */
-export function treeIdOf(call: Pick<Call, 'cluster'>): string {
+/** Returns the id of the own tree, for any role and caller. @throws ApiError if there is no complete tree */
+function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, built } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)
   if (built === false) throw treeNotBuilt()
