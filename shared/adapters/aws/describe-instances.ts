@@ -54,7 +54,7 @@ const instanceIn = ({ Tags = [], ...one }: Described): Instance =>
     subnetId: one.SubnetId || undefined,
     profileArn: one.IamInstanceProfile?.Arn || undefined,
     tags: Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value])),
-  })
+  } satisfies Record<keyof Instance, unknown>)
 
 function absent(error: unknown): Instance[] {
   if (error instanceof Error && UNKNOWN.includes(error.name)) return []

@@ -1,4 +1,5 @@
 import { type Field, list, mapOfLists } from '../../api/fields.ts'
+import type { Instance } from '../../ports.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
 
 /** What the constraints of a role look at: an instance, and what its document or its principal's ARN says. */
@@ -7,16 +8,11 @@ export interface InstanceFacts {
   account: string
   /** of the document, or the inferred region */
   region: string
-  instance: {
-    id: string
-    amiId?: string
-    vpcId?: string
-    subnetId?: string
-    profileArn?: string
-    /** role behind the instance profile; looked up only where a role binds it */
-    roleArn?: string
-    tags?: Readonly<Record<string, string>>
-  }
+  instance: Pick<Instance, 'id'> &
+    Partial<Omit<Instance, 'state'>> & {
+      /** role behind the instance profile; looked up only where a role binds it */
+      roleArn?: string
+    }
 }
 
 /** A constraint: the role's field, what it is compared with, and how. `B` is what a role stores of it. */
