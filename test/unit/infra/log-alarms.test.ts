@@ -34,36 +34,44 @@ const complaint = (errorType: string) => ({
   requestId: 'r',
 })
 
+/** Events of the log, and the alarms that count them. */
+const events = [
+  ['a DR operation token that was made', answered({ data: { complete: true } }), ['OperationToken']],
+  ['a share that was not the last', answered({ data: { complete: false } }), []],
+  ['what a stranger asks for', answered({ data: { complete: true } }, 'sys/health'), []],
+  ['an attempt that was started', answered({ data: {} }, 'x/generate-operation-token/attempt'), []],
+  ['a share that did not fit', answered({ status: 400 }), []],
+  [
+    'a root token, which has an alarm of its own',
+    answered({ data: { complete: true } }, 'sys/generate-root/update'),
+    [],
+  ],
+  ['a function that threw', report('error'), ['FunctionFailed']],
+  ['a function that died', report('failure'), ['FunctionFailed']],
+  ['a function that ran out of time', report('timeout'), ['FunctionFailed']],
+  ['a function that ended well', report('success'), []],
+  ['a Web Function that does not start', report('failure', 'initReport'), ['FunctionFailed']],
+  ['a Web Function that has started', report('success', 'initReport'), []],
+  ['a request of a Web Function that threw', complaint('WebFunction.Error'), ['FunctionFailed']],
+  ['one that ran out of time', complaint('WebFunction.Timeout'), ['FunctionFailed']],
+  ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
+  ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
+  ['a role that has changed', { level: 'WARN', message: alarming.role, to: 'primary' }, ['RoleChanged']],
+  ['a tree that is wrong', { level: 'ERROR', message: alarming.tree }, ['Corrupted']],
+  ['items that differ', { level: 'ERROR', message: alarming.items }, ['Corrupted']],
+  ['items that differ after a sync', { message: `${alarming.items} after a sync` }, ['Corrupted']],
+  ['items that are given up', { level: 'ERROR', message: alarming.givenUp }, ['Corrupted']],
+  ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],
+  ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
+] as const
+
 describe('an alarm counts', () => {
-  test.each([
-    ['a DR operation token that was made', answered({ data: { complete: true } }), ['OperationToken']],
-    ['a share that was not the last', answered({ data: { complete: false } }), []],
-    ['what a stranger asks for', answered({ data: { complete: true } }, 'sys/health'), []],
-    ['an attempt that was started', answered({ data: {} }, 'x/generate-operation-token/attempt'), []],
-    ['a share that did not fit', answered({ status: 400 }), []],
-    [
-      'a root token, which has an alarm of its own',
-      answered({ data: { complete: true } }, 'sys/generate-root/update'),
-      [],
-    ],
-    ['a function that threw', report('error'), ['FunctionFailed']],
-    ['a function that died', report('failure'), ['FunctionFailed']],
-    ['a function that ran out of time', report('timeout'), ['FunctionFailed']],
-    ['a function that ended well', report('success'), []],
-    ['a Web Function that does not start', report('failure', 'initReport'), ['FunctionFailed']],
-    ['a Web Function that has started', report('success', 'initReport'), []],
-    ['a request of a Web Function that threw', complaint('WebFunction.Error'), ['FunctionFailed']],
-    ['one that ran out of time', complaint('WebFunction.Timeout'), ['FunctionFailed']],
-    ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
-    ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
-    ['a role that has changed', { level: 'WARN', message: alarming.role, to: 'primary' }, ['RoleChanged']],
-    ['a tree that is wrong', { level: 'ERROR', message: alarming.tree }, ['Corrupted']],
-    ['items that differ', { level: 'ERROR', message: alarming.items }, ['Corrupted']],
-    ['items that differ after a sync', { message: `${alarming.items} after a sync` }, ['Corrupted']],
-    ['items that are given up', { level: 'ERROR', message: alarming.givenUp }, ['Corrupted']],
-    ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],
-    ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
-  ] as const)('%s', (_, event, names) => expect(told(event)).toEqual(names))
+  test.each(events)('%s', (_, event, names) => expect(told(event)).toEqual(names))
+
+  test('an event of this list, or the keyring below', () => {
+    const counted = new Set<string>(['Keyring', ...events.flatMap(([, , names]) => names)])
+    expect(patterns.map(({ name }) => name).filter(name => !counted.has(name))).toEqual([])
+  })
 
   test('a keyring that KMS does not open, in a request and in a worker', async () => {
     const kms = lazyKms({

@@ -91,6 +91,15 @@ describe('a command line', () => {
     expect(refusal(value ? `--${name}` : `--${name}=x`)).toContain(name)
   })
 
+  test('each option of the help is read by the command', () => {
+    const command = readFileSync(`${root}infra/local/commands/start/command.ts`, 'utf8')
+    const isRead = (name: string): boolean =>
+      command.includes(`asked.${name}`) ||
+      command.includes(`asked['${name}']`) ||
+      new RegExp(`\\{[^}]*\\b${name}\\b[^}]*\\} = asked`).test(command)
+    expect(told.filter(({ name }) => !isRead(name))).toEqual([])
+  })
+
   test('what pages say to type is understood', () => {
     const pages = [
       'README.md',

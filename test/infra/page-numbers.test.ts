@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { root } from '../../infra/checkout.ts'
+import { bindingNames } from '../../shared/auth-method/roles/bindings.ts'
+import { bounds } from '../../shared/values/bounds.ts'
+
+// Pages that repeat what a table of the code says: whoever changes the table is told of them here.
+
+const { JOURNAL_RETENTION_DAYS: kept, JOURNAL_PROMISE_DAYS: promised, TERM_KEPT_DAYS: term } = bounds
+const read = (page: string): string => readFileSync(`${root}docs/${page}`, 'utf8')
+
+test.each([
+  ['spec/journal.md', `Journal entries are kept for ${kept} days`],
+  ['limits.md', `kept, ${kept} days`],
+  ['limits.md', `the promised ${promised} days`],
+  ['troubleshooting.md', `longer than the primary keeps its journal (${promised} days)`],
+  ['spec/keys.md', `${term} days have passed since nothing was encrypted by it`],
+])('%s says "%s"', (page, sentence) => expect(read(page)).toContain(sentence))
+
+test('the page of ec2 logins has a row for each constraint', () => {
+  const rows = read('spec/login-ec2.md')
+    .split('\n')
+    .filter(line => line.startsWith('| `bound_'))
+    .join('\n')
+  expect(bindingNames.filter(name => !rows.includes(`\`${name}\``))).toEqual([])
+})
