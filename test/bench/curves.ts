@@ -17,19 +17,12 @@ const TYPES: readonly Type[] = ['ec2', 'iam']
 const INSTANCES = 400
 const SECONDS = 4
 const WARM_UP = 2
-const PROFILED_MS = 1500
-
-/** What logins cost with so many clients; processor time in milliseconds for one. */
-interface Point extends Measured {
-  /** by part: our own work and calls to AWS in the threads, the engine, and the rest of the host */
-  parts: Record<'own' | 'wire' | 'engine' | 'host', number>
-}
 
 /** Logins by clients, of both types, without a journal and with one: printed, kept, and drawn. */
 export async function curvesBench(tools: Tools): Promise<void> {
   const { results, provider } = tools
   const host = await servedHost({ directory: root, provider, instances: INSTANCES })
-  const points: Record<string, Point[]> = {}
+  const points: Record<string, Measured[]> = {}
   try {
     for (const journal of ['plain', 'journaled']) {
       if (journal === 'journaled') await host.ask('journaled')
@@ -47,41 +40,27 @@ async function curve(
   type: Type,
   journal: string,
   { print, load }: Tools,
-): Promise<Point[]> {
+): Promise<Measured[]> {
   print(`\nLogins ${type}, ${journal}: processor time of one, by part`)
-  const found: Point[] = []
+  const found: Measured[] = []
   for (const clients of CLIENTS) {
     await host.measure(load, type, clients, WARM_UP)
     const run = await host.measure(load, type, clients, SECONDS)
-    const [share] = await Promise.all([
-      host.ask('wireShare', PROFILED_MS),
-      host.measure(load, type, clients, PROFILED_MS / 1000 + 1),
-    ])
-    const { main, threads, helpers, engine } = run.cpu
-    const inThreads = threads + helpers
-    const parts = { own: inThreads * (1 - share), wire: inThreads * share, engine, host: main }
-    found.push({ ...run, parts })
-    const told = Object.entries(parts).map(([part, ms]) => `${part} ${ms.toFixed(2)}`)
+    found.push(run)
+    const parts = Object.entries(run.cpu).map(([part, ms]) => `${part} ${ms.toFixed(2)}`)
     print(
-      `  ${String(clients).padStart(3)} clients   ${run.perSecond.toFixed(0)}/s   p50 ${run.p50.toFixed(0)} ms   p99 ${run.p99.toFixed(0)} ms   refused ${run.refused}   ${run.whole.toFixed(2)} ms: ${told.join(', ')}`,
+      `  ${String(clients).padStart(3)} clients   ${run.perSecond.toFixed(0)}/s   p50 ${run.p50.toFixed(0)} ms   p99 ${run.p99.toFixed(0)} ms   refused ${run.refused}   ${run.whole.toFixed(2)} ms: ${parts.join(', ')}`,
     )
   }
   return found
 }
 
-function drawAll(points: Readonly<Record<string, Point[]>>, { draw }: Tools): void {
-  const drawn = (title: string, of: (point: Point) => number): void => {
+function drawAll(points: Readonly<Record<string, Measured[]>>, { draw }: Tools): void {
+  const drawn = (title: string, of: (point: Measured) => number): void => {
     const curves: Curve = Object.fromEntries(Object.entries(points).map(([name, all]) => [name, all.map(of)]))
     draw(title, CLIENTS, curves, 'clients')
   }
   drawn('logins a second', point => point.perSecond)
   drawn('p50, ms', point => point.p50)
   drawn('p99, ms', point => point.p99)
-  for (const [name, all] of Object.entries(points)) {
-    const parts = (['own', 'wire', 'engine', 'host'] as const).map(part => [
-      part,
-      all.map(one => one.parts[part]),
-    ])
-    draw(`processor time of a login, ms: ${name}`, CLIENTS, Object.fromEntries(parts), 'clients')
-  }
 }

@@ -29,8 +29,6 @@ export interface BenchTools {
   results: Record<string, unknown>
   /** logs in from a process of its own */
   load(order: LoadOrder): Promise<LoadResult>
-  /** prints and notes what a login costs its process, beside its floor */
-  ownCost(host: Host, world: World): Promise<void>
   draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
 
@@ -61,11 +59,9 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
     await applied(east, tools)
     const world = await makeWorld(east, INSTANCES)
     print('\nWithout a journal')
-    await tools.ownCost(east, world)
     const plain = await logins(east, world, 'plain', tools)
     await enabled(east, tools)
     print('\nWith one')
-    await tools.ownCost(east, world)
     const journaled = await logins(east, world, 'journaled', tools)
     for (const type of ['ec2', 'iam'] as const)
       print(`  ${type}   ${(journaled[type] / plain[type]).toFixed(2)} of the logins without`)

@@ -13,7 +13,7 @@ interface Tools {
 const ROUNDS = 15
 
 /** The bytes of the login's bundle. */
-export function sizes(host: Host, { print, results }: Tools): void {
+function printSizes(host: Host, { print, results }: Tools): void {
   const { code } = host.runtimeOf('login')
   const files = readdirSync(code).filter(name => name.endsWith('.mjs'))
   const bytes = (name: string) => statSync(`${code}/${name}`).size
@@ -50,22 +50,18 @@ function firstAnswer(script: string, environment: Record<string, string>): First
 }
 
 /**
- * What a new process takes for its first login, of both types, beside one that only answers and one with the same calls by
- * the SDK. Nothing that was compiled before is used.
- * @param floor module that makes the same calls by the SDK
+ * `--start`: what a new process takes for its first login, of both types, beside one that only answers. Nothing that was
+ * compiled before is used.
+ * @param directory for scripts
  */
-export function startBench(
-  host: Host,
-  world: World,
-  { directory, floor }: { directory: string; floor: string },
-  { print, results }: Tools,
-): void {
+export function startBench(host: Host, world: World, directory: string, tools: Tools): void {
+  const { print, results } = tools
+  printSizes(host, tools)
   const { code, environment } = host.runtimeOf('login')
   writeFileSync(`${directory}/empty.mjs`, 'export const handler = async () => ({ statusCode: 200 })')
   const login = (body: string | undefined) => HARNESS(`${code}/index.mjs`, loginEvent(body ?? ''))
   const scripts: Record<string, string> = {
     empty: HARNESS(`${directory}/empty.mjs`, {}),
-    sdk: HARNESS(floor, world.floor.iam),
     iam: login(world.iam[0]),
     ec2: login(world.ec2[0]),
   }

@@ -1,9 +1,7 @@
 import { signedLogin } from '../../infra/command/login/signed-login.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
-import { type Key, key } from '../../shared/storage/kinds.ts'
 import { call } from '../support/service/api.ts'
-import type { FloorEvent } from './floor.ts'
 
 /** A fleet that logs in, and what each of its logins looks like. */
 export interface World {
@@ -11,7 +9,6 @@ export interface World {
   ec2: string[]
   /** bodies of logins with one signed request, which holds for 15 minutes */
   iam: string[]
-  floor: { ec2: FloorEvent; iam: FloorEvent }
 }
 
 const ROLE = 'bench'
@@ -24,17 +21,14 @@ async function write(host: Reached, path: string, body: unknown): Promise<void> 
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
 }
 
-const signedNow = async ({ control }: Pick<Reached, 'control'>): Promise<Record<string, string>> =>
-  signedLogin(await control.session({ account: HOME.account, role: ROLE, session: 'bench' }))
-
-const iamBody = (signed: Record<string, string>): string => JSON.stringify({ role: 'worker', ...signed })
-
 /** The body of an iam login that is signed now, and holds for 15 minutes. */
-export const iamLogin = async (host: Pick<Reached, 'control'>): Promise<string> =>
-  iamBody(await signedNow(host))
+export async function iamLogin({ control }: Pick<Reached, 'control'>): Promise<string> {
+  const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
+  return JSON.stringify({ role: 'worker', ...signedLogin(session) })
+}
 
-/** Makes the fleet, and what its logins are made of. */
-export async function makeFleet(host: Reached, instances: number) {
+/** Makes a fleet, and the bodies of its logins. */
+export async function makeWorld(host: Reached, instances: number): Promise<World> {
   const { control } = host
   const role = await control.putRole({ account: HOME.account, name: ROLE })
   const authority = await control.authority()
@@ -56,69 +50,7 @@ export async function makeFleet(host: Reached, instances: number) {
   const ec2 = documents.map(({ rsa2048 }, index) =>
     JSON.stringify({ role: 'fleet', pkcs7: rsa2048.replaceAll('\n', ''), nonce: `nonce-of-${index}` }),
   )
-  const signed = await signedNow(host)
-  const iam = [iamBody(signed)]
-  return { ec2, iam, documents, made, signed, authority }
-}
-
-export async function makeWorld(host: Host, instances: number): Promise<World> {
-  const { control } = host
-  const { ec2, iam, documents, made, signed, authority } = await makeFleet(host, instances)
-  const { environment } = host.runtimeOf('login')
-  const mount = await call(host.base_url, 'GET', '/sys/auth/cloud', undefined, { token: host.root_token })
-  const accessor = String(mount.body.data.accessor)
-  const signedForm = await control.signDocument({ document: documents[0]?.document ?? '' })
-  const shared = {
-    tables: { data: environment['DATA_TABLE'] ?? '', cluster: environment['CLUSTER_TABLE'] ?? '' },
-    certificate: authority.rsa,
-    document: documents[0]?.document ?? '',
-    signature: signedForm.signature,
-    instanceId: made[0]?.instanceId ?? '',
-    sts: {
-      url: host.provider_url,
-      host: 'sts.amazonaws.com',
-      headers: JSON.parse(
-        Buffer.from(signed['iam_request_headers'] ?? '', 'base64').toString('utf8'),
-      ) as Record<string, string>,
-      body: Buffer.from(signed['iam_request_body'] ?? '', 'base64').toString('utf8'),
-    },
-  }
-  return {
-    ec2,
-    iam,
-    floor: {
-      ec2: {
-        ...shared,
-        type: 'ec2',
-        body: ec2[0] ?? '',
-        ...ec2Reads(accessor, shared.instanceId),
-      },
-      iam: { ...shared, type: 'iam', body: iam[0] ?? '', ...iamReads(accessor) },
-    },
-  }
-}
-
-const plain = (keys: readonly Key[]) => keys.map(({ pk, sk }) => ({ pk, sk }))
-
-/** The items that a login of each type reads, beside the cluster record: before AWS is asked, and after. */
-function ec2Reads(mount: string, instanceId: string): Pick<FloorEvent, 'before' | 'after'> {
-  const proof = [key('mounts-revision'), key('certificate', mount, 'local')]
-  const facts = [
-    key('client-config', mount),
-    key('identity-config', mount),
-    key('role', mount, 'fleet'),
-    key('sts-role', mount, HOME.account),
-    key('access', mount, instanceId),
-    key('tidy-settings', mount, 'identity-accesslist'),
-    key('alias', mount, 'x'),
-  ]
-  return { before: [plain([...proof, ...facts])], after: plain([...proof, ...facts]) }
-}
-
-function iamReads(mount: string): Pick<FloorEvent, 'before' | 'after'> {
-  const form = [key('mounts-revision'), key('client-config', mount)]
-  const facts = [key('identity-config', mount), key('role', mount, 'worker'), key('alias', mount, 'x')]
-  return { before: [plain(form)], after: plain([...form, ...facts]) }
+  return { ec2, iam: [await iamLogin(host)] }
 }
 
 /** A login as the gateway hands it to the Lambda. */

@@ -14,7 +14,8 @@ type Say = (text: string) => void
 /** Starts a primary and a secondary under load and in bad weather, with a tap before each cluster's link. */
 export async function startSoakSet(rate: number, random: () => number, say: Say) {
   const { east, west, kill, close: closeHosts } = await startSoakHosts()
-  const taps = [await startLinkTap(originOf(east)), await startLinkTap(originOf(west))] as const
+  const [origin, other] = [east, west].map(({ base_url }) => new URL(base_url).origin)
+  const taps = [await startLinkTap(origin ?? ''), await startLinkTap(other ?? '')] as const
   // west adopts the address at which it is asked to join, so others reach it through its tap
   const through = { ...west, base_url: `${taps[1].url}/v1` }
   await insist(() => join({ east, west: through }, say, { address: taps[0].url }))
@@ -42,8 +43,6 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
     },
   }
 }
-
-const originOf = ({ base_url }: Host): string => new URL(base_url).origin
 
 /** Starts two clusters on disk next to one imitated AWS, which outlives them. Each can be killed and started again. */
 async function startSoakHosts() {

@@ -1,5 +1,5 @@
 import { generateKey, PacketList, type PublicKey, SignaturePacket, UserIDPacket } from 'openpgp'
-import { keyBody, numbers, packet } from './pgp.ts'
+import { numbers } from './pgp.ts'
 
 // OpenPGP keys with which whoever computes has much to do.
 
@@ -71,23 +71,4 @@ export const signatureWith = (unhashed: Buffer): Buffer =>
     subpackets(unhashed),
     Buffer.from([0, 0]),
     numbers(2047),
-  ])
-
-/** A signature in a signature, and so on, as deep as `bytes` allow. */
-export function nestedSignatures(bytes: number): Buffer {
-  let inner = signatureWith(Buffer.alloc(0))
-  while (inner.length < bytes) {
-    const head = Buffer.from([255, 0, 0, 0, 0, 32])
-    head.writeUInt32BE(inner.length + 1, 1)
-    inner = signatureWith(Buffer.concat([head, inner]))
-  }
-  return inner
-}
-
-/** An RSA key with one user id and signatures on it. */
-export const rsaKey = (signatures: readonly Buffer[]): Buffer =>
-  Buffer.concat([
-    packet(6, keyBody(1, numbers(2048, 17))),
-    packet(13, Buffer.from('u')),
-    ...signatures.map(one => packet(2, one)),
   ])
