@@ -286,7 +286,7 @@ function licenceFault(given: { license?: string | undefined; licensePublicKey?: 
   const { license: text = '', licensePublicKey: publicKey = '' } = given
   if (text === '' && publicKey === '') return undefined
   const read = readLicence({ text, publicKey })
-  return 'fault' in read ? read.fault : undefined
+  return read.ok ? undefined : read.fault
 }
 
 /** What one setting says about another. */

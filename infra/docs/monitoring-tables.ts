@@ -24,8 +24,8 @@ function metricRow(name: MetricName): string[] {
 }
 
 const countedIn = (counts: Counted): string => {
-  if ('pattern' in counts) return 'lines of functions'
-  if ('own' in counts) return codes(counts.own)
+  if (counts.kind === 'pattern') return 'lines of functions'
+  if (counts.kind === 'own') return codes(counts.own)
   return `\`${counts.metric}\` (${counts.aws}) of ${counts.whose}`
 }
 

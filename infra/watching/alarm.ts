@@ -21,8 +21,8 @@ type Whose = string | Series
 /** The metrics that an alarm counts. @param whose one for each of AWS's own that is counted */
 function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: readonly Whose[]): Series[] {
   const own = (metricName: string) => ({ namespace: metricNamespace(stage), metricName, dimensions: [] })
-  if ('pattern' in counts) return [own(name)]
-  if ('own' in counts) return counts.own.map(own)
+  if (counts.kind === 'pattern') return [own(name)]
+  if (counts.kind === 'own') return counts.own.map(own)
   const { aws: namespace, metric: metricName, dimension } = counts
   return whose.map(one =>
     typeof one === 'string' ? { namespace, metricName, dimensions: [{ name: dimension, value: one }] } : one,
@@ -92,8 +92,8 @@ export class LineAlarms extends Construct {
     super(scope, id)
     for (const name of alarmNames) {
       const { counts } = rowOfAlarm(name)
-      if ('aws' in counts) continue
-      if ('pattern' in counts)
+      if (counts.kind === 'aws') continue
+      if (counts.kind === 'pattern')
         new CfnMetricFilter(this, `${name} filter`, {
           logGroupName: logs.logGroupName,
           filterPattern: counts.pattern,

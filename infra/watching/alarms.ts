@@ -5,11 +5,11 @@ import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
 /** What an alarm counts. */
 export type Counted =
   /** events of the functions' log group that fit a pattern. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html */
-  | { pattern: string }
+  | { kind: 'pattern'; pattern: string }
   /** our own metrics, together */
-  | { own: readonly MetricName[] }
+  | { kind: 'own'; own: readonly MetricName[] }
   /** a metric of AWS; whose it is, stands in the stack */
-  | { aws: string; metric: string; dimension: string; whose: string }
+  | { kind: 'aws'; aws: string; metric: string; dimension: string; whose: string }
 
 /** An alarm. It tells whom the setting `alarmActionArns` names, and goes off by itself. */
 export interface AlarmRow {
@@ -38,12 +38,13 @@ const MINUTE = 60
 const HOUR = 3600
 
 const lambda = (metric: string, whose: string) =>
-  ({ aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
+  ({ kind: 'aws', aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
 
 /** One row for each alarm. Its anchor in docs/troubleshooting.md is its name. */
 export const alarms = {
   ServerErrors: {
     counts: {
+      kind: 'aws',
       aws: 'AWS/ApiGateway',
       metric: '5xx',
       dimension: 'ApiId',
@@ -55,6 +56,7 @@ export const alarms = {
   },
   LinkErrors: {
     counts: {
+      kind: 'aws',
       aws: 'AWS/ApiGateway',
       metric: '5xx',
       dimension: 'ApiId',
@@ -67,6 +69,7 @@ export const alarms = {
   },
   BalancerErrors: {
     counts: {
+      kind: 'aws',
       aws: 'AWS/ApplicationELB',
       metric: 'HTTPCode_ELB_5XX_Count',
       dimension: 'LoadBalancer',
@@ -79,6 +82,7 @@ export const alarms = {
   },
   FunctionFailed: {
     counts: {
+      kind: 'pattern',
       // a Web Function has no report of a request: it says itself what went wrong, and Lambda only whether it has started
       pattern:
         '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
@@ -94,43 +98,43 @@ export const alarms = {
     says: 'Lambda refuses to run a worker: no environment is free for it',
   },
   ProviderThrottled: {
-    counts: { own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
+    counts: { kind: 'own', own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
     says: 'EC2, IAM or STS refuse calls because there are too many of them: logins become slow, and then fail',
     above: 10,
     of: [2, 3],
   },
   Keyring: {
-    counts: { pattern: errorText(`${alarming.keyring}*`) },
+    counts: { kind: 'pattern', pattern: errorText(`${alarming.keyring}*`) },
     says: 'KMS does not open the keyring: look at the state and the policy of the key',
   },
   Head: {
-    counts: { pattern: messages(alarming.head) },
+    counts: { kind: 'pattern', pattern: messages(alarming.head) },
     says: 'The head of the journal is broken, or would have been: the log line says which rules, and by which move',
   },
   Corrupted: {
-    counts: { pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
+    counts: { kind: 'pattern', pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
     says: 'What is stored is not what was written: a check found the tree wrong, or items are not as the primary has them',
   },
   Peer: {
-    counts: { pattern: messages(alarming.peer) },
+    counts: { kind: 'pattern', pattern: messages(alarming.peer) },
     says: 'A cluster of the DR set is silent or behind: the log line says which, status what it was',
     // told once a minute: a change of role may leave one or two
     period: MINUTE,
     of: [3, 10],
   },
   NotReady: {
-    counts: { own: ['NotReady'] },
+    counts: { kind: 'own', own: ['NotReady'] },
     says: 'This secondary could not take over: status says what would refuse the promotion',
     // tried every ten minutes, and after changes: a first sync, or one refusal, wakes nobody
     period: 15 * MINUTE,
     of: [2, 3],
   },
   RoleChanged: {
-    counts: { pattern: messages(alarming.role) },
+    counts: { kind: 'pattern', pattern: messages(alarming.role) },
     says: 'The role of this cluster has changed: the log line says from what to what, and by which operation',
   },
   Licence: {
-    counts: { own: ['LicenceDays'] },
+    counts: { kind: 'own', own: ['LicenceDays'] },
     says: `The licence ends within ${NOTICE_DAYS} days, or has ended: nothing new of DR replication can begin without one`,
     below: NOTICE_DAYS,
     // measured once an hour
@@ -138,7 +142,7 @@ export const alarms = {
     of: [1, 3],
   },
   Certificate: {
-    counts: { own: ['CertificateDays'] },
+    counts: { kind: 'own', own: ['CertificateDays'] },
     says: `A certificate that a mount trusts ends within ${NOTICE_DAYS} days, or has ended: whoever signs by it will sign by another`,
     below: NOTICE_DAYS,
     period: HOUR,
@@ -146,6 +150,7 @@ export const alarms = {
   },
   WorkflowFailed: {
     counts: {
+      kind: 'aws',
       aws: 'AWS/Events',
       metric: 'Invocations',
       dimension: 'RuleName',
@@ -163,6 +168,7 @@ export const alarms = {
   },
   OperationToken: {
     counts: {
+      kind: 'pattern',
       pattern:
         '{ $.message.audit = "response" && $.message.request.path = "sys/replication/dr/secondary/generate-operation-token/update" && $.message.response.data.complete IS TRUE }',
     },
@@ -170,6 +176,7 @@ export const alarms = {
   },
   Undelivered: {
     counts: {
+      kind: 'aws',
       aws: 'AWS/SQS',
       metric: 'ApproximateNumberOfMessagesVisible',
       dimension: 'QueueName',

@@ -23,7 +23,7 @@ export function watchingCost(alarmMetrics: number): WatchingCost {
   const series = (of: readonly Metric[], at: 0 | 1) => of.reduce((sum, row) => sum + row.series[at], 0)
   const idle = rows.filter(row => row.idle !== undefined)
   // what filters count is there while something is amiss
-  const filters = alarmNames.filter(name => 'pattern' in rowOfAlarm(name).counts).length
+  const filters = alarmNames.filter(name => rowOfAlarm(name).counts.kind === 'pattern').length
   return {
     metrics: {
       idlePrimary: cents(

@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import type { Deployment } from '../ports.ts'
 import { isObject } from '../values/json.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 
 /** What a licence allows, as its signature vouches for. Times are epoch seconds. */
 export interface Licence {
@@ -12,7 +13,7 @@ export interface Licence {
 }
 
 /** The licence of a deployment, or why it has none. */
-export type Licensing = { licence: Licence } | { fault: string }
+export type Licensing = Result<Licence, string>
 
 export const DR_REPLICATION = 'DR Replication'
 
@@ -32,17 +33,17 @@ const HEADER = { alg: 'EdDSA', typ: 'JWT' }
  * @see docs/spec/replication.md#licence
  */
 export function readLicence({ text, publicKey }: Deployment['license']): Licensing {
-  if (text === '') return { fault: 'this deployment has no licence' }
+  if (text === '') return failed('this deployment has no licence')
   const parts = text.split('.')
   const [header = '', claims = '', signature = ''] = parts
   if (parts.length !== 3 || !parts.every(part => PART.test(part)))
-    return { fault: 'the licence is no signed token' }
+    return failed('the licence is no signed token')
   const key = keyOf(publicKey)
-  if (!key) return { fault: 'licensePublicKey is not an Ed25519 public key' }
+  if (!key) return failed('licensePublicKey is not an Ed25519 public key')
   const { alg } = jsonIn(header)
-  if (alg !== HEADER.alg) return { fault: `the licence must be signed by ${HEADER.alg}` }
+  if (alg !== HEADER.alg) return failed(`the licence must be signed by ${HEADER.alg}`)
   const signed = verify(null, Buffer.from(`${header}.${claims}`), key, Buffer.from(signature, 'base64url'))
-  return signed ? licenceIn(jsonIn(claims)) : { fault: 'the licence is not signed by licensePublicKey' }
+  return signed ? licenceIn(jsonIn(claims)) : failed('the licence is not signed by licensePublicKey')
 }
 
 function keyOf(publicKey: string) {
@@ -65,17 +66,15 @@ function jsonIn(part: string): Readonly<Record<string, unknown>> {
 
 function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
   const named = Array.isArray(features) && features.every(one => typeof one === 'string')
-  if (!named) return { fault: 'the licence names no features' }
-  if (!Number.isSafeInteger(exp)) return { fault: 'the licence has no end' }
+  if (!named) return failed('the licence names no features')
+  if (!Number.isSafeInteger(exp)) return failed('the licence has no end')
   const startsAt = [nbf, iat].find(one => Number.isSafeInteger(one)) ?? 0
-  return {
-    licence: {
-      id: typeof jti === 'string' ? jti : '',
-      features: features as string[],
-      startsAt: Number(startsAt),
-      endsAt: Number(exp),
-    },
-  }
+  return ok({
+    id: typeof jti === 'string' ? jti : '',
+    features: features as string[],
+    startsAt: Number(startsAt),
+    endsAt: Number(exp),
+  })
 }
 
 /** The licence names the feature, expired or not: what already runs goes on after its end. */
@@ -84,13 +83,13 @@ export const named: LicenceRule = (license, now) => missingFrom(readLicence(lice
 /** The licence names the feature and has not expired: without that nothing new is begun. */
 export const unexpired: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
-  const ended = 'licence' in licensing && licensing.licence.endsAt * 1000 <= now
+  const ended = licensing.ok && licensing.value.endsAt * 1000 <= now
   return missingFrom(licensing, now) ?? (ended ? 'the licence has ended' : undefined)
 }
 
 function missingFrom(licensing: Licensing, now: number): string | undefined {
-  if ('fault' in licensing) return licensing.fault
-  const { features, startsAt } = licensing.licence
+  if (!licensing.ok) return licensing.fault
+  const { features, startsAt } = licensing.value
   if (!features.includes(DR_REPLICATION)) return `the licence does not name ${DR_REPLICATION}`
   return startsAt * 1000 > now ? 'the licence has not begun yet' : undefined
 }

@@ -105,7 +105,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const held = isHeld(call)
   const facts = { slot: gathered.slot, now: call.now }
   const verdict = decideStart(facts, held)
-  if (!('start' in verdict)) throw verdict.refuse
+  if (!verdict.ok) throw verdict.fault
   const tries = tried(facts, startsOf(held))
   const key = call.given.otp ? '' : (call.given.pgp_key ?? '')
   if (key !== '') checkSizes(key, 'pgp_key')
@@ -166,8 +166,8 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   checkGiver(call, recovery)
   const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
-  if (!('attempt' in verdict)) throw verdict.refuse
-  const { attempt, secrets, enough } = verdict
+  if (!verdict.ok) throw verdict.fault
+  const { attempt, secrets, enough } = verdict.value
   if (!enough) {
     const next = await encryptAttempt(attempt, secrets, cipher)
     const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
@@ -176,10 +176,10 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
     return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
   const judged = decideKey(attempt.purpose, combineShares(secrets.shares), recovery)
-  if ('right' in judged) return complete(making, call, gathered, secrets)
+  if (judged.ok) return complete(making, call, gathered, secrets)
   const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
   const reset = storeSlot(gathered, { ...tried(facts, 'failures'), attempt: emptied }, call.now)
-  return { ...after([reset]), fault: judged.refuse }
+  return { ...after([reset]), fault: judged.fault }
 }
 
 /** The token and the emptied slot, in one commit. */
@@ -209,7 +209,7 @@ function cancelAttempt(making: Making, call: Call): Outcome {
   const attempt = ownIn(gathered.slot, making)
   if (!attempt) return after([])
   const verdict = decideCancel(attempt, isHeld(call))
-  if (!('cancel' in verdict)) throw verdict.refuse
+  if (!verdict.ok) throw verdict.fault
   const { nonce } = attempt
   const last = { nonce, outcome: 'cancelled' } as const
   return {

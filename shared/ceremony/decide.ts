@@ -3,6 +3,7 @@ import { isShareOf, opensBy } from '../cluster/recovery.ts'
 import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { defined } from '../values/defined.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
   attemptKept,
@@ -23,8 +24,8 @@ import {
 const MOST_TRIES = 10
 const TRIES_WINDOW_MS = 60_000
 
-/** A verdict by which nothing changes. */
-export type Refused = { refuse: ApiError }
+/** What is permitted, or the refusal by which nothing changes. */
+type Verdict<T = undefined> = Result<T, ApiError>
 
 export interface Facts {
   slot: Slot
@@ -57,11 +58,11 @@ export const triesOf = ({ tries, heldTries, failures }: Slot): Tries =>
 export const startsOf = (held: boolean): Counted => (held ? 'heldTries' : 'tries')
 
 /** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
-export function decideStart(facts: Facts, held: boolean): Refused | { start: true } {
+export function decideStart(facts: Facts, held: boolean): Verdict {
   const { attempt } = facts.slot
-  if (attempt) return { refuse: attemptRuns(attempt.purpose) }
+  if (attempt) return failed(attemptRuns(attempt.purpose))
   const wait = waitFor(facts, startsOf(held))
-  return wait > 0 ? { refuse: tooManyAttempts(wait) } : { start: true }
+  return wait > 0 ? failed(tooManyAttempts(wait)) : ok()
 }
 
 /**
@@ -69,12 +70,9 @@ export function decideStart(facts: Facts, held: boolean): Refused | { start: tru
  * because whoever looks is told it.
  * @param held whether the caller may in any case
  */
-export function decideCancel(
-  { held: begunByHolder, progress, purpose }: Attempt,
-  held: boolean,
-): Refused | { cancel: true } {
-  if (held || (!begunByHolder && progress === 0)) return { cancel: true }
-  return { refuse: attemptKept(purpose) }
+export function decideCancel({ held: begunByHolder, progress, purpose }: Attempt, held: boolean): Verdict {
+  if (held || (!begunByHolder && progress === 0)) return ok()
+  return failed(attemptKept(purpose))
 }
 
 /** A share as it was given. */
@@ -101,22 +99,22 @@ export interface Advanced {
  * What a share comes to. Where each is known by its hash, a foreign one changes nothing, and those given before the
  * shares were made anew do not count; else all are judged together, and that only so many times a minute.
  */
-export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Refused | Advanced {
+export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Verdict<Advanced> {
   const { slot, secrets, recovery } = facts
-  if (!slot.attempt || !secrets) return { refuse: noAttempt(purpose) }
+  if (!slot.attempt || !secrets) return failed(noAttempt(purpose))
   const other = refusedFor(slot.attempt, purpose, nonce)
-  if (other) return { refuse: other }
-  if (recovery.shareHashes && !isShareOf(recovery, share)) return { refuse: shareForeign() }
+  if (other) return failed(other)
+  if (recovery.shareHashes && !isShareOf(recovery, share)) return failed(shareForeign())
   const hex = share.toString('hex')
   const { verifier } = recovery
   const given = (secrets.of ?? verifier) === verifier ? secrets.shares : []
-  if (given.some(one => sameSecret(one, hex))) return { refuse: shareRepeated() }
+  if (given.some(one => sameSecret(one, hex))) return failed(shareRepeated())
   const shares = [...given, hex]
   const enough = shares.length >= recovery.threshold
   const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
   return wait > 0
-    ? { refuse: tooManyAttempts(wait) }
-    : { attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough }
+    ? failed(tooManyAttempts(wait))
+    : ok({ attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough })
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
@@ -128,11 +126,7 @@ function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError
  * Whether united shares are the recovery key. Which of them was wrong cannot be known.
  * @param united undefined: they cannot belong together
  */
-export function decideKey(
-  purpose: Purpose,
-  united: Uint8Array | undefined,
-  recovery: RecoveryKey,
-): Refused | { right: true } {
-  if (united && opensBy(recovery, united)) return { right: true }
-  return { refuse: sharesWrong(purpose, united !== undefined) }
+export function decideKey(purpose: Purpose, united: Uint8Array | undefined, recovery: RecoveryKey): Verdict {
+  if (united && opensBy(recovery, united)) return ok()
+  return failed(sharesWrong(purpose, united !== undefined))
 }

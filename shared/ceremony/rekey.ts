@@ -9,6 +9,7 @@ import type { RecoveryKey } from '../model/cluster.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { noAttempt } from './refusals.ts'
 import { alreadyMade, nothingToVerify, pgpKeysMiscounted } from './rekey-refusals.ts'
@@ -79,7 +80,7 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   const held = isHeld(call)
   const facts = { slot, now }
   const verdict = decideStart(facts, held)
-  if (!('start' in verdict)) throw verdict.refuse
+  if (!verdict.ok) throw verdict.fault
   const division = divisionOf(given)
   const keys = given.pgp_keys ?? []
   checkKeys(keys, division)
@@ -138,7 +139,7 @@ function checkCancel(attempt: Rekeying, call: Call): void {
     { ...attempt, progress: rekey.made ? rekey.threshold : progress },
     isHeld(call),
   )
-  if (!('cancel' in verdict)) throw verdict.refuse
+  if (!verdict.ok) throw verdict.fault
 }
 
 /** POST …/update: one share of the present key. The last one needed makes the new key. */
@@ -149,11 +150,11 @@ export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise
   const present = await withoutKey(gathered.recovery.data, call.ports.cipher, call.now)
   checkGiver(call, present)
   const given = await giveShare(call, gathered, 'rekey', present)
-  if ('answer' in given) return given
-  const { change } = given
+  if (!given.ok) return given.fault
+  const { change, attempt: advanced } = given.value
   return change
-    ? after([change], data(shown(given.attempt, present.threshold)))
-    : makeKey(call, gathered, given.attempt)
+    ? after([change], data(shown(advanced, present.threshold)))
+    : makeKey(call, gathered, advanced)
 }
 
 interface Given {
@@ -168,27 +169,28 @@ async function giveShare(
   gathered: GatheredRekey,
   purpose: Rekeying['purpose'],
   recovery: RecoveryKey,
-): Promise<Given | Outcome> {
+): Promise<Result<Given, Outcome>> {
   const { cipher } = ports
   const { slot } = gathered
   const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery, now }
   const share = readShare(given.key ?? '')
   const verdict = decideShare({ purpose, nonce: given.nonce ?? '', share }, facts)
   const { attempt: before } = slot
-  if (!('attempt' in verdict) || !before) throw 'refuse' in verdict ? verdict.refuse : noAttempt(purpose)
-  const { secrets, enough } = verdict
+  if (!verdict.ok) throw verdict.fault
+  if (!before) throw noAttempt(purpose)
+  const { secrets, enough } = verdict.value
   const stored = async (shares: Secrets['shares']) => encryptRekey(before, { ...secrets, shares }, cipher)
   if (!enough) {
     const attempt = await stored(secrets.shares)
-    return {
+    return ok({
       attempt: { ...attempt, rekey: before.rekey },
       change: storeRekey(gathered, { ...slot, attempt }, now),
-    }
+    })
   }
   const judged = decideKey(purpose, combineShares(secrets.shares), recovery)
-  if ('right' in judged) return { attempt: before }
+  if (judged.ok) return ok({ attempt: before })
   const reset = storeRekey(gathered, { ...tried(facts, 'failures'), attempt: await stored([]) }, now)
-  return { ...after([reset]), fault: judged.refuse }
+  return failed({ ...after([reset]), fault: judged.fault })
 }
 
 /** The new key's shares, told once; in force at once, or when they were given back. */
@@ -263,11 +265,12 @@ export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise
   const made = gathered.slot.attempt?.rekey.made
   if (!made) throw nothingToVerify()
   const given = await giveShare(call, gathered, 'verification', made)
-  if ('answer' in given) return given
-  if (given.change) return after([given.change], data(verification(given.attempt)))
+  if (!given.ok) return given.fault
+  const { change, attempt } = given.value
+  if (change) return after([change], data(verification(attempt)))
   const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
   const changes = [inForce(gathered.recovery, made), emptied]
-  return after(changes, data({ nonce: given.attempt.nonce, complete: true }))
+  return after(changes, data({ nonce: attempt.nonce, complete: true }))
 }
 
 /** DELETE …/verify: the shares given so far are forgotten, and the nonce is another one. The new key stays. */

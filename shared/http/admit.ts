@@ -173,8 +173,8 @@ async function loadCaller(
   ports: Ports,
 ): Promise<Known> {
   const standing = await standingOf(token, { ports, mounts }, subjectKey)
-  if ('why' in standing) throw denied(standing.why)
-  const { rights, identityPolicies, along } = standing
+  if (!standing.ok) throw denied(standing.fault)
+  const { rights, identityPolicies, along } = standing.value
   const caller: Caller = defined({
     token,
     item,

@@ -114,7 +114,7 @@ export function parametersOf(
   checkEncoding(request)
   if (isForm(request.headers, body)) return fromPairs([...new URLSearchParams(body)])
   const read = readJson(body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
-  if ('fault' in read) throw invalid(faults[read.fault])
+  if (!read.ok) throw invalid(faults[read.fault])
   // what command lines send when there is nothing to say
   if (read.value === null) return {}
   if (!isObject(read.value)) throw invalid('the body must be a JSON object')

@@ -4,6 +4,7 @@ import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { partitionOf, unsupportedFault } from '../values/region.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { type Instant, parseInstant } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
 import { readSignedData, type SignedData } from './signed-data.ts'
@@ -141,7 +142,7 @@ export function proveDocument(
 function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: boolean): string | undefined {
   const verdict =
     proof.form === 'pkcs7' ? verifySignedData(proof.message, keys, legacy) : bySignature(proof, keys)
-  return 'fault' in verdict ? verdict.fault : undefined
+  return verdict.ok ? undefined : verdict.fault
 }
 
 /** Refusals after which a certificate that an administrator registered may still accept the document. */
@@ -160,12 +161,12 @@ export const withoutCertificate = (found: Refusal, form: DocumentProof['form']):
 function bySignature(
   proof: Extract<DocumentProof, { form: 'identity' }>,
   keys: readonly TrustedKey[],
-): { by: TrustedKey } | { fault: 'signature' } {
+): Result<TrustedKey, 'signature'> {
   const by = keys.find(trusted => {
     const key = trusted.key()
     return key.asymmetricKeyType === 'rsa' && verify('sha256', proof.bytes, key, proof.signature)
   })
-  return by ? { by } : { fault: 'signature' }
+  return by ? ok(by) : failed('signature')
 }
 
 const LIMITS: JsonLimits = { depth: 8, members: 200, values: 1000, uniqueKeys: true }
@@ -177,7 +178,7 @@ export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
   const fault = (what: string) => refusal('document', `the identity document ${what}`)
   const text = bytes.toString('utf8')
   const read = readJson(text, LIMITS)
-  if (!('value' in read) || !isObject(read.value) || !Buffer.from(text).equals(bytes))
+  if (!read.ok || !isObject(read.value) || !Buffer.from(text).equals(bytes))
     return fault('is not a JSON object')
   const field = (name: string): string => {
     const value = Object.hasOwn(read.value as object, name)

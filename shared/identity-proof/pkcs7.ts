@@ -1,5 +1,6 @@
 import { createHash, verify } from 'node:crypto'
 import type { TrustedKey } from '../model/trusted-key.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import { isModern } from './signature-algorithms.ts'
 import type { SignedData, Signer } from './signed-data.ts'
@@ -18,9 +19,9 @@ export function verifySignedData(
   message: SignedData,
   keys: readonly TrustedKey[],
   legacy: boolean,
-): { by: TrustedKey } | { fault: SignatureFault } {
+): Result<TrustedKey, SignatureFault> {
   const results = message.signers.map(signer => verifySigner(message.content, signer, keys, legacy))
-  return results.find(result => 'fault' in result) ?? results[0] ?? { fault: 'unknown-signer' }
+  return results.find(result => !result.ok) ?? results[0] ?? failed('unknown-signer')
 }
 
 function verifySigner(
@@ -28,16 +29,16 @@ function verifySigner(
   signer: Signer,
   keys: readonly TrustedKey[],
   legacy: boolean,
-): { by: TrustedKey } | { fault: SignatureFault } {
+): Result<TrustedKey, SignatureFault> {
   const [issuer, serial] = [signer.issuer.toString('hex'), signer.serial.toString('hex')]
   const named = keys.filter(key => key.serial === serial && key.issuer === issuer)
-  if (signer.algorithm.digest.legacy && !legacy) return { fault: 'sha1' }
-  if (named.length === 0) return { fault: 'unknown-signer' }
-  if (!digestMatches(content, signer)) return { fault: 'digest' }
+  if (signer.algorithm.digest.legacy && !legacy) return failed('sha1')
+  if (named.length === 0) return failed('unknown-signer')
+  if (!digestMatches(content, signer)) return failed('digest')
   const strong = named.filter(key => legacy || isModern(key.key()))
-  if (strong.length === 0) return { fault: 'weak-key' }
+  if (strong.length === 0) return failed('weak-key')
   const by = strong.find(key => isSignedBy(key, signer, signer.attributes?.signed ?? content))
-  return by ? { by } : { fault: 'signature' }
+  return by ? ok(by) : failed('signature')
 }
 
 const digestMatches = (content: Buffer, { attributes, algorithm: { digest } }: Signer): boolean =>

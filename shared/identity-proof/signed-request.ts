@@ -186,7 +186,7 @@ function readLine(line: unknown): [string, string] {
 function decodeHeaders(text: string): unknown {
   for (const candidate of [readBase64(text)?.toString('utf8'), text]) {
     const read = candidate === undefined ? undefined : readJson(candidate, LIMITS)
-    if (read && 'value' in read) return read.value
+    if (read?.ok) return read.value
   }
   return undefined
 }

@@ -104,11 +104,14 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
   return { isOld }
 }
 
-/** Which epoch shall end: the named one, or any one that is lower than the named one. */
-export type WhichEpoch = { readonly epoch: string } | { readonly below: string }
+/** Which epoch must end: `epoch`, or any epoch lower than `below`. */
+export interface WhichEpoch {
+  readonly epoch?: string
+  readonly below?: string
+}
 
-const isMeant = (ending: WhichEpoch, { epoch }: Pick<Head, 'epoch'>): boolean =>
-  'epoch' in ending ? epoch === ending.epoch : epoch < ending.below
+const isMeant = ({ epoch, below = '' }: WhichEpoch, head: Pick<Head, 'epoch'>): boolean =>
+  epoch === undefined ? head.epoch < below : head.epoch === epoch
 
 /**
  * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
@@ -124,7 +127,7 @@ export async function endEpoch(
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
-  const seen = 'below' in ending ? epochNumber(ending.below) : 0
+  const seen = ending.below === undefined ? 0 : epochNumber(ending.below)
   if (before?.mode === 'writing' && isMeant(ending, before))
     await journal.moveHead(moves.close(before, successor, seen))
   const head = await journal.head()

@@ -74,24 +74,24 @@ const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unkn
  * `within`: the number of an epoch is not above the other field.
  */
 export type Fact =
-  | { readonly field: keyof Head; readonly among: readonly unknown[] }
-  | { readonly field: keyof Head; readonly isNot: unknown }
-  | { readonly field: keyof Head; readonly than: FieldRelation; readonly other: keyof Head }
+  | { readonly kind: 'among'; readonly field: keyof Head; readonly among: readonly unknown[] }
+  | { readonly kind: 'isNot'; readonly field: keyof Head; readonly value: unknown }
+  | { readonly kind: FieldRelation; readonly field: keyof Head; readonly other: keyof Head }
 
 export type FieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
 /** A rule, with its sentence: one of the facts holds; or, for the lineage, a condition that only this code can check. */
 export type HeadRule =
-  | { readonly says: string; readonly oneOf: readonly Fact[] }
+  | { readonly says: string; readonly oneOf: readonly Fact[]; readonly holds?: undefined }
   | {
       readonly says: string
       readonly of: readonly (keyof Head)[]
       readonly holds: (head: Head) => boolean
     }
 
-const is = (field: keyof Head, ...among: readonly unknown[]): Fact => ({ field, among })
-const isNot = (field: keyof Head, value: unknown): Fact => ({ field, isNot: value })
-const compared = (field: keyof Head, than: FieldRelation, other: keyof Head): Fact => ({ field, than, other })
+const is = (field: keyof Head, ...among: readonly unknown[]): Fact => ({ kind: 'among', field, among })
+const isNot = (field: keyof Head, value: unknown): Fact => ({ kind: 'isNot', field, value })
+const compared = (field: keyof Head, kind: FieldRelation, other: keyof Head): Fact => ({ kind, field, other })
 const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
 
 /**
@@ -166,19 +166,19 @@ export const growing: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
-  if ('among' in fact) return fact.among.includes(value)
-  if ('isNot' in fact) return value !== fact.isNot
+  if (fact.kind === 'among') return fact.among.includes(value)
+  if (fact.kind === 'isNot') return value !== fact.value
   const other = head[fact.other]
   if (other === undefined) return undefined
-  if (fact.than === 'same') return value === other
-  if (fact.than === 'within') return epochNumber(String(value)) <= Number(other)
-  return fact.than === 'upTo' ? Number(value) <= Number(other) : Number(value) < Number(other)
+  if (fact.kind === 'same') return value === other
+  if (fact.kind === 'within') return epochNumber(String(value)) <= Number(other)
+  return fact.kind === 'upTo' ? Number(value) <= Number(other) : Number(value) < Number(other)
 }
 
 /** Names of the rules that a head breaks; for a partly known head, those that it breaks whatever the unknown fields are. */
 export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
-    if ('oneOf' in rule) return rule.oneOf.every(fact => judgeFact(fact, head) === false) ? [name] : []
+    if (!rule.holds) return rule.oneOf.every(fact => judgeFact(fact, head) === false) ? [name] : []
     return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
   })
 }

@@ -13,11 +13,11 @@ import { roleEventChange } from './role-event.ts'
 
 /** Why a primary steps down. */
 export type StepDown =
-  | { reason: 'demote'; epoch: string }
+  | { reason: 'demote'; epoch: string; successor?: undefined }
   /** its tables are a restored copy */
-  | { reason: 'restored'; epoch: string }
+  | { reason: 'restored'; epoch: string; successor?: undefined }
   /** its epoch has ended, and the call that ended it died before it changed the record */
-  | { reason: 'unfinished'; epoch: string }
+  | { reason: 'unfinished'; epoch: string; successor?: undefined }
   /** `successor`: UUID of the secondary that asked */
   | { reason: 'handover'; epoch: string; successor: string }
   /** `successor`: UUID of the cluster that writes the higher epoch `below` */
@@ -39,7 +39,7 @@ export async function stepDown(
   why: StepDown,
   operation: string,
 ): Promise<Position | undefined> {
-  const end = await endEpoch(ports, why, 'successor' in why ? why.successor : '')
+  const end = await endEpoch(ports, why, why.successor)
   if (!end) return undefined
   const ended = await retrying({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()

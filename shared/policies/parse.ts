@@ -54,7 +54,7 @@ const jsonFaults = {
 
 function fromJson(text: string): HclBody {
   const read = readJson(text, LIMITS)
-  if ('fault' in read) return fault(jsonFaults[read.fault])
+  if (!read.ok) return fault(jsonFaults[read.fault])
   return { attributes: isObject(read.value) ? read.value : fault('a policy must be an object'), blocks: [] }
 }
 

@@ -49,8 +49,8 @@ const foundToken = (call: Call, asked: string) =>
 
 async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
   const standing = await standingOf(token, call)
-  if ('why' in standing) throw invalidToken()
-  return standing.rights
+  if (!standing.ok) throw invalidToken()
+  return standing.value.rights
 }
 
 function told({ given }: Asked, rights: Acl): Outcome {

@@ -95,9 +95,9 @@ async function isSealed(
   if (memory.keyring && now - memory.keyring.at < KEYRING_ANSWER_AGE_MS && now >= memory.keyring.at)
     return !memory.keyring.opens
   const opened = await openKeyring(cipher, record)
-  memory.keyring = { at: now, opens: !('fault' in opened) }
-  if ('fault' in opened) log.error('the keyring does not open', { why: opened.fault })
-  return 'fault' in opened
+  memory.keyring = { at: now, opens: opened.ok }
+  if (!opened.ok) log.error('the keyring does not open', { why: opened.fault })
+  return !opened.ok
 }
 
 function healthOf(

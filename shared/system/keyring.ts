@@ -3,11 +3,12 @@ import type { ClusterRecord } from '../model/cluster.ts'
 import type { FieldCipher } from '../ports.ts'
 import { versionIn } from '../storage/encryption.ts'
 import { key } from '../storage/kinds.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 
-/** The keyring as KMS has just opened it: the term that encrypts, or why it does not open. */
-export type OpenedKeyring = { term: number | undefined } | { fault: string }
+/** The term that encrypts, or why KMS does not unwrap the keyring. */
+export type OpenedKeyring = Result<number | undefined, string>
 
-/** Has KMS unwrap the keyring anew: one that is remembered proves nothing. One call of KMS. */
+/** Unwraps the keyring by one call of KMS, because a remembered keyring proves nothing. */
 export async function openKeyring(
   cipher: Pick<FieldCipher, 'expect' | 'encrypt'>,
   record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>,
@@ -15,9 +16,9 @@ export async function openKeyring(
   cipher.expect({ keyring: '', term: 0 })
   cipher.expect(record)
   try {
-    return { term: versionIn(await cipher.encrypt(key('cluster'), 'probe', 'probe')) }
+    return ok(versionIn(await cipher.encrypt(key('cluster'), 'probe', 'probe')))
   } catch (error) {
     const cause = error instanceof ApiError ? error.cause : error
-    return { fault: `KMS: ${cause instanceof Error ? cause.name : 'it does not decrypt'}` }
+    return failed(`KMS: ${cause instanceof Error ? cause.name : 'it does not decrypt'}`)
   }
 }

@@ -6,19 +6,19 @@ import { printTime } from '../values/time.ts'
 /** GET sys/license/status: the licence in the deployment's settings, or why it cannot be used. */
 export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
   const licensing = readLicence(deployment.license)
-  if ('fault' in licensing)
+  if (!licensing.ok)
     return answer(
       data({ autoloading_used: false, autoloaded: null, persisted_autoload: null }, [licensing.fault]),
     )
-  const shown = shownOf(licensing.licence)
-  const warnings = isEnded(licensing.licence, now) ? ['the licence has ended'] : []
+  const shown = shownOf(licensing.value)
+  const warnings = isEnded(licensing.value, now) ? ['the licence has ended'] : []
   return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
 }
 
 /** GET sys/license/features: what user interfaces show. A licence that has ended is named still, for all goes on by it. */
 export function licenseFeatures({ ports: { deployment } }: Call): Outcome {
   const licensing = readLicence(deployment.license)
-  return answer(data({ features: 'fault' in licensing ? [] : licensing.licence.features }))
+  return answer(data({ features: !licensing.ok ? [] : licensing.value.features }))
 }
 
 const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now
@@ -35,7 +35,7 @@ const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
 /** What health says of the licence; undefined when there is none. */
 export function licenceOfHealth({ license }: Deployment) {
   const licensing = readLicence(license)
-  return 'fault' in licensing
+  return !licensing.ok
     ? undefined
-    : { state: 'autoloaded', expiry_time: printTime(licensing.licence.endsAt * 1000), terminated: false }
+    : { state: 'autoloaded', expiry_time: printTime(licensing.value.endsAt * 1000), terminated: false }
 }

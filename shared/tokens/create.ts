@@ -219,8 +219,8 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
     now,
     now,
   )
-  if ('why' in granted) throw invalid(granted.text)
-  return granted
+  if (!granted.ok) throw invalid(granted.fault.text)
+  return granted.value
 }
 
 /** POST auth/token/create. */

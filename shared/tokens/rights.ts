@@ -2,6 +2,7 @@ import type { Acl } from '../model/acl.ts'
 import { isRoot, type Token } from '../model/token.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { ancestorsLive, type TokenDependencies } from './descendants.ts'
 
 /** The language of policies, which logins do without: they are asked by nobody who has a token. */
@@ -16,9 +17,7 @@ export interface Standing {
 }
 
 /** Why a token that lives may do nothing. */
-export interface Fallen {
-  why: 'entity-gone' | 'entity-disabled' | 'parent-gone'
-}
+export type Fallen = 'entity-gone' | 'entity-disabled' | 'parent-gone'
 
 /**
  * The rights of a living token, from its own and its entity's policies. One that has lost its entity or an ancestor
@@ -29,7 +28,7 @@ export async function standingOf(
   token: Readonly<Token>,
   dependencies: TokenDependencies,
   along?: Key | undefined,
-): Promise<Standing | Fallen> {
+): Promise<Result<Standing, Fallen>> {
   const { store } = dependencies.ports
   const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
@@ -37,9 +36,9 @@ export async function standingOf(
   const items: readonly (Item | undefined)[] = keys.length > 0 ? await store.read(keys) : []
   const alias = items[policyKeys.length] as Item<'alias'> | undefined
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
-  if (token.entity && entity?.entityId !== token.entity.id) return { why: 'entity-gone' }
-  if (entity?.disabled) return { why: 'entity-disabled' }
-  if (!(await ancestorsLive(token, dependencies))) return { why: 'parent-gone' }
+  if (token.entity && entity?.entityId !== token.entity.id) return failed('entity-gone')
+  if (entity?.disabled) return failed('entity-disabled')
+  if (!(await ancestorsLive(token, dependencies))) return failed('parent-gone')
   const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
   const more = identityPolicies.filter(name => !token.policies.includes(name))
   const stored = [
@@ -48,9 +47,9 @@ export async function standingOf(
   ]
   policies ??= import('../policies/load.ts')
   const { compileAccess } = await policies
-  return {
+  return ok({
     rights: compileAccess([...token.policies, ...more], stored as (Item<'policy'> | undefined)[]),
     identityPolicies,
     along: along ? items.at(-1) : undefined,
-  }
+  })
 }

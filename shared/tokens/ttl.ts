@@ -1,4 +1,5 @@
 import { type Refusal, refusal } from '../api/errors.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 
 /** What bounds a token's lifetime. All in seconds; 0 means "says nothing". */
 export interface Lifetime {
@@ -30,7 +31,12 @@ export interface Granted {
  * @param now epoch milliseconds
  * @see docs/spec/tokens.md#lifetime
  */
-export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now: number): Granted | Refusal {
+export function lifetime(
+  wish: Lifetime,
+  mount: MountTtl,
+  issuedAt: number,
+  now: number,
+): Result<Granted, Refusal> {
   const max = smallest(mount.max, wish.methodMax, wish.explicitMax)
   const warnings: string[] = []
   const capped = (wanted: number, limit: number, what: string): number => {
@@ -43,10 +49,10 @@ export function lifetime(wish: Lifetime, mount: MountTtl, issuedAt: number, now:
       ? capped(wish.period, max, 'period')
       : wish.increment || wish.ttl || Math.min(mount.default, max)
   const limit = wish.period > 0 ? wish.explicitMax : max
-  if (limit === 0) return { ttl: wanted, warnings }
+  if (limit === 0) return ok({ ttl: wanted, warnings })
   const left = Math.floor((issuedAt + limit * 1000 - now) / 1000)
-  if (left <= 0) return refusal('maximum-lifetime', 'the maximum lifetime of the token is reached')
-  return { ttl: capped(wanted, left, 'lifetime'), warnings }
+  if (left <= 0) return failed(refusal('maximum-lifetime', 'the maximum lifetime of the token is reached'))
+  return ok({ ttl: capped(wanted, left, 'lifetime'), warnings })
 }
 
 const smallest = (mountMax: number, ...others: number[]): number =>

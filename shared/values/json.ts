@@ -1,4 +1,5 @@
 import { isExact } from './number.ts'
+import { failed, ok, type Result } from './result.ts'
 
 /** Limits of a body, against exhaustion by depth or number. @see docs/spec/transport.md#bodies */
 export interface JsonLimits {
@@ -11,22 +12,20 @@ export interface JsonLimits {
   uniqueKeys?: boolean
 }
 
-export type JsonResult =
-  | { value: unknown }
-  | { fault: 'malformed' | 'too complex' | 'repeated key' | 'inexact number' }
+export type JsonFault = 'malformed' | 'too complex' | 'repeated key' | 'inexact number'
 
 /**
  * `JSON.parse` behind a scan that first bounds depth and number of values, and finds repeated keys and numbers
  * that would lose digits.
  * Messages never quote the text.
  */
-export function readJson(text: string, limits: JsonLimits): JsonResult {
+export function readJson(text: string, limits: JsonLimits): Result<unknown, JsonFault> {
   const fault = scan(text, limits)
-  if (fault) return { fault }
+  if (fault) return failed(fault)
   try {
-    return { value: JSON.parse(text) }
+    return ok(JSON.parse(text))
   } catch {
-    return { fault: 'malformed' }
+    return failed('malformed')
   }
 }
 
@@ -47,10 +46,7 @@ const SURROGATE = /\\u[dD][89a-fA-F]/
 
 // One pass over the structural characters. Grammar is left to JSON.parse: what slips through here
 // is malformed there.
-function scan(
-  text: string,
-  limits: JsonLimits,
-): Exclude<JsonResult, { value: unknown }>['fault'] | undefined {
+function scan(text: string, limits: JsonLimits): JsonFault | undefined {
   const levels: Level[] = []
   let values = 1
   for (let at = 0; at < text.length; at++) {

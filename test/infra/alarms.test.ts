@@ -81,7 +81,7 @@ describe('what callers see, and what functions do', () => {
     const [[, subscription] = []] = ofType(resources, 'AWS::Logs::SubscriptionFilter')
     const patterns = alarmNames.flatMap(name => {
       const { counts } = rowOfAlarm(name)
-      return 'pattern' in counts ? [{ name, pattern: counts.pattern }] : []
+      return counts.kind === 'pattern' ? [{ name, pattern: counts.pattern }] : []
     })
     expect(filters).toHaveLength(patterns.length)
     for (const { name: MetricName, pattern } of patterns) {

@@ -95,7 +95,7 @@ export function grantedToken(
     now,
     now,
   )
-  if ('why' in granted) throw invalid(granted.text)
+  if (!granted.ok) throw invalid(granted.fault.text)
   if (type === 'batch' && (terms.period > 0 || terms.numUses > 0)) {
     throw invalid('the role asks for a periodic or limited-use token, but the mount gives batch tokens')
   }
@@ -112,11 +112,11 @@ export function grantedToken(
     depth: 0,
     renewable: type === 'service',
     createdAt: now,
-    ttl: granted.ttl,
-    creationTtl: granted.ttl,
+    ttl: granted.value.ttl,
+    creationTtl: granted.value.ttl,
     ...keptTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
   }
-  return { token, warnings: granted.warnings }
+  return { token, warnings: granted.value.warnings }
 }
 
 /** What a role's or mount's token type comes to. */

@@ -71,8 +71,8 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
     token.createdAt,
     now,
   )
-  if ('why' in granted) throw invalid(granted.text)
-  const renewed: Token = { ...token, ttl: granted.ttl, renewedAt: now }
+  if (!granted.ok) throw invalid(granted.fault.text)
+  const renewed: Token = { ...token, ttl: granted.value.ttl, renewedAt: now }
   const expires = expirySecondOf(renewed)
   return after(
     [
@@ -82,7 +82,7 @@ async function renewing(call: Call, item: Item<'token'>, shownText: string, wish
     {
       kind: 'auth',
       auth: await authAnswer(call, renewed, shownText),
-      warnings: granted.warnings,
+      warnings: granted.value.warnings,
     },
   )
 }

@@ -82,7 +82,7 @@ export async function tryKeyring(
   record: ClusterRecord,
 ): Promise<PromotionFacts['keyring']> {
   const keyring = await openKeyring(cipher, record)
-  if ('fault' in keyring) return { opened: 0, failed: [keyring.fault] }
+  if (!keyring.ok) return { opened: 0, failed: [keyring.fault] }
   const [[mounts], terms] = await Promise.all([store.read([key('mounts')]), store.list(partitions('term'))])
   const configs = await store.read(
     (mounts?.data.mounts ?? []).map(({ accessor }) => key('client-config', accessor)),
@@ -107,7 +107,7 @@ export async function tryKeyring(
     if (works) opened += 1
     else failed.push(`${field} of a ${place.kind}, of term ${versionIn(text) ?? 0}`)
   }
-  if (opened > 0 && keyring.term !== record.term) failed.push(`whatever term ${record.term} encrypted`)
+  if (opened > 0 && keyring.value !== record.term) failed.push(`whatever term ${record.term} encrypted`)
   return { opened, failed }
 }
 

@@ -51,8 +51,8 @@ export async function ownPart(call: Call) {
 /** What needs a licence that has not ended: a former primary comes back by a token of its successor. */
 function licencePart(license: Call['ports']['deployment']['license'], now: number) {
   const licensing = readLicence(license)
-  if ('fault' in licensing) return { ends: '', seconds_left: 0, text: licensing.fault }
-  const { endsAt, features } = licensing.licence
+  if (!licensing.ok) return { ends: '', seconds_left: 0, text: licensing.fault }
+  const { endsAt, features } = licensing.value
   const left = Math.max(0, endsAt - Math.floor(now / 1000))
   const text = features.includes(DR_REPLICATION)
     ? left > 0

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { named, readLicence, unexpired } from '../../../shared/api/licence.ts'
+import { failed, ok } from '../../../shared/values/result.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
 const { publicKey, privateKey } = licenceKey()
@@ -10,15 +11,15 @@ const licence = { id: 'l-1', features: ['DR Replication'], startsAt: 100, endsAt
 
 describe('reading a licence', () => {
   test('gives what its signature vouches for', () => {
-    expect(readLicence({ text: good, publicKey })).toEqual({ licence })
+    expect(readLicence({ text: good, publicKey })).toEqual(ok(licence))
   })
 
   test('it begins when it was made if it does not say, and always if it says neither', () => {
     const startOf = (claims: object) =>
       readLicence({ text: licenceText(privateKey, { ...claims }), publicKey })
-    expect(startOf({ iat: 90 })).toMatchObject({ licence: { startsAt: 90 } })
-    expect(startOf({})).toMatchObject({ licence: { startsAt: 0 } })
-    expect(startOf({ jti: 7 })).toMatchObject({ licence: { id: '' } })
+    expect(startOf({ iat: 90 })).toMatchObject({ value: { startsAt: 90 } })
+    expect(startOf({})).toMatchObject({ value: { startsAt: 0 } })
+    expect(startOf({ jti: 7 })).toMatchObject({ value: { id: '' } })
   })
 
   const [header = '', claims = '', signature = ''] = good.split('.')
@@ -74,7 +75,7 @@ describe('reading a licence', () => {
       'the licence names no features',
     ],
   ])('fails for %s, and says why', (_, text, key, fault) =>
-    expect(readLicence({ text, publicKey: key })).toEqual({ fault }),
+    expect(readLicence({ text, publicKey: key })).toEqual(failed(fault)),
   )
 })
 

@@ -13,6 +13,7 @@ import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
 import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
+import { failed, ok } from '../../../shared/values/result.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
@@ -49,14 +50,13 @@ const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share
 
 describe('starting', () => {
   test('takes the slot when it is free', () => {
-    expect(decideStart({ slot: idle, now: NOW }, false)).toEqual({
-      start: true,
-    })
+    expect(decideStart({ slot: idle, now: NOW }, false)).toEqual(ok())
   })
 
   test('is refused while an attempt is in progress', () => {
     expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
-      refuse: attemptRuns('root'),
+      ok: false,
+      fault: attemptRuns('root'),
     })
   })
 })
@@ -74,7 +74,8 @@ describe('a share', () => {
     ['given before', given(Buffer.from(a)), facts({ secrets: secrets(b, a) }), /already been provided/],
   ])('%s is refused, and nothing changes', (_, share, known, text) => {
     expect(decideShare(share, known)).toEqual({
-      refuse: expect.objectContaining({
+      ok: false,
+      fault: expect.objectContaining({
         code: 'invalid_request',
         message: expect.stringMatching(text),
       }),
@@ -83,16 +84,18 @@ describe('a share', () => {
 
   test('is kept until there are enough', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
-    expect(verdict).toEqual({ attempt, secrets: noted(a, b), enough: false })
-    expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual({
-      attempt,
-      secrets: noted(a, b, c),
-      enough: true,
-    })
+    expect(verdict).toEqual(ok({ attempt, secrets: noted(a, b), enough: false }))
+    expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual(
+      ok({
+        attempt,
+        secrets: noted(a, b, c),
+        enough: true,
+      }),
+    )
   })
 
   test('that is none of the set is refused by its own text, and the others stay', () => {
-    const foreign = { refuse: expect.objectContaining({ code: 'invalid_request', message: FOREIGN }) }
+    const foreign = failed(expect.objectContaining({ code: 'invalid_request', message: FOREIGN }))
     expect(decideShare(given(d), facts({ secrets: secrets(a, b) }))).toEqual(foreign)
     expect(decideShare(given(a.subarray(1)), facts())).toEqual(foreign)
     expect(decideShare(given(d, 'n-2'), facts())).not.toEqual(foreign)
@@ -100,26 +103,30 @@ describe('a share', () => {
 
   test('is judged with the others where no hashes are known', () => {
     const recovery = unknown
-    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toMatchObject(
+      ok({ enough: true }),
+    )
   })
 
   test('that was given before the shares were made anew does not count', () => {
     const recovery = { ...recoveryOf([b, c, d]), verifier: verifierOf(d) }
-    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual({
-      attempt,
-      secrets: { ...secrets(d), of: verifierOf(d) },
-      enough: false,
-    })
+    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual(
+      ok({
+        attempt,
+        secrets: { ...secrets(d), of: verifierOf(d) },
+        enough: false,
+      }),
+    )
   })
 
   test('that was given while the key was stored counts once what verifies it is', () => {
-    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject({
-      enough: true,
-    })
+    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject(
+      ok({ enough: true }),
+    )
   })
 
   test('is enough alone where one is needed', () => {
-    expect(decideShare(given(a), facts({ recovery: recoveryOf([a], 1) }))).toMatchObject({ enough: true })
+    expect(decideShare(given(a), facts({ recovery: recoveryOf([a], 1) }))).toMatchObject(ok({ enough: true }))
   })
 
   test('is counted once however often it is given, in any order, up to the threshold', () => {
@@ -129,7 +136,7 @@ describe('a share', () => {
         let held = secrets()
         for (const share of shares) {
           const verdict = decideShare(given(share), facts({ secrets: held, recovery: recoveryOf(pool, 4) }))
-          if ('secrets' in verdict) held = verdict.secrets
+          if (verdict.ok) held = verdict.value.secrets
         }
         expect(new Set(held.shares)).toEqual(new Set(shares.map(one => one.toString('hex'))))
         expect(held.shares).toHaveLength(new Set(shares).size)
@@ -140,7 +147,7 @@ describe('a share', () => {
 
 describe('united shares', () => {
   test('are right when they are the recovery key', () => {
-    expect(decideKey('root', Buffer.from(a), unknown)).toEqual({ right: true })
+    expect(decideKey('root', Buffer.from(a), unknown)).toEqual(ok())
   })
 
   test.each([
@@ -149,7 +156,8 @@ describe('united shares', () => {
     ['none', undefined, /do not belong together/],
   ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
     expect(decideKey('root', united, unknown)).toEqual({
-      refuse: expect.objectContaining({
+      ok: false,
+      fault: expect.objectContaining({
         code: 'invalid_request',
         message: expect.stringMatching(text),
       }),
@@ -162,41 +170,41 @@ describe('the pace of an attempt that anybody may start', () => {
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
   test('ten starts within a minute; then the caller has to wait until the oldest is that old', () => {
-    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW }, false)).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
     expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW }, false)).toEqual({
-      refuse: tooMany(51),
+      ok: false,
+      fault: tooMany(51),
     })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual({
-      start: true,
-    })
-    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual({ start: true })
+    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual(ok())
+    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
   })
 
   test('shares whose hashes nobody has are united at that pace too; those before the last one are taken at any', () => {
     const slot = { ...busy, failures: tries(10, 1000) }
     const recovery = unknown
-    expect(decideShare(given(b), facts({ slot, recovery, secrets: secrets(a) }))).toMatchObject({
-      enough: false,
-    })
+    expect(decideShare(given(b), facts({ slot, recovery, secrets: secrets(a) }))).toMatchObject(
+      ok({ enough: false }),
+    )
     expect(decideShare(given(c), facts({ slot, recovery, secrets: secrets(a, b) }))).toEqual({
-      refuse: tooMany(51),
+      ok: false,
+      fault: tooMany(51),
     })
   })
 
   test('shares that are known by their hashes are taken whatever failed before, for they cannot be wrong', () => {
     const slot = { ...busy, failures: tries(10, 1000) }
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject(ok({ enough: true }))
   })
 
   test('strangers, holders and failed verifications are counted apart', () => {
     const full = tries(10, 1000)
     const start = (more: Partial<Slot>, held: boolean) =>
-      'start' in decideStart({ slot: { ...idle, ...more }, now: NOW }, held)
+      decideStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
     expect([start({ tries: full }, false), start({ tries: full }, true)]).toEqual([false, true])
     expect([start({ heldTries: full }, false), start({ heldTries: full }, true)]).toEqual([true, false])
     expect([start({ failures: full }, false), start({ failures: full }, true)]).toEqual([true, true])
     const slot = { ...busy, tries: full, heldTries: full }
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject({ enough: true })
+    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject(ok({ enough: true }))
   })
 
   test.each([
@@ -206,7 +214,7 @@ describe('the pace of an attempt that anybody may start', () => {
     ['strangers began, with a share', { progress: 1 }, true, true],
     ['holders began, with a share', { held: true, progress: 1 }, true, true],
   ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
-    expect('cancel' in decideCancel({ ...attempt, progress: 0, ...more }, held)).toBe(ends)
+    expect(decideCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
   })
 
   test('what is remembered of tries does not grow', () => {
@@ -227,8 +235,8 @@ describe('the pace of an attempt that anybody may start', () => {
         for (const pause of pauses) {
           now += pause
           const verdict = decideStart({ slot, now }, false)
-          if ('refuse' in verdict) {
-            expect(verdict.refuse.retryAfter).toBeGreaterThan(0)
+          if (!verdict.ok) {
+            expect(verdict.fault.retryAfter).toBeGreaterThan(0)
             continue
           }
           slot = tried({ slot, now }, 'tries')

@@ -24,7 +24,7 @@ const other = keys.rsa(2048, 'other')
 
 function verdictOn(bytes: Buffer, list: readonly TrustedKey[], legacy = false) {
   const verdict = verifySignedData(readSignedData(bytes) ?? expect.fail('not a SignedData'), list, legacy)
-  return 'fault' in verdict ? verdict.fault : verdict.by
+  return verdict.ok ? verdict.value : verdict.fault
 }
 
 const verdict = (signer: Partial<SignerOptions>, list = [trusted(publicKey)], legacy = false) =>

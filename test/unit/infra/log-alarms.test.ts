@@ -8,7 +8,7 @@ import { fits } from '../../support/service/filter-pattern.ts'
 /** Patterns of the alarms that count events. */
 const patterns = alarmNames.flatMap(name => {
   const { counts } = rowOfAlarm(name)
-  return 'pattern' in counts ? [{ name, pattern: counts.pattern }] : []
+  return counts.kind === 'pattern' ? [{ name, pattern: counts.pattern }] : []
 })
 
 /** Names of the alarms that count an event. */

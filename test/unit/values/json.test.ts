@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isObject, type JsonLimits, readJson } from '../../../shared/values/json.ts'
+import { failed, ok } from '../../../shared/values/result.ts'
 
 const wide: JsonLimits = { depth: 64, members: 10_000, values: 500_000 }
 const fault = (text: string, limits: Partial<JsonLimits> = {}) => {
   const read = readJson(text, { ...wide, ...limits })
-  return 'fault' in read ? read.fault : 'read'
+  return read.ok ? 'read' : read.fault
 }
 
 describe('readJson', () => {
@@ -13,7 +14,7 @@ describe('readJson', () => {
     fc.assert(
       fc.property(fc.json(), text => {
         const read = readJson(text, wide)
-        if ('value' in read) expect(read.value).toEqual(JSON.parse(text))
+        if (read.ok) expect(read.value).toEqual(JSON.parse(text))
         else expect(['inexact number', 'malformed']).toContain(read.fault)
       }),
     )
@@ -48,7 +49,7 @@ describe('readJson', () => {
             return false
           }
         })()
-        if (!parses) expect('fault' in readJson(text, wide)).toBe(true)
+        if (!parses) expect(readJson(text, wide).ok).toBe(false)
       }),
     )
   })
@@ -86,7 +87,7 @@ describe('readJson', () => {
   )
 
   test('both halves of a character are one', () => {
-    expect(readJson('"\\ud83d\\ude00"', wide)).toEqual({ value: '😀' })
+    expect(readJson('"\\ud83d\\ude00"', wide)).toEqual(ok('😀'))
   })
 
   test.each(['9007199254740993', '1e400', '-9007199254740993', '0.1234567890123456789'])(
@@ -99,7 +100,7 @@ describe('readJson', () => {
   )
 
   test('a message never quotes the text', () => {
-    expect(readJson('{"secret_key":"SECRET', wide)).toEqual({ fault: 'malformed' })
+    expect(readJson('{"secret_key":"SECRET', wide)).toEqual(failed('malformed'))
   })
 })
 
@@ -155,7 +156,7 @@ describe('repeated keys', () => {
   })
 
   test('otherwise the last one counts', () => {
-    expect(readJson('{"a":1,"a":2}', wide)).toEqual({ value: { a: 2 } })
+    expect(readJson('{"a":1,"a":2}', wide)).toEqual(ok({ a: 2 }))
   })
 })
 

@@ -66,9 +66,7 @@ function conditionOf(
   // what the head is behind the move, as far as the rest of the condition decides it
   const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }
   const known = Object.fromEntries(Object.entries(settled).filter(([field]) => !(field in add)))
-  const rules = headRuleList.flatMap(([, rule]) =>
-    'oneOf' in rule ? ruleText(rule.oneOf, known, terms) : [],
-  )
+  const rules = headRuleList.flatMap(([, rule]) => (rule.holds ? [] : ruleText(rule.oneOf, known, terms)))
   const growth = growing
     .filter(field => field in next)
     .map(field => `${name(field)} <= ${value(next[field])}`)
@@ -88,15 +86,15 @@ const SIGNS = { upTo: ['<=', '>='], below: ['<', '>'], same: ['=', '='] } as con
 
 function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): string | undefined {
   const { field } = fact
-  if ('among' in fact) return `${name(field)} IN (${fact.among.map(value).join()})`
-  if ('isNot' in fact) return `${name(field)} <> ${value(fact.isNot)}`
-  const { than, other } = fact
+  if (fact.kind === 'among') return `${name(field)} IN (${fact.among.map(value).join()})`
+  if (fact.kind === 'isNot') return `${name(field)} <> ${value(fact.value)}`
+  const { kind, other } = fact
   const [own, its] = [known[field], known[other]]
-  if (than === 'within') {
+  if (kind === 'within') {
     if (own !== undefined) return `${name(other)} >= ${value(epochNumber(String(own)))}`
     return its === undefined ? undefined : `${name(field)} < ${value(behindNumber(Number(its)))}`
   }
-  const [sign, turned] = SIGNS[than]
+  const [sign, turned] = SIGNS[kind]
   return own === undefined
     ? `${name(field)} ${sign} ${its === undefined ? name(other) : value(its)}`
     : `${name(other)} ${turned} ${value(own)}`

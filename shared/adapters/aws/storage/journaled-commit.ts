@@ -15,7 +15,7 @@ import {
   toStored,
   toWrite,
 } from '../../../storage/requests.ts'
-import { CONFLICT, ok } from '../../../values/result.ts'
+import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
@@ -27,8 +27,11 @@ const POSITIONS = 5
 /** How often a position of ours is settled while other writes to it are under way. */
 const SETTLINGS = 6
 
-/** What became of an attempt: `conflict`: something that the caller read has changed; `look`: something that was assumed. */
-type Outcome = 'done' | 'conflict' | 'look' | 'again'
+/**
+ * The outcome of an attempt. Its faults are repeated: `assumption` after the items that were assumed are read again, because
+ * one of them has changed; `pending` as it is. `conflict` is no fault: an item that the caller read has changed.
+ */
+type Outcome = Result<'done' | 'conflict', 'assumption' | 'pending'>
 
 interface Attempt {
   planned: readonly Planned[]
@@ -72,20 +75,22 @@ async function commitJournaled(
   const own = changes.filter(change => !data.includes(change))
   const rev = newRevision(engine.entropy)
   const seen: Seen = new Map()
-  for (let [tries, looks] = [0, 0]; tries < most && looks < STORAGE_TRIES; ) {
+  let failedAttempts = 0
+  let changedAssumptions = 0
+  while (failedAttempts < most && changedAssumptions < STORAGE_TRIES) {
     timeLeft(engine, cluster)
     const found = await planChanges(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
     if (planned.length === 0 && own.length === 0) return 'done'
     const outcome = await attempt(writing, { planned, own, rev, epoch, treeId })
-    if (outcome === 'done' || outcome === 'conflict') return outcome
-    if (outcome === 'look') {
-      looks += 1
+    if (outcome.ok) return outcome.value
+    if (outcome.fault === 'assumption') {
+      changedAssumptions += 1
       const assumed = data.filter((_, index) => assumes(found[index]))
       await look(writing, assumed, seen)
-    } else tries += 1
-    await engine.pause(tries + looks)
+    } else failedAttempts += 1
+    await engine.pause(failedAttempts + changedAssumptions)
   }
   throw busy()
 }
@@ -102,8 +107,7 @@ async function backfillItems(
   const stamped = await retrying({ tries: POSITIONS, pause: engine.pause }, async () => {
     timeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
-    const outcome = await attempt(writing, { planned, own: [], rev, epoch, treeId })
-    return outcome === 'look' || outcome === 'again' ? CONFLICT : ok(outcome)
+    return attempt(writing, { planned, own: [], rev, epoch, treeId })
   })
   if (!stamped.ok) throw busy()
   return stamped.value
@@ -117,7 +121,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
     const head = await journal.head()
     // what was read has not changed, and to read it again would not help: the record says so only a moment later
     if (head?.mode === 'closed' && head.epoch === epoch) throw handingOver()
-    return 'conflict'
+    return ok('conflict')
   }
   const position = { epoch, seq: given.seq }
   const now = engine.seconds()
@@ -130,11 +134,11 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
     ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
-  if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return 'done'
-  if (typeof verdict !== 'object') return 'again'
+  if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return ok('done')
+  if (typeof verdict !== 'object') return PENDING
   const refused = verdict.condition.filter(index => index < planned.length + own.length)
-  if (refused.length === 0) return 'again'
-  return refused.every(index => planned[index]?.assumed) ? 'look' : 'conflict'
+  if (refused.length === 0) return PENDING
+  return refused.every(index => planned[index]?.assumed) ? failed('assumption') : ok('conflict')
 }
 
 /** Closes a position whose commit did not come about, or finds that it did. */
