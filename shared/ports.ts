@@ -88,7 +88,7 @@ export interface FieldCipher {
    * Tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten.
    * @param keyring as it was read along, if it was
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>, keyring?: Item<'keyring'>): void
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */

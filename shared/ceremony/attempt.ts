@@ -124,8 +124,8 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const begun = defined({
     purpose: making.purpose,
     pgp,
-    held: held || undefined,
-    of: identityOf(gathered.recovery),
+    authorised: held || undefined,
+    recoveryKey: identityOf(gathered.recovery),
   })
   const attempt = await encryptAttempt(begun, secrets, cipher)
   const change = storeSlot(gathered, { ...tries, attempt }, call.now)

@@ -51,11 +51,11 @@ export const tried = (facts: Facts, counted: Counted): Tries => ({
 })
 
 /** What the slot remembers of tries. */
-export const triesOf = ({ tries, heldTries, failures }: Slot): Tries =>
-  defined({ tries, heldTries, failures })
+export const triesOf = ({ strangerStarts, authorisedStarts, failures }: Slot): Tries =>
+  defined({ strangerStarts, authorisedStarts, failures })
 
 /** The count that a start belongs to. @param held whether its caller may */
-export const startsOf = (held: boolean): Counted => (held ? 'heldTries' : 'tries')
+export const startsOf = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
 
 /** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
 export function decideStart(facts: Facts, held: boolean): Verdict {
@@ -70,7 +70,10 @@ export function decideStart(facts: Facts, held: boolean): Verdict {
  * because whoever looks is told it.
  * @param held whether the caller may in any case
  */
-export function decideCancel({ held: begunByHolder, progress, purpose }: Attempt, held: boolean): Verdict {
+export function decideCancel(
+  { authorised: begunByHolder, progress, purpose }: Attempt,
+  held: boolean,
+): Verdict {
   if (held || (!begunByHolder && progress === 0)) return ok()
   return failed(attemptKept(purpose))
 }
@@ -107,14 +110,14 @@ export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts)
   if (recovery.shareHashes && !isShareOf(recovery, share)) return failed(shareForeign())
   const hex = share.toString('hex')
   const { verifier } = recovery
-  const given = (secrets.of ?? verifier) === verifier ? secrets.shares : []
+  const given = (secrets.recoveryKey ?? verifier) === verifier ? secrets.shares : []
   if (given.some(one => sameSecret(one, hex))) return failed(shareRepeated())
   const shares = [...given, hex]
   const enough = shares.length >= recovery.threshold
   const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
   return wait > 0
     ? failed(tooManyAttempts(wait))
-    : ok({ attempt: slot.attempt, secrets: { ...secrets, shares, of: verifier }, enough })
+    : ok({ attempt: slot.attempt, secrets: { ...secrets, shares, recoveryKey: verifier }, enough })
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {

@@ -43,8 +43,9 @@ export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRe
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
   const [of, under] = [identityOf(recovery), roleOf(call.cluster.record)]
-  const { attempt, ...stored } = item?.data ?? { tries: [] }
-  const goesOn = attempt && isRekeying(attempt) && attempt.of === of && attempt.rekey.under === under
+  const { attempt, ...stored } = item?.data ?? { strangerStarts: [] }
+  const goesOn =
+    attempt && isRekeying(attempt) && attempt.recoveryKey === of && attempt.rekey.clusterRole === under
   return { item, slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) }, recovery, of, under }
 }
 
@@ -56,7 +57,7 @@ export const storeRekey = ({ item }: Pick<GatheredRekey, 'item'>, slot: Slot, no
 
 /** An attempt with its secrets, ready to be stored. */
 export const encryptRekey = (
-  attempt: Pick<Rekeying, 'purpose' | 'rekey' | 'held' | 'of'>,
+  attempt: Pick<Rekeying, 'purpose' | 'rekey' | 'authorised' | 'recoveryKey'>,
   secrets: Pick<Secrets, 'nonce' | 'shares'>,
   cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<Attempt> => encryptAttempt(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))

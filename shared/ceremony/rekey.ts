@@ -46,9 +46,9 @@ const NAMES = { shares: 'secret_shares', threshold: 'secret_threshold' }
 /** The state of an attempt, as every operation on it answers. */
 function shown(attempt: Rekeying | undefined, required: number): Record<string, unknown> {
   const { rekey } = attempt ?? {}
-  const pending = rekey?.made !== undefined
+  const pending = rekey?.newKey !== undefined
   return {
-    nonce: rekey?.begun ?? '',
+    nonce: rekey?.id ?? '',
     started: attempt !== undefined,
     t: rekey?.threshold ?? 0,
     n: rekey?.shares ?? 0,
@@ -88,10 +88,10 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   const pgp = await readKeys(keys)
   // whoever had us compute with a key has used up a try, whether it is usable or not
   if (pgp instanceof ApiError) return { ...after([storeRekey(gathered, tries, now)]), fault: pgp }
-  const begun = entropy.uuid()
-  const rekey = { ...division, pgp, verify: given.require_verification ?? false, begun, under }
-  const next = defined({ purpose: 'rekey' as const, rekey, of, held: held || undefined })
-  const attempt = await encryptRekey(next, { nonce: begun, shares: [] }, cipher)
+  const id = entropy.uuid()
+  const rekey = { ...division, pgp, verify: given.require_verification ?? false, id, clusterRole: under }
+  const next = defined({ purpose: 'rekey' as const, rekey, recoveryKey: of, authorised: held || undefined })
+  const attempt = await encryptRekey(next, { nonce: id, shares: [] }, cipher)
   const change = storeRekey(gathered, { ...tries, attempt }, now)
   return after([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
 }
@@ -136,7 +136,7 @@ export function cancelRekey(call: Call): Outcome {
 function checkCancel(attempt: Rekeying, call: Call): void {
   const { progress, rekey } = attempt
   const verdict = decideCancel(
-    { ...attempt, progress: rekey.made ? rekey.threshold : progress },
+    { ...attempt, progress: rekey.newKey ? rekey.threshold : progress },
     isHeld(call),
   )
   if (!verdict.ok) throw verdict.fault
@@ -146,7 +146,7 @@ function checkCancel(attempt: Rekeying, call: Call): void {
 export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
-  if (attempt?.rekey.made) throw alreadyMade(attempt.nonce)
+  if (attempt?.rekey.newKey) throw alreadyMade(attempt.nonce)
   const present = await withoutKey(gathered.recovery.data, call.ports.cipher, call.now)
   checkGiver(call, present)
   const given = await giveShare(call, gathered, 'rekey', present)
@@ -209,7 +209,7 @@ async function makeKey(
   })
   const keys = await handedOut(shares, rekey.pgp)
   const told = {
-    nonce: rekey.begun,
+    nonce: rekey.id,
     complete: true,
     keys: keys.map(one => one.toString('hex')),
     keys_base64: keys.map(one => one.toString('base64')),
@@ -220,7 +220,7 @@ async function makeKey(
   if (!rekey.verify)
     return after([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
   const nonce = ports.entropy.uuid()
-  const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, made } } as const
+  const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, newKey: made } } as const
   const pending = await encryptRekey(next, { nonce, shares: [] }, ports.cipher)
   const change = storeRekey(gathered, { ...slot, attempt: pending }, now)
   return after([change], data({ ...told, verification_nonce: nonce }))
@@ -262,7 +262,7 @@ export function showVerification(call: Call): Outcome {
 /** POST …/verify: one share of the new key. The last one needed puts it into force. */
 export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
-  const made = gathered.slot.attempt?.rekey.made
+  const made = gathered.slot.attempt?.rekey.newKey
   if (!made) throw nothingToVerify()
   const given = await giveShare(call, gathered, 'verification', made)
   if (!given.ok) return given.fault
@@ -277,7 +277,7 @@ export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise
 export async function restartVerification(call: Call): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
-  if (!attempt?.rekey.made) throw nothingToVerify()
+  if (!attempt?.rekey.newKey) throw nothingToVerify()
   checkCancel(attempt, call)
   const { entropy, cipher } = call.ports
   const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)

@@ -44,7 +44,7 @@ export interface Gathered {
 export const identityOf = ({ rev, data }: Pick<Item<'recovery-key'>, 'rev' | 'data'>): string =>
   isVerified(data) ? data.verifier : rev
 
-const EMPTY: Slot = { tries: [] }
+const EMPTY: Slot = { strangerStarts: [] }
 
 export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
@@ -53,8 +53,8 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
   // an attempt begun under another role or recovery key is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
   const tries = triesOf(stored)
-  const { of = identityOf(recovery) } = attempt ?? {}
-  const goesOn = attempt?.purpose === purpose && of === identityOf(recovery)
+  const { recoveryKey = identityOf(recovery) } = attempt ?? {}
+  const goesOn = attempt?.purpose === purpose && recoveryKey === identityOf(recovery)
   const slot = goesOn ? { ...tries, attempt } : tries
   return { item, slot, recovery, required: recovery.data.threshold }
 }
@@ -67,7 +67,7 @@ const FIELD = 'secrets'
 
 /** An attempt with its secrets, ready to be stored. @param place the slot that it is stored in */
 export const encryptAttempt = async (
-  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'held' | 'of' | 'rekey'>,
+  attempt: Pick<Attempt, 'purpose' | 'pgp' | 'authorised' | 'recoveryKey' | 'rekey'>,
   secrets: Secrets,
   cipher: Pick<FieldCipher, 'encrypt'>,
   place: Key = key('ceremony'),

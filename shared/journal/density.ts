@@ -67,7 +67,7 @@ async function mayHaveLost(
 export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
-  if (head?.mode !== 'writing' || head.own !== head.epoch) return head?.applied ?? 0
+  if (head?.mode !== 'writing' || head.ownEpoch !== head.epoch) return head?.applied ?? 0
   const { dense: before, open } = await holes(ports, head)
   const found = open.filter(({ below }) => below || which === 'all')
   const isOld = found.length > 0 && (await mayHaveLost(ports, head))
@@ -131,7 +131,7 @@ export async function endEpoch(
   if (before?.mode === 'writing' && isMeant(ending, before))
     await journal.moveHead(moves.close(before, successor, seen))
   const head = await journal.head()
-  if (head?.mode !== 'closed' || head.own !== head.epoch || !isMeant(ending, head)) return undefined
+  if (head?.mode !== 'closed' || head.ownEpoch !== head.epoch || !isMeant(ending, head)) return undefined
   await journal.moveHead(moves.noteEnd(head, await fillAll(ports, head)))
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch

@@ -16,7 +16,7 @@ export interface Head {
   /** The epoch of the last position. A call that takes a position or ends the epoch has to name it. */
   epoch: Epoch
   /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only the cluster that owns its epoch gives its journal to others. */
-  own: Epoch | ''
+  ownEpoch: Epoch | ''
   /** The last position that was given to a commit, or staged. The next position is one higher. */
   last: number
   /**
@@ -52,7 +52,7 @@ type Fields = { readonly [K in keyof Head]-?: K }
 const all: { readonly [K in keyof Head]-?: true } = {
   mode: true,
   epoch: true,
-  own: true,
+  ownEpoch: true,
   last: true,
   applied: true,
   incarnation: true,
@@ -109,15 +109,15 @@ export const headRules = {
   },
   writer: {
     says: 'a cluster that writes does so in its own epoch',
-    oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.own, 'same', f.epoch)],
+    oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.ownEpoch, 'same', f.epoch)],
   },
   follower: {
     says: 'a cluster that applies another one’s journal has no epoch of its own',
-    oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.own, '')],
+    oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.ownEpoch, '')],
   },
   owner: {
     says: 'the own epoch, if there is one, is the epoch of the last position',
-    oneOf: [is(f.own, ''), compared(f.own, 'same', f.epoch)],
+    oneOf: [is(f.ownEpoch, ''), compared(f.ownEpoch, 'same', f.epoch)],
   },
   numbered: {
     says: 'no epoch number is above the highest one seen',
@@ -193,7 +193,7 @@ export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Pos
 export const firstHead = (epoch: Epoch, number: number): Head => ({
   mode: 'writing',
   epoch,
-  own: epoch,
+  ownEpoch: epoch,
   last: 0,
   applied: 0,
   incarnation: 1,

@@ -2,7 +2,6 @@ import { type ClusterRecord, emptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
-import { byStoredNames } from '../storage/stored-names.ts'
 import { CONFLICT, ok } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
@@ -51,13 +50,7 @@ export async function stepDown(
       mode: 'secondary',
       link: emptyLink(record.data.link.ownKey),
     }
-    await noteEvent(
-      'primary-closed',
-      operation,
-      record.data,
-      { ...byStoredNames('primary-closed', why), seq: end.seq },
-      ports,
-    )
+    await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }

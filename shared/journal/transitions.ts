@@ -162,7 +162,7 @@ export const transitions = {
   follow: row({
     modes: { closed: 'applying' },
     expects: { incarnation: true, last: true, link: true },
-    becomes: ({ incarnation, last }: Head) => ({ own: '', incarnation: incarnation + 1, applied: last }),
+    becomes: ({ incarnation, last }: Head) => ({ ownEpoch: '', incarnation: incarnation + 1, applied: last }),
     by: 'a former primary whose journal is a part of that of its new source',
     why: 'marks of what is applied from now on are above those of its own writes',
   }),
@@ -229,7 +229,7 @@ export const transitions = {
   leaveSet: row({
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
     expects: { incarnation: true, last: true, applied: true, link: true },
-    becomes: (_: Head, number: number) => ({ own: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
+    becomes: (_: Head, number: number) => ({ ownEpoch: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
     by: 'a secondary that leaves its set, in one transaction with record and keyring',
     why: 'it follows nobody, and its next journal gets an epoch above that of every item here',
   }),
@@ -245,7 +245,7 @@ export const transitions = {
     },
     becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
       epoch,
-      own: epoch,
+      ownEpoch: epoch,
       maxEpoch: epochNumber(epoch),
       incarnation: incarnation + 1,
       applied: last,
@@ -305,7 +305,7 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
     ...(what === 'all' ? { retainedFrom: start } : {}),
     incarnation: head.incarnation + 1,
     epoch: epochAt(known, start) || end.epoch,
-    own: '',
+    ownEpoch: '',
     last: start,
     applied: start,
     lineage: lineage.length > 0 ? lineage : known.slice(0, 1),

@@ -72,11 +72,12 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
 
 /** An answer without addresses that may not be used. */
 function usable<T extends object>(reply: T, rules: AddressRules): T {
-  const told: { addresses?: readonly string[]; met?: readonly string[]; apiAddress?: string } = reply
+  const told: { addresses?: readonly string[]; memberAddresses?: readonly string[]; apiAddress?: string } =
+    reply
   return {
     ...reply,
     ...(told.addresses && { addresses: memberAddresses(told.addresses, rules) }),
-    ...(told.met && { met: memberAddresses(told.met, rules) }),
+    ...(told.memberAddresses && { memberAddresses: memberAddresses(told.memberAddresses, rules) }),
     ...(told.apiAddress !== undefined && { apiAddress: memberAddress(told.apiAddress, rules) ?? '' }),
   }
 }

@@ -33,8 +33,8 @@ const digestOf = (lineage: Lineage): Buffer =>
   lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
 /** Whether a caller's lineage is this one. A caller that knows none yet accepts any. */
-export const knowsLineage = (envelope: Pick<Envelope, 'line'>, lineage: Lineage): boolean =>
-  envelope.line.length === 0 || digestOf(lineage).equals(envelope.line)
+export const knowsLineage = (envelope: Pick<Envelope, 'lineageDigest'>, lineage: Lineage): boolean =>
+  envelope.lineageDigest.length === 0 || digestOf(lineage).equals(envelope.lineageDigest)
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
@@ -43,8 +43,17 @@ const callText = (
   envelope: Omit<Envelope, 'signature' | '$typeName'>,
   body: Uint8Array,
 ): Buffer => {
-  const { set, from, epoch, line, time, nonce } = envelope
-  const facts = [method, set, from, epoch, base64(line), String(time), base64(nonce), base64(sha256(body))]
+  const { set, caller, epoch, lineageDigest, time, nonce } = envelope
+  const facts = [
+    method,
+    set,
+    caller,
+    epoch,
+    base64(lineageDigest),
+    String(time),
+    base64(nonce),
+    base64(sha256(body)),
+  ]
   return Buffer.from(JSON.stringify(['cloud-auth call', ...facts]))
 }
 
@@ -60,9 +69,9 @@ export function signCall(
 ): Call {
   const facts = {
     set,
-    from,
+    caller: from,
     epoch: lineage.at(-1)?.[0] ?? '',
-    line: digestOf(lineage),
+    lineageDigest: digestOf(lineage),
     time: BigInt(time),
     nonce,
   }

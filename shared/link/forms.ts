@@ -1,6 +1,6 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { epochNumber, isEpoch, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
-import type { Era } from '../wire/gen/link_pb.ts'
+import type { LineageEpoch } from '../wire/gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
 
@@ -42,11 +42,13 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   set: SHORT,
   cluster: SHORT,
   primary: SHORT,
-  by: SHORT,
-  from: NAME,
+  issuer: SHORT,
+  subject: SHORT,
+  caller: NAME,
   id: NAME,
   epoch: { bytes: 32 },
-  line: { bytes: 32, most: LONGEST_LINEAGE },
+  lineage: { most: LONGEST_LINEAGE },
+  lineageDigest: { bytes: 32 },
   nonce: { bytes: 16 },
   signingKey: KEY,
   exchangeKey: KEY,
@@ -56,7 +58,7 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   earlierProof: SIGNATURE,
   address: ADDRESS,
   addresses: ADDRESS,
-  met: ADDRESS,
+  memberAddresses: ADDRESS,
   apiAddress: ADDRESS,
   token: { bytes: 8192 },
   sealed: { bytes: 2 ** 18 },
@@ -74,7 +76,7 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   chain: { most: LONGEST_CHAIN },
   signers: { most: MOST_SIGNERS },
   keys: { most: MOST_KEYS },
-  cells: { most: 100_000 },
+  entries: { most: 100_000 },
   items: PAGE,
   hashes: PAGE,
   body: { bytes: 8 * 2 ** 20 },
@@ -118,10 +120,10 @@ export const epochIn = (text: string): string => {
   return text
 }
 
-export const eras = (lineage: Lineage) =>
+export const lineageForm = (lineage: Lineage) =>
   lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for a value that is not a lineage */
-export const lineageOf = (given: readonly Era[]): Lineage => {
+export const lineageOf = (given: readonly LineageEpoch[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
   if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))
     throw new Error(`a lineage leaves out more than ${MOST_AHEAD} epochs`)

@@ -11,7 +11,7 @@ import {
   TreeRequestSchema,
   TreeResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
+import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
 import type {
   ItemsAnswer,
   ItemsRequest,
@@ -47,13 +47,13 @@ export const itemsForms = {
     ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
       items: items.map(json),
       seq: BigInt(seq),
-      line: eras(lineage),
+      lineage: lineageForm(lineage),
       epoch: name,
     }),
-    ({ items, seq, line, epoch: name }): ItemsAnswer => ({
+    ({ items, seq, lineage, epoch: name }): ItemsAnswer => ({
       items: items.map(itemOf),
       seq: safeInteger(seq),
-      lineage: lineageOf(line),
+      lineage: lineageOf(lineage),
       epoch: epochIn(name),
     }),
   ),
@@ -65,10 +65,11 @@ const MOST_SEGMENTS = 64
 export const scanForms = {
   question: formOf(
     ScanRequestSchema,
-    ({ segment, of, cursor }: ScanRequest) => defined({ segment, of, cursor }),
-    ({ segment, of, cursor }): ScanRequest => {
-      if (of < 1 || of > MOST_SEGMENTS || segment < 0 || segment >= of) throw new Error('no such segment')
-      return defined({ segment, of, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
+    ({ segment, segments, cursor }: ScanRequest) => defined({ segment, segments, cursor }),
+    ({ segment, segments, cursor }): ScanRequest => {
+      if (segments < 1 || segments > MOST_SEGMENTS || segment < 0 || segment >= segments)
+        throw new Error('no such segment')
+      return defined({ segment, segments, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
     },
   ),
   answer: formOf(

@@ -1,37 +1,46 @@
 import { decodeBody, encodeBody, type JournalEntry } from '../journal/journal-entry.ts'
 import { defined } from '../values/defined.ts'
 import {
-  CellsRequestSchema,
-  CellsResponseSchema,
-  EchoRequestSchema,
-  EchoResponseSchema,
-  type JournalCell,
+  EntriesRequestSchema,
+  EntriesResponseSchema,
+  HeartbeatRequestSchema,
+  HeartbeatResponseSchema,
+  type JournalEntry as JournalEntryMessage,
   NotifyRequestSchema,
   NotifyResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
+import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
 /* Messages that go all the time: heartbeats, journal entries, and notices of new ones. */
 
 /** Fields of a heartbeat's answer that follow from its envelope. */
-export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'took' | 'skew'>
+export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'roundTripMs' | 'skewMs'>
 
-type HeartbeatQuestion = HeartbeatRequest & { format: number; took: number }
+type HeartbeatQuestion = HeartbeatRequest & { format: number; roundTripMs: number }
 
 export const heartbeatForms = {
   question: formOf(
-    EchoRequestSchema,
-    ({ position, took, ...one }: HeartbeatQuestion) => ({
+    HeartbeatRequestSchema,
+    ({ position, roundTripMs, ...one }: HeartbeatQuestion) => ({
       ...one,
-      took: BigInt(took),
+      roundTripMs: BigInt(roundTripMs),
       position: { epoch: position.epoch, seq: BigInt(position.seq) },
     }),
-    ({ position, state, format, took, address, apiAddress, ownTerm, maxEpoch }): HeartbeatQuestion => ({
+    ({
+      position,
+      state,
+      format,
+      roundTripMs,
+      address,
+      apiAddress,
+      ownTerm,
+      maxEpoch,
+    }): HeartbeatQuestion => ({
       position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
       state,
       format,
-      took: safeInteger(took),
+      roundTripMs: safeInteger(roundTripMs),
       address,
       apiAddress,
       ownTerm,
@@ -39,12 +48,12 @@ export const heartbeatForms = {
     }),
   ),
   answer: formOf(
-    EchoResponseSchema,
+    HeartbeatResponseSchema,
     ({ seq, frontier, lineage, canaryAt, ...one }: HeartbeatReply) => ({
       ...one,
       seq: BigInt(seq),
       frontier: BigInt(frontier),
-      line: eras(lineage),
+      lineage: lineageForm(lineage),
       canaryAt: BigInt(canaryAt),
     }),
     (one): HeartbeatReply => ({
@@ -52,9 +61,9 @@ export const heartbeatForms = {
       frontier: safeInteger(one.frontier),
       canaryAt: safeInteger(one.canaryAt),
       epoch: epochIn(one.epoch),
-      lineage: lineageOf(one.line),
+      lineage: lineageOf(one.lineage),
       addresses: one.addresses,
-      met: one.met,
+      memberAddresses: one.memberAddresses,
       format: one.format,
       apiAddress: one.apiAddress,
       term: one.term,
@@ -72,7 +81,7 @@ const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry)
     root,
   })
 
-function entryOf({ epoch: name, seq, id, at, body, root }: JournalCell): JournalEntry {
+function entryOf({ epoch: name, seq, id, at, body, root }: JournalEntryMessage): JournalEntry {
   const position = { epoch: epochIn(name), seq: safeInteger(seq) }
   return defined({
     ...position,
@@ -86,34 +95,47 @@ function entryOf({ epoch: name, seq, id, at, body, root }: JournalCell): Journal
 
 export const entriesForms = {
   question: formOf(
-    CellsRequestSchema,
-    ({ lineage, from, bytes }: EntriesRequest) => ({ line: eras(lineage), from: BigInt(from), bytes }),
-    ({ line, from, bytes }): EntriesRequest => ({ lineage: lineageOf(line), from: safeInteger(from), bytes }),
+    EntriesRequestSchema,
+    ({ lineage, after, maxBytes }: EntriesRequest) => ({
+      lineage: lineageForm(lineage),
+      after: BigInt(after),
+      maxBytes,
+    }),
+    ({ lineage, after, maxBytes }): EntriesRequest => ({
+      lineage: lineageOf(lineage),
+      after: safeInteger(after),
+      maxBytes,
+    }),
   ),
   answer: formOf(
-    CellsResponseSchema,
+    EntriesResponseSchema,
     (answer: EntriesAnswer) => {
       switch (answer.kind) {
         case 'diverged':
-          return { outcome: { case: answer.kind, value: BigInt(answer.forkPoint) } }
+          return { outcome: { case: 'forkPoint' as const, value: BigInt(answer.forkPoint) } }
         case 'trimmed':
-          return { outcome: { case: answer.kind, value: BigInt(answer.retainedFrom) } }
+          return { outcome: { case: 'retainedFrom' as const, value: BigInt(answer.retainedFrom) } }
         case 'entries': {
           const { entries, lineage, frontier } = answer
-          const value = { cells: entries.map(entryForm), line: eras(lineage), frontier: BigInt(frontier) }
-          return { outcome: { case: 'run' as const, value } }
+          const value = {
+            entries: entries.map(entryForm),
+            lineage: lineageForm(lineage),
+            frontier: BigInt(frontier),
+          }
+          return { outcome: { case: 'entries' as const, value } }
         }
       }
     },
     ({ outcome }): EntriesAnswer => {
-      if (outcome.case === 'diverged') return { kind: outcome.case, forkPoint: safeInteger(outcome.value) }
-      if (outcome.case === 'trimmed') return { kind: outcome.case, retainedFrom: safeInteger(outcome.value) }
+      if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: safeInteger(outcome.value) }
+      if (outcome.case === 'retainedFrom')
+        return { kind: 'trimmed', retainedFrom: safeInteger(outcome.value) }
       if (outcome.case === undefined) throw new Error('an answer is missing')
-      const { cells: entries, line, frontier } = outcome.value
+      const { entries, lineage, frontier } = outcome.value
       return {
         kind: 'entries',
         entries: entries.map(entryOf),
-        lineage: lineageOf(line),
+        lineage: lineageOf(lineage),
         frontier: safeInteger(frontier),
       }
     },

@@ -47,7 +47,7 @@ export function addAdmission(
   return {
     statements: withStatements(statements, [...chain, statement]),
     addresses: withAddresses(known, addresses),
-    issuer: { id: statement.by, key: primaryKey, epoch: statement.epoch },
+    issuer: { id: statement.issuer, key: primaryKey, epoch: statement.epoch },
   }
 }
 
@@ -70,7 +70,7 @@ export const addTakeOver = (
 ): Member => ({
   ...(before ?? nobody),
   statements: withStatements(before?.statements ?? [], [
-    statementOf(old.signing, { set, by: id, id, key: base64Of(next), epoch }),
+    statementOf(old.signing, { set, issuer: id, subject: id, key: base64Of(next), epoch }),
   ]),
   addresses: withAddresses(before?.addresses ?? [], met),
 })

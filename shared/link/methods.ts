@@ -7,8 +7,6 @@ import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
 
 /** A method of the link: all about it except how it is answered. */
 export interface MethodRow {
-  /** its name in code, if the protocol has another one */
-  readonly as?: string
   readonly forms: { readonly question: Form<unknown>; readonly answer: Form<unknown> }
   /**
    * `secondary`: signs by the key that it was admitted with, and is answered from a journal that serves; `newcomer`: proves
@@ -37,9 +35,9 @@ export const methods = {
   /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
   Activate: { forms: activateForms, by: 'newcomer', timeoutMs: 20_000, once: true, counted: true },
   /** The heartbeat: tells how far the secondary is, and learns how far the primary is. */
-  Echo: { as: 'heartbeat', forms: heartbeatForms, by: 'secondary', once: true },
+  Heartbeat: { forms: heartbeatForms, by: 'secondary', once: true },
   /** Journal entries from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
-  Cells: { as: 'entries', forms: entriesForms, by: 'secondary', timeoutMs: 20_000 },
+  Entries: { forms: entriesForms, by: 'secondary', timeoutMs: 20_000 },
   /** Items in their present state, read consistently, in the order of their keys; the head is read after them. */
   Items: { forms: itemsForms, by: 'secondary', ofOneLineage: true },
   /** A page of one segment of all items, read consistently. */
@@ -70,9 +68,7 @@ export type MethodBy<By extends MethodRow['by']> = {
 }[Method]
 
 /** The name of a method in code. */
-export type CodeName<M extends Method> = (typeof methods)[M] extends { as: infer Name extends string }
-  ? Name
-  : Uncapitalize<M>
+export type CodeName<M extends Method> = Uncapitalize<M>
 
 /** Question and answer of a method. */
 export type Question<M extends Method> = ReturnType<(typeof methods)[M]['forms']['question']['read']>

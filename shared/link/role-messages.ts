@@ -9,7 +9,7 @@ import {
   HandoverResponseSchema,
   type Statement as StatementMessage,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, eras, formOf, lineageOf, safeInteger } from './forms.ts'
+import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
 import type { Activated, ActivateRequest, HandedOver } from './source.ts'
 
 /* Messages that change the role of a cluster: an activation, a handover, a fence. */
@@ -22,12 +22,12 @@ const statementForm = ({ key, signature, ...statement }: Statement) => ({
 
 function readStatement(message: StatementMessage | undefined): Statement {
   if (!message) throw new Error('a statement is missing')
-  const { set, by, id, key, epoch: said, signature } = message
+  const { set, issuer, subject, key, epoch, signature } = message
   return {
     set,
-    by,
-    id,
-    epoch: said,
+    issuer,
+    subject,
+    epoch,
     key: Buffer.from(key).toString('base64'),
     signature: Buffer.from(signature).toString('base64'),
   }
@@ -76,19 +76,19 @@ export const activateForms = {
     }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
       ...one,
       ...recovery,
-      line: eras(lineage),
+      lineage: lineageForm(lineage),
       statement: statementForm(statement),
       chain: chain.map(statementForm),
     }),
-    ({ line, shares, threshold, statement, chain, ...one }) => {
+    ({ lineage, shares, threshold, statement, chain, ...one }) => {
       return {
         primary: one.primary,
         epoch: epochIn(one.epoch),
         keyring: one.keyring,
         format: one.format,
         addresses: one.addresses,
-        met: one.met,
-        lineage: lineageOf(line),
+        memberAddresses: one.memberAddresses,
+        lineage: lineageOf(lineage),
         recovery: { shares, threshold },
         statement: readStatement(statement),
         chain: chainOf(chain),
@@ -151,15 +151,15 @@ export const fenceForms = {
     ({ key, lineage, chain, addresses, signers, ...one }: FenceQuestion) => ({
       ...one,
       signingKey: Buffer.from(key, 'base64'),
-      line: eras(lineage),
+      lineage: lineageForm(lineage),
       chain: chain.map(statementForm),
       addresses: [...addresses],
       signers: signers.map(signer => ({ term: signer.term, key: Buffer.from(signer.key, 'base64') })),
     }),
-    ({ cluster, signingKey, epoch: name, line, chain, addresses, signers }): FenceQuestion => ({
+    ({ cluster, signingKey, epoch: name, lineage, chain, addresses, signers }): FenceQuestion => ({
       cluster,
       epoch: epochIn(name),
-      lineage: lineageOf(line),
+      lineage: lineageOf(lineage),
       chain: chainOf(chain),
       addresses,
       signers: signers.map(signer => ({

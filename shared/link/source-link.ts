@@ -25,7 +25,7 @@ type AnsweredBySource = MethodBy<'secondary'>
  * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
  */
 export type SourceLink = {
-  [M in Exclude<AnsweredBySource, 'Echo'> as CodeName<M>]: (request: Question<M>) => Promise<Reply<M>>
+  [M in Exclude<AnsweredBySource, 'Heartbeat'> as CodeName<M>]: (request: Question<M>) => Promise<Reply<M>>
 } & {
   activate(request: ActivateRequest): Promise<Activated>
   heartbeat(request: HeartbeatRequest): Promise<HeartbeatAnswer>
@@ -42,7 +42,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
   let lineage: Lineage = []
   let took = 0
   const asking = answeredBySource.map(method => [
-    rowOf(method).as ?? method[0]?.toLowerCase() + method.slice(1),
+    method[0]?.toLowerCase() + method.slice(1),
     async (request: Question<typeof method>) => (await ask(method, request, lineage)).reply,
   ])
 
@@ -58,15 +58,24 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
     },
     heartbeat: async request => {
       const asked = around.clock.now()
-      const { reply, time } = await ask('Echo', { ...request, format: FORMAT, took }, lineage)
+      const { reply, time } = await ask(
+        'Heartbeat',
+        { ...request, format: FORMAT, roundTripMs: took },
+        lineage,
+      )
       const now = around.clock.now()
       took = now - asked
       checkFormat(reply.format)
       lineage = reply.lineage
-      return { ...reply, time, took, skew: Math.round(time - (asked + now) / 2) } satisfies HeartbeatAnswer
+      return {
+        ...reply,
+        time,
+        roundTripMs: took,
+        skewMs: Math.round(time - (asked + now) / 2),
+      } satisfies HeartbeatAnswer
     },
     entries: async request => {
-      const { reply } = await ask('Cells', request, lineage)
+      const { reply } = await ask('Entries', request, lineage)
       if (reply.kind === 'entries') lineage = reply.lineage
       return reply
     },

@@ -7,7 +7,7 @@ import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
 /** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
-export const FORMAT = 3
+export const FORMAT = 1
 
 /** Keys that one message asks for. */
 export const MOST_KEYS = 100
@@ -49,7 +49,7 @@ export interface Activated {
   primaryKey: string
   /** of the primary, and of other clusters of the set */
   addresses: string[]
-  met: string[]
+  memberAddresses: string[]
   /** says that this cluster's key is a member of the set */
   statement: Statement
   /** what leads from others to the primary's own key */
@@ -73,8 +73,8 @@ export interface HeartbeatAnswer {
   /** epoch milliseconds by the primary's clock */
   time: number
   /** milliseconds from question to answer; and milliseconds by which the primary's clock is ahead, give or take `took` */
-  took: number
-  skew: number
+  roundTripMs: number
+  skewMs: number
   seq: number
   /** the last position below which no journal entry is missing */
   frontier: number
@@ -82,7 +82,7 @@ export interface HeartbeatAnswer {
   lineage: Lineage
   /** of the primary, and of other clusters of the set */
   addresses: string[]
-  met: string[]
+  memberAddresses: string[]
   /** epoch milliseconds of the newest journal entry at the frontier; 0: there is none */
   canaryAt: number
   format: number
@@ -95,9 +95,9 @@ export interface HeartbeatAnswer {
 export interface EntriesRequest {
   lineage: Lineage
   /** the position already held: the answer begins with the next one */
-  from: number
+  after: number
   /** bytes of all bodies together; one journal entry comes in any case */
-  bytes: number
+  maxBytes: number
 }
 
 export type EntriesAnswer =
@@ -122,7 +122,7 @@ export interface ItemsAnswer {
 
 export interface ScanRequest {
   segment: number
-  of: number
+  segments: number
   cursor?: Cursor | undefined
 }
 

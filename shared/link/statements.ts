@@ -8,8 +8,8 @@ export const LONGEST_CHAIN = 256
 
 type Membership = Omit<Statement, 'signature'>
 
-const textOf = ({ set, by, id, key, epoch }: Membership): Buffer =>
-  Buffer.from(JSON.stringify(['cloud-auth membership', set, by, id, key, epoch]))
+const textOf = ({ set, issuer, subject, key, epoch }: Membership): Buffer =>
+  Buffer.from(JSON.stringify(['cloud-auth membership', set, issuer, subject, key, epoch]))
 
 /** Makes a statement that a key belongs to a cluster of the set. */
 export const statementOf = (signing: KeyObject, membership: Membership): Statement => ({

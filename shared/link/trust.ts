@@ -16,7 +16,7 @@ export interface MemberKey {
 export interface FenceFacts {
   set: string
   /** epoch that this cluster writes, or wrote last, and its lineage */
-  own: Epoch
+  ownEpoch: Epoch
   lineage: Lineage
   /** keys that this cluster has admitted since it last joined another one, and not revoked */
   registered: readonly MemberKey[]
@@ -54,9 +54,10 @@ export function keysFrom(
   const found = new Map(roots.map(one => [nameOf(one), one]))
   for (const statement of chain) {
     if (statement.set !== set || !usable(statement)) continue
-    const issuers = [...found.values()].filter(({ id }) => id === statement.by)
+    const issuers = [...found.values()].filter(({ id }) => id === statement.issuer)
+    const member = { id: statement.subject, key: statement.key }
     if (issuers.some(({ key }) => isStatementOf(Buffer.from(key, 'base64'), statement)))
-      found.set(nameOf(statement), { id: statement.id, key: statement.key })
+      found.set(nameOf(member), member)
   }
   return [...found.values()]
 }
@@ -82,7 +83,8 @@ export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused |
     roots,
     claimant.chain,
     // a statement of an epoch before this cluster's own may have been revoked since, except about the issuer's own next key
-    ({ by, id, epoch }) => !isRevoked(by) && !isRevoked(id) && (by === id || epoch > facts.own),
+    ({ issuer, subject, epoch }) =>
+      !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )
   return isAmong(keys, claimant) ? undefined : claimantUnknown(claimant.id)
 }

@@ -17,9 +17,9 @@ export interface Attempt {
   /** shares given so far */
   progress: number
   /** whether somebody began it who may: then no stranger ends it */
-  held?: true
+  authorised?: true
   /** the recovery key whose shares count: another one voids the attempt. Absent: of a version before, any */
-  of?: string
+  recoveryKey?: string
   /** `Secrets` as JSON */
   secrets: Encrypted
   /** of a rekeying alone */
@@ -36,19 +36,19 @@ export interface Rekey {
   /** whether the new key counts only when its own shares were given */
   verify: boolean
   /** names the attempt from its start to its end, also while shares come with the nonce of the verification */
-  begun: string
+  id: string
   /** the role of the cluster that it was begun under: under others it is void */
-  under: string
+  clusterRole: string
   /** the new key's verifiers: neither the key nor a share is kept. Absent: it is not made yet */
-  made?: RecoveryKey
+  newKey?: RecoveryKey
 }
 
 /** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */
 export type Tries = {
   /** starts by strangers: epoch milliseconds of the recent ones, as of the others */
-  tries: readonly number[]
+  strangerStarts: readonly number[]
   /** starts by holders of a token that may, and by who invokes the function directly */
-  heldTries?: readonly number[]
+  authorisedStarts?: readonly number[]
   /** shares that were put together and made no key */
   failures?: readonly number[]
 }
@@ -68,7 +68,7 @@ export interface Secrets {
   /** hex */
   shares: readonly string[]
   /** verifier of the key whose shares these are; absent: none was given yet, or to a version that did not note it */
-  of?: string
+  recoveryKey?: string
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */

@@ -14,7 +14,7 @@ export interface ClusterRecord {
   /** number of the term that encrypts */
   term: number
   /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
-  edition?: number
+  keyringEdition?: number
   /** identity of the term by which this cluster's own keys have been encrypted anew; absent: they have not been */
   ownTerm?: string
   /** epoch milliseconds */
@@ -26,26 +26,26 @@ export interface ClusterRecord {
   /** id of the tree over all items; a wipe begins another tree */
   treeId?: string
   /** whether every item has its leaf in the tree; absent: there is no tree */
-  built?: boolean
+  treeComplete?: boolean
   /** the position, as text, below which marks on items are leftovers of an earlier journal */
-  since?: string
+  journalStart?: string
   /** address that secondaries are given, as an administrator has set it; absent: the one under which the cluster is reached */
   clusterAddr?: string
   /** address under which it was reached when it was made a secondary, for workers, whom no request tells; absent: unknown */
-  reachedAt?: string
+  observedAddr?: string
   /** how this cluster takes part in its set; absent: it is in none */
   link?: Link
   /** promotions that the set had been through when this cluster was the last to be promoted; absent: none */
-  generation?: number
+  promotions?: number
   /** the role change that runs; another one has to wait. Absent: none */
   operation?: string
   /** the role change that was given up, if the last one was */
-  failed?: string
+  failedOperation?: string
   /**
    * name of the table in which this cluster became primary, or was admitted by one: in another one this record is a
    * restored copy
    */
-  home?: string
+  homeTable?: string
 }
 
 /**
@@ -54,13 +54,14 @@ export interface ClusterRecord {
  * @param deployment names the table that it was read from
  */
 export const isRestoredCopy = (
-  record: Pick<ClusterRecord, 'home'> | undefined,
+  record: Pick<ClusterRecord, 'homeTable'> | undefined,
   deployment: { home: string },
-): boolean => record?.home !== undefined && deployment.home !== '' && record.home !== deployment.home
+): boolean =>
+  record?.homeTable !== undefined && deployment.home !== '' && record.homeTable !== deployment.home
 
 /** Whether it is one of a primary, which serves nobody in that role. */
 export const isCopyOfPrimary = (
-  record: Pick<ClusterRecord, 'home' | 'mode'> | undefined,
+  record: Pick<ClusterRecord, 'homeTable' | 'mode'> | undefined,
   deployment: { home: string },
 ): boolean => record?.mode === 'primary' && isRestoredCopy(record, deployment)
 
@@ -69,11 +70,11 @@ export interface Link {
   /** id of the operation that brought it about; the head of the journal names it too, so that it counts alone. Absent: '' */
   name?: string
   /** id of the activation token in use */
-  id: string
+  secondaryId: string
   /** address in that token: it stays what it was */
   primaryAddr: string
   /** addresses at which the primary may be reached, as it last told */
-  addrs: readonly string[]
+  primaryAddrs: readonly string[]
   /** Ed25519 public key of the primary, base64: its answers are signed by it */
   primaryKey: string
   ownKey: Encrypted
@@ -87,19 +88,19 @@ export interface Keyring {
   /** number of the term that encrypts; all terms decrypt */
   term: number
   /** highest number of the terms that it holds; absent, in keyrings of before: that of the one that encrypts */
-  highest?: number
+  highestTerm?: number
   /** grows with every change of the keys, for the life of this cluster, whatever keyring it is; absent: 0 */
   edition?: number
   /** identity of the term that encrypts; absent, in keyrings of before: the last one that it holds */
-  active?: string
+  activeTerm?: string
   /** identities of the terms that it holds; absent, in keyrings of before: nobody has looked */
-  held?: readonly string[]
+  termIds?: readonly string[]
   /** identities of those that were given up: nobody waits for them. Absent: none */
-  gone?: readonly string[]
+  destroyedTerms?: readonly string[]
   /** epoch milliseconds at which that term was added */
   since: number
   /** the envelope's data key as KMS wrapped it, base64 */
-  wrapped: string
+  wrappedKey: string
   /** keys of all terms, and those that never rotate, encrypted by the data key */
   keys: string
 }
@@ -111,10 +112,10 @@ export interface Keyring {
 export const withKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
   keyring: Keyring,
-): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>; keyring: Keyring } => {
-  const edition = (record.edition ?? 0) + 1
+): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>; keyring: Keyring } => {
+  const edition = (record.keyringEdition ?? 0) + 1
   return {
-    record: { ...record, keyring: keyring.id, term: keyring.term, edition },
+    record: { ...record, keyring: keyring.id, term: keyring.term, keyringEdition: edition },
     keyring: { ...keyring, edition },
   }
 }
@@ -151,9 +152,9 @@ export const wasKept = (stored: RecoveryKey | KeptRecoveryKey): boolean =>
 
 /** The link of a cluster that knows no primary, or is one itself. */
 export const emptyLink = (ownKey: Encrypted): Link => ({
-  id: '',
+  secondaryId: '',
   primaryAddr: '',
-  addrs: [],
+  primaryAddrs: [],
   primaryKey: '',
   ownKey,
 })
@@ -175,15 +176,15 @@ export const deployedLink = ({ apiAddress, linkAddress: own }: Addresses): strin
 
 /** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
 export const linkAddress = (
-  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Addresses,
-): string => clusterAddr || deployedLink(deployment) || reachedAt || ''
+): string => clusterAddr || deployedLink(deployment) || observedAddr || ''
 
 /** Where clients reach it, as far as that is known: a link may have an address of its own. */
 export const apiAddressOf = (
-  { clusterAddr, reachedAt }: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   { apiAddress }: { apiAddress: string },
-): string => apiAddress || reachedAt || clusterAddr || ''
+): string => apiAddress || observedAddr || clusterAddr || ''
 
 /** Whether what this cluster writes goes through a journal. */
 export const keepsJournal = ({

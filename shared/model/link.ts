@@ -18,9 +18,9 @@ export interface Secondary {
   /** of this cluster's own, in which the token was made: those of earlier ones are not listed, and may not call */
   epoch?: string
   /** clusters that had this name before, in earlier epochs, and were not revoked */
-  earlier?: readonly { cluster: string; publicKey: string }[]
+  previousClusters?: readonly { cluster: string; publicKey: string }[]
   /** greatest time of a signed call, by the caller's clock: what is not later has been seen before */
-  time: number
+  lastCallTime: number
   /** where it is reached by the link; empty: nowhere yet */
   address: string
   /** where clients reach it */
@@ -28,7 +28,7 @@ export interface Secondary {
   /** version of the product */
   version: string
   /** its last heartbeat; absent: none yet */
-  contact?: Heartbeat
+  heartbeat?: Heartbeat
 }
 
 /** What a secondary told with a heartbeat. */
@@ -36,9 +36,9 @@ export interface Heartbeat {
   /** epoch milliseconds by the own clock */
   at: number
   /** milliseconds that the heartbeat before took; 0: unknown */
-  took: number
+  roundTripMs: number
   /** milliseconds by which the other clock is ahead */
-  skew: number
+  skewMs: number
   epoch: string
   seq: number
   state: string
@@ -76,13 +76,13 @@ export interface PendingKey {
 export interface PrimaryContact {
   at: number
   /** milliseconds from question to answer */
-  took: number
+  roundTripMs: number
   /** milliseconds by which the primary's clock is ahead; uncertain by `took` */
-  skew: number
+  skewMs: number
   /** by the primary's clock, of the newest journal entry that has arrived here; 0: none yet */
   canaryAt: number
   /** when this connection began */
-  since: number
+  connectedSince: number
   seq: number
   frontier: number
   epoch: string
@@ -93,7 +93,7 @@ export interface PrimaryContact {
   /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
   term?: string
   /** the last call, if it was not answered or was refused; absent: it was answered */
-  refused?: UnansweredCall
+  failedCall?: UnansweredCall
 }
 
 /** A call that the primary did not answer, or refused. */
@@ -120,8 +120,8 @@ export interface Statement {
   /** UUID of the DR set */
   set: string
   /** clusters by their own ids: who says it, and of whom */
-  by: string
-  id: string
+  issuer: string
+  subject: string
   /** raw Ed25519 key, base64 */
   key: string
   /** the issuer's epoch when it said so */
@@ -143,7 +143,7 @@ export interface Fences {
   /** that this cluster writes; what was asked for another one is void */
   epoch: string
   /** by address */
-  asked: Readonly<Record<string, FenceOutcome>>
+  outcomes: Readonly<Record<string, FenceOutcome>>
 }
 
 /**
@@ -155,7 +155,7 @@ export interface FenceOutcome {
   /** what was said, in words */
   text: string
   /** number of statements that were shown */
-  chain: number
+  statements: number
   /** number of signers of batch tokens that were shown; absent: an earlier version shows none */
   signers?: number
   /** epoch milliseconds since when it has been so */
@@ -176,7 +176,7 @@ export interface Member {
   /** of another one: the raw Ed25519 key by which it was known last, base64 */
   key?: string
   /** of another one: the latest epoch for which it has fenced this cluster; absent: none */
-  claimed?: string
+  claimedEpoch?: string
   /** of another one: by which it signs batch tokens since then; they count for operations of this cluster alone */
   signers?: readonly TermSigner[]
 }

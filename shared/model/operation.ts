@@ -29,7 +29,7 @@ export interface OperationState {
   /** where it is in the journal, for whoever waits: `<epoch>/<number>` */
   position?: string
   /** of a secondary that takes another primary, or none */
-  update?: PrimaryUpdate
+  primaryUpdate?: PrimaryUpdate
   fault?: OperationFault
 }
 
@@ -83,17 +83,17 @@ export interface PromotionState {
   /** address that secondaries shall be given; absent: as before */
   address?: string
   /** HMAC of the operation token and the flags: by it a repetition is known */
-  request: string
+  requestHmac: string
   /** what its caller is told, besides that it succeeded */
   warnings: readonly string[]
   /** whether the primary is asked to hand over; absent: it has not been decided */
-  asks?: boolean
+  requestsHandover?: boolean
   /** epoch milliseconds at which it was asked first: from then on it may have ended its epoch */
-  askedAt?: number
+  handoverRequestedAt?: number
   /** position up to which the primary's journal goes, and the epoch that ended there, as it acknowledged */
-  end?: { epoch: string; seq: number; of: string }
+  end?: { epoch: string; seq: number; closedEpoch: string }
   /** the position at which this cluster took over, and its new epoch */
-  claimed?: { epoch: string; seq: number }
+  takenOver?: { epoch: string; seq: number }
   /** the primary has ended its epoch, or may have, and this cluster has not taken over */
   outcome?: 'handed-over-not-claimed'
 }
@@ -101,7 +101,7 @@ export interface PromotionState {
 /** A promotion that succeeded: for a while its repetition gets the same answer. */
 export interface Promoted {
   operation: string
-  request: string
+  requestHmac: string
   warnings: readonly string[]
   /** epoch milliseconds */
   at: number
@@ -147,7 +147,7 @@ export interface PrimaryUpdate {
   /** where the primary is looked for, in this order */
   addresses: readonly string[]
   /** where it was found, and where it said that it is reached */
-  found?: readonly string[]
+  foundAddresses?: readonly string[]
 }
 
 /** What a primary gave to this cluster, from the moment it did until the cluster record names it. */
@@ -157,11 +157,11 @@ export interface PendingLink {
   /** UUID of the DR set */
   set: string
   /** name that the activation token was made for */
-  id: string
+  secondaryId: string
   primaryAddr: string
-  addrs: readonly string[]
+  primaryAddrs: readonly string[]
   /** where other clusters of the set have been met, as the primary told */
-  met: readonly string[]
+  memberAddresses: readonly string[]
   primaryKey: string
   /** encrypted by the keyring below, for the cluster record */
   ownKey: Encrypted

@@ -5,7 +5,7 @@
 export interface Reencryption {
   /** identity and number of the term */
   term: string
-  number: number
+  termNumber: number
   /** of this cluster's journal while it does; empty: it keeps none. In another one it begins anew */
   epoch: string
   since: number
@@ -14,14 +14,14 @@ export interface Reencryption {
   /** number of the pass through the table: another one follows where something was not written */
   pass: number
   /** where the pass goes on; absent: at its beginning */
-  at?: TablePlace
+  nextPlace?: TablePlace
   /** items that the pass has seen, and that the last whole one had seen; 0: there was none */
   seen: number
-  of: number
+  total: number
   /** items that were encrypted anew, in all passes */
   written: number
   /** items that this pass could not write */
-  left: number
+  skipped: number
   /** fields that this pass found, and that no term of this cluster opens, with the first of their names */
   unreadable: { count: number; names: readonly string[] }
   /** absent: it goes on */

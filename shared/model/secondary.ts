@@ -5,7 +5,7 @@ export interface SyncSegment {
   /** id of the own tree */
   treeId: string
   /** all items, or those that a report names */
-  what: 'all' | 'touched'
+  scope: 'all' | 'touched'
   /** where the replay begins, and the lineage of the source at the beginning */
   start: number
   lineage: (readonly [epoch: string, start: number])[]
@@ -40,7 +40,7 @@ export interface Report {
   /** the source's epoch, and the last position that both journals had in common */
   epoch: string
   forkPoint: number
-  entries: { pos: string; id: string; at: number; changes: LostChange[]; bare?: true }[]
+  entries: { pos: string; id: string; at: number; changes: LostChange[]; withoutItems?: true }[]
   /** keys that are fetched besides those of the journal entries */
   keys: { kind: string; pk: string; sk: string }[]
 }
@@ -89,7 +89,7 @@ export interface Diverging {
 /** Who is applying, and how far it is. */
 export interface Puller {
   /** a run has this name of its own */
-  holder: string
+  runId: string
   /** epoch milliseconds: then another one may take over */
   until: number
   /** as status shows it */

@@ -23,7 +23,7 @@ export interface TidyRun {
 /** Which settings the entries of a list carry the times of. Versions: the settings' `rev`, `none` for the defaults. */
 export interface TidyStamp {
   /** version that the last hourly round saw */
-  seen: string
+  seenVersion: string
   /** version that all entries follow */
-  stamped: string
+  appliedVersion: string
 }

@@ -7,9 +7,9 @@ export interface Keys {
   fixed: string
   terms: readonly DataKey[]
   /** identity of the term that encrypts; absent, in keyrings of before: the last one */
-  active?: string
+  activeTerm?: string
   /** identities of terms whose keys were given up: nobody waits for them */
-  gone?: readonly string[]
+  destroyedTerms?: readonly string[]
   /** what this cluster signs batch tokens of a term by: never handed to another one */
   signer?: Signer
 }
@@ -23,7 +23,7 @@ interface Signer {
 
 interface DataKey {
   /** its number */
-  version: number
+  number: number
   /** base64 */
   key: string
   /** its batch tokens are signed; absent: a term of before */
@@ -45,17 +45,17 @@ export const firstKeys = (random: Random): Keys => withTerm({ fixed: newKey(rand
 export const idOf = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
 
 /** The term that encrypts. @throws Error for a keyring without terms */
-export function activeTerm({ terms, active }: Keys): DataKey {
+export function activeTerm({ terms, activeTerm: active }: Keys): DataKey {
   const term = active === undefined ? terms.at(-1) : terms.find(one => idOf(one) === active)
   if (!term) throw new Error('the keyring lacks the term that encrypts')
   return term
 }
 
 /** The number of the term that encrypts. */
-export const newestTerm = (keys: Keys): number => activeTerm(keys).version
+export const newestTerm = (keys: Keys): number => activeTerm(keys).number
 
 /** The highest number of the terms that are held: it may be above that of the one that encrypts, after a forced promotion. */
-export const highestTerm = ({ terms }: Keys): number => Math.max(...terms.map(one => one.version))
+export const highestTerm = ({ terms }: Keys): number => Math.max(...terms.map(one => one.number))
 
 /** Identities of all terms that are held. */
 export const heldIds = ({ terms }: Keys): string[] => terms.map(idOf)
@@ -65,9 +65,14 @@ export const withNextTerm = (keys: Keys, random: Random): Keys =>
   withTerm(keys, highestTerm(keys) + 1, random)
 
 function withTerm(keys: Keys, version: number, random: Random): Keys {
-  const next: DataKey = { version, key: newKey(random), signed: true }
+  const next: DataKey = { number: version, key: newKey(random), signed: true }
   const active = idOf(next)
-  return { ...keys, terms: [...keys.terms, next], active, signer: { term: active, seed: newKey(random) } }
+  return {
+    ...keys,
+    terms: [...keys.terms, next],
+    activeTerm: active,
+    signer: { term: active, seed: newKey(random) },
+  }
 }
 
 /** The same keys with a signer of this cluster's own for the term that encrypts, where it needs one and has none. */
@@ -89,7 +94,9 @@ export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  */
 export function united(leading: Keys, other: Keys, lost = false): Keys {
   const active = idOf(activeTerm(leading))
-  const gone = [...new Set([...(leading.gone ?? []), ...(other.gone ?? [])])].filter(id => id !== active)
+  const gone = [...new Set([...(leading.destroyedTerms ?? []), ...(other.destroyedTerms ?? [])])].filter(
+    id => id !== active,
+  )
   const added = other.terms
     .filter(one => !heldIds(leading).includes(idOf(one)))
     .map(one => (lost ? { ...one, readOnly: true as const } : one))
@@ -97,7 +104,13 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
   // who has been primary keeps what it signs by, while the term is that one
   const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)
   const { fixed } = leading
-  return { fixed, terms, active, ...(gone.length > 0 ? { gone } : {}), ...(signer ? { signer } : {}) }
+  return {
+    fixed,
+    terms,
+    activeTerm: active,
+    ...(gone.length > 0 ? { destroyedTerms: gone } : {}),
+    ...(signer ? { signer } : {}),
+  }
 }
 
 /**
@@ -108,7 +121,7 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
 export function without(keys: Keys, ids: readonly string[]): Keys {
   if (ids.includes(idOf(activeTerm(keys)))) throw new Error('the term that encrypts is not given up')
   const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
-  return { ...keys, terms, gone: [...new Set([...(keys.gone ?? []), ...ids])] }
+  return { ...keys, terms, destroyedTerms: [...new Set([...(keys.destroyedTerms ?? []), ...ids])] }
 }
 
 const placeOf = (keyring: string): string => JSON.stringify(['keyring', keyring])

@@ -1,7 +1,6 @@
 import { defined } from '../values/defined.ts'
 import type { Change, Expected, PutChange } from './changes.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
-import { byOwnNames, byStoredNames } from './stored-names.ts'
 
 /** Names of the tables. */
 export interface Tables {
@@ -152,18 +151,17 @@ export function belowJournal<W extends ItemWrite>({ kind, input }: W, since: str
 /** The data of an item as they stand in the table, their counter beside them. */
 function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   const { packed, counter } = specOf(kind)
-  const named = byStoredNames(kind, data)
-  if (packed) return { data: JSON.stringify(named) }
-  if (counter === undefined) return { data: named }
-  const { [counter]: uses, ...rest } = named as Record<string, unknown>
+  if (packed) return { data: JSON.stringify(data) }
+  if (counter === undefined) return { data }
+  const { [counter]: uses, ...rest } = data as Record<string, unknown>
   return defined({ data: rest, uses: uses ? Number(uses) : undefined })
 }
 
 function readBack(kind: Kind, { data, uses }: StoredItem): unknown {
   const { packed, counter } = specOf(kind)
-  const named = byOwnNames(kind, packed ? JSON.parse(String(data)) : data)
-  if (counter === undefined) return named
-  const rest = named as Record<string, unknown>
+  const read: unknown = packed ? JSON.parse(String(data)) : data
+  if (counter === undefined) return read
+  const rest = read as Record<string, unknown>
   return { ...rest, [counter]: uses ?? rest[counter] ?? 0 }
 }
 

@@ -121,10 +121,10 @@ function healthOf(
     cluster_name: record?.name ?? ports.deployment.clusterName,
     cluster_id: record?.id ?? '',
     ...(head && record?.mode === 'primary' ? { last_wal: head.last } : {}),
-    echo_duration_ms: contact?.took ?? 0,
-    clock_skew_ms: contact?.skew ?? 0,
+    echo_duration_ms: contact?.roundTripMs ?? 0,
+    clock_skew_ms: contact?.skewMs ?? 0,
     replication_primary_canary_age_ms:
-      contact && canaryAt > 0 ? Math.max(0, now - (canaryAt - contact.skew)) : 0,
+      contact && canaryAt > 0 ? Math.max(0, now - (canaryAt - contact.skewMs)) : 0,
     ...(license ? { license } : {}),
   }
 }

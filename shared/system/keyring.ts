@@ -11,7 +11,7 @@ export type OpenedKeyring = Result<number | undefined, string>
 /** Unwraps the keyring by one call of KMS, because a remembered keyring proves nothing. */
 export async function openKeyring(
   cipher: Pick<FieldCipher, 'expect' | 'encrypt'>,
-  record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>,
+  record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>,
 ): Promise<OpenedKeyring> {
   cipher.expect({ keyring: '', term: 0 })
   cipher.expect(record)

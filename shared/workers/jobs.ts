@@ -9,7 +9,6 @@ import type { Ports } from '../ports.ts'
 import { backfillAll } from '../replication/primary/backfill.ts'
 import { detachAll } from '../replication/primary/detach.ts'
 import { reencrypt } from '../replication/reencryption/run.ts'
-import { byOwnNames } from '../storage/stored-names.ts'
 import { tidyTokens } from '../tokens/tidy.ts'
 
 const mount = v.pipe(v.string(), v.nonEmpty())
@@ -40,13 +39,13 @@ export const jobs = {
     removeMount,
   ),
   'drop-old-key': job(v.object({ mount }), dropOldKey),
-  'journal-stamp': job(
+  backfill: job(
     v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
     backfillAll,
   ),
-  'journal-unstamp': job(
+  detach: job(
     v.object({
-      since: v.string(),
+      journalStart: v.string(),
       treeId: v.optional(v.string()),
       dropped: v.optional(count),
       notBefore: count,
@@ -70,7 +69,7 @@ export async function runJob(payload: unknown, ports: Ports, deadline: number): 
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
   const { value: result, calls } = await ports.meter.measured(() =>
-    work(jobRun(ports, deadline), v.parse(schema, byOwnNames('job', payload as object))),
+    work(jobRun(ports, deadline), v.parse(schema, payload)),
   )
   ports.log.info('job', {
     job: name,

@@ -118,7 +118,7 @@ describe('what carries calls', () => {
     const { url } = await listening(createHttp2Server(router(seen)))
     const one = await admitted([url])
     expect((await one.heartbeat()).epoch).toBe(w.epoch)
-    expect(seen).toEqual(['Activate', 'Echo'])
+    expect(seen).toEqual(['Activate', 'Heartbeat'])
   })
 
   test('speaks gRPC-Web behind a gateway, and asks for nothing else once it knows', async () => {
@@ -190,7 +190,7 @@ test('a host takes no call that unpacks to more than its gateway takes', async (
     sendCompression: compressionGzip,
     compressMinBytes: 0,
   })
-  const bomb = createClient(LinkService, transport).echo({ body: new Uint8Array(16 * 2 ** 20) })
+  const bomb = createClient(LinkService, transport).heartbeat({ body: new Uint8Array(16 * 2 ** 20) })
   await expect(bomb).rejects.toMatchObject({ code: Code.ResourceExhausted })
   expect(seen).toEqual([])
 })
@@ -215,11 +215,11 @@ describe('connections', () => {
     const sockets = () => process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length
     const before = sockets()
     for (let count = 0; count < 2; count++)
-      await expect(carry('Echo', call, 300)).rejects.toThrow(/timed out/)
+      await expect(carry('Heartbeat', call, 300)).rejects.toThrow(/timed out/)
     // the kernel repeats each ever more rarely, up to once a minute: a new one goes at once
     expect(sockets()).toBe(before + 2)
     await taken
-    expect((await carry('Echo', call, 10_000)).signature.length).toBe(0)
+    expect((await carry('Heartbeat', call, 10_000)).signature.length).toBe(0)
   })
 
   test('of several addresses the one that answers is used, and used first from then on', async () => {
@@ -387,7 +387,7 @@ describe('the Lambda behind every front end', () => {
   ])(
     '%s: answered with $2',
     async (_, {
-      rawPath = '/cloudauth.link.v1.LinkService/Echo',
+      rawPath = '/cloudauth.link.v1.LinkService/Heartbeat',
       method = 'POST',
       type = 'application/proto',
     }: { rawPath?: string; method?: string; type?: string }, status) => {
@@ -403,7 +403,7 @@ describe('the Lambda behind every front end', () => {
     const calling = (headers: object) =>
       linkHandler(ports)({
         version: '2.0',
-        rawPath: '/cloudauth.link.v1.LinkService/Echo',
+        rawPath: '/cloudauth.link.v1.LinkService/Heartbeat',
         headers: { 'content-type': 'application/json', ...headers },
         body: '{}',
         requestContext: {
@@ -423,7 +423,7 @@ describe('the Lambda behind every front end', () => {
   test('Connect as JSON is understood: what is no call is refused with its text', async () => {
     const answer = await ask({
       version: '2.0',
-      rawPath: '/cloudauth.link.v1.LinkService/Echo',
+      rawPath: '/cloudauth.link.v1.LinkService/Heartbeat',
       headers: { 'content-type': 'application/json' },
       body: '{}',
       requestContext: { domainName: 'a.example', http: { method: 'POST' } },
@@ -437,7 +437,7 @@ describe('the Lambda behind every front end', () => {
 
   test('a load balancer gets its headers as lists', async () => {
     const answer = await ask({
-      path: '/cloudauth.link.v1.LinkService/Echo',
+      path: '/cloudauth.link.v1.LinkService/Heartbeat',
       httpMethod: 'POST',
       headers: null,
       multiValueHeaders: { 'content-type': ['application/json'] },

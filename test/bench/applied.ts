@@ -93,19 +93,19 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
       epoch: EPOCH,
       lineage,
       addresses: [],
-      met: [],
+      memberAddresses: [],
       apiAddress: '',
       canaryAt: 0,
       format: 1,
-      took: 0,
-      skew: 0,
+      roundTripMs: 0,
+      skewMs: 0,
       term: '',
     }),
-    entries: async ({ from }) => ({
+    entries: async ({ after }) => ({
       kind: 'entries',
-      entries: entries.slice(from, from + CELLS_AT_ONCE),
+      entries: entries.slice(after, after + CELLS_AT_ONCE),
       lineage,
-      frontier: Math.min(entries.length, from + CELLS_AT_ONCE),
+      frontier: Math.min(entries.length, after + CELLS_AT_ONCE),
     }),
   } as SourceLink
 }

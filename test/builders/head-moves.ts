@@ -7,7 +7,7 @@ export const THIRD = '000003.cccccccccccc'
 
 const common: Omit<Head, 'mode'> = {
   epoch: SECOND,
-  own: '',
+  ownEpoch: '',
   last: 9,
   applied: 7,
   incarnation: 5,
@@ -27,8 +27,8 @@ const common: Omit<Head, 'mode'> = {
 
 /** A head of each mode that keeps all rules. */
 export const headIn: Readonly<Record<HeadMode, Head>> = {
-  writing: { ...common, mode: 'writing', own: SECOND },
-  closed: { ...common, mode: 'closed', own: SECOND },
+  writing: { ...common, mode: 'writing', ownEpoch: SECOND },
+  closed: { ...common, mode: 'closed', ownEpoch: SECOND },
   applying: { ...common, mode: 'applying' },
   draining: { ...common, mode: 'draining' },
   syncing: { ...common, mode: 'syncing', unfinishedSync: 'a report' },
@@ -66,7 +66,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: old => moves.begin(old, THIRD),
     modes: { none: 'writing', closed: 'writing' },
     fencedBy: ['mode', 'incarnation', 'maxEpoch'],
-    becomes: { ...BEGUN, epoch: THIRD, own: THIRD, maxEpoch: 3, lineage: [[THIRD, 1]], link: '' },
+    becomes: { ...BEGUN, epoch: THIRD, ownEpoch: THIRD, maxEpoch: 3, lineage: [[THIRD, 1]], link: '' },
   },
   allocate: {
     make: of(({ epoch }) => moves.allocate({ epoch })),
@@ -156,7 +156,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: of(head => moves.follow(head)),
     modes: { closed: 'applying' },
     fencedBy: ['mode', 'incarnation', 'last', 'link'],
-    becomes: { own: '', incarnation: 6, applied: 9 },
+    becomes: { ownEpoch: '', incarnation: 6, applied: 9 },
   },
   beginSync: {
     make: of(head => moves.beginSync(head, 'new report')),
@@ -185,7 +185,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     modes: { syncing: 'applying' },
     fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {
-      own: '',
+      ownEpoch: '',
       last: 8,
       applied: 8,
       incarnation: 6,
@@ -217,7 +217,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: of(head => moves.leaveSet(head, 10)),
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
     fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
-    becomes: { own: '', maxEpoch: 10, ...EMPTY },
+    becomes: { ownEpoch: '', maxEpoch: 10, ...EMPTY },
   },
   takeOver: {
     make: of(head => moves.takeOver({ ...head, unfinishedSync: null }, THIRD)),
@@ -225,7 +225,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     fencedBy: ['mode', 'incarnation', 'last', 'applied', 'epoch', 'maxEpoch', 'unfinishedSync'],
     becomes: {
       epoch: THIRD,
-      own: THIRD,
+      ownEpoch: THIRD,
       maxEpoch: 3,
       incarnation: 6,
       applied: 9,
@@ -237,7 +237,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: old => moves.startEmpty(old, 'first link'),
     modes: { none: 'syncing', closed: 'syncing' },
     fencedBy: ['mode', 'incarnation', 'last'],
-    becomes: { ...BEGUN, epoch: '', own: '', lineage: [], unfinishedSync: 'all', link: 'first link' },
+    becomes: { ...BEGUN, epoch: '', ownEpoch: '', lineage: [], unfinishedSync: 'all', link: 'first link' },
   },
   skipStaged: {
     make: of(head => moves.skipStaged(head)),

@@ -86,7 +86,7 @@ const engineUrl = (): string => `http://127.0.0.1:${portsOf(pids.engine)[0]}`
 /** What the port of the link answers a call. */
 async function linkStatus(headers: Record<string, string>): Promise<number> {
   const session = connect(host.link_address)
-  const call = session.request({ ':method': 'POST', ':path': `${linkPath}Echo`, ...headers })
+  const call = session.request({ ':method': 'POST', ':path': `${linkPath}Heartbeat`, ...headers })
   const [answer] = (await once(call.end(), 'response')) as [IncomingHttpHeaders]
   session.destroy()
   return Number(answer[':status'])

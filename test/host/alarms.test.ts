@@ -68,7 +68,7 @@ const listed = async (): Promise<number> =>
 const login = async (): Promise<number> =>
   (await call(host.base_url, 'POST', '/auth/cloud/login', { role: 'none' })).status
 const linked = async (): Promise<number> =>
-  (await fetch(`${host.link_address}${linkPath}Echo`, { method: 'POST' })).status
+  (await fetch(`${host.link_address}${linkPath}Heartbeat`, { method: 'POST' })).status
 
 const scenes: Partial<Record<AlarmName, () => Promise<unknown>>> = {
   ServerErrors: async () => {

@@ -215,7 +215,7 @@ describe('the one address of all clients', () => {
       for (const name of ['x', 'login', 'auth'])
         expect(toWeb(path.replaceAll(/:\w+/g, name)), `${path} of ${name}`).toBe(group === 'login')
     expect(toWeb('/v1/auth/cloud/login')).toBe(true)
-    expect(toWeb('/cloudauth.link.v1.LinkService/Cells')).toBe(false)
+    expect(toWeb('/cloudauth.link.v1.LinkService/Entries')).toBe(false)
   })
 })
 

@@ -64,7 +64,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   const old = await record()
   const { head, ...begun } = await beginJournal(ports, old.record)
   expect(await journal.transact([head])).toBe('done')
-  await become(before => ({ ...before, mode: 'primary', built: false, ...begun }))
+  await become(before => ({ ...before, mode: 'primary', treeComplete: false, ...begun }))
 
   // clients that write all the time, and one that has read the record before
   const counts = { written: 0, refused: 0, late: 0 }
@@ -99,7 +99,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   const took = Date.now() - began
   ended = true
   await Promise.all(clients)
-  expect((await record()).record.built).toBe(true)
+  expect((await record()).record.treeComplete).toBe(true)
   const { last = 0 } = (await journal.head()) ?? {}
   const stamps = last - counts.written
   print(
@@ -116,14 +116,14 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   expect(await differences(journal)).toEqual([])
   expect(await wrongSums(journal, begun.treeId)).toEqual([])
 
-  const { since } = await endJournal(ports, (await record()).record)
-  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...before }) => ({
+  const { journalStart } = await endJournal(ports, (await record()).record)
+  await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...before }) => ({
     ...before,
     mode: 'disabled',
-    since,
+    journalStart,
   }))
   const undone = Date.now()
-  await finished(job => detachAll(run(), job), detachJob(since, begun.treeId, undone))
+  await finished(job => detachAll(run(), job), detachJob(journalStart, begun.treeId, undone))
   const back = Date.now() - undone
   print(
     `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,

@@ -28,7 +28,7 @@ describe.each(localFronts)('a pair behind %s', front => {
       // a front that carries calls of other clusters is where they come, and any other is not
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
       expect(secondary?.cluster_address).toBe(own)
-      const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Echo`, { method: 'POST' })
+      const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Heartbeat`, { method: 'POST' })
       // only the link knows what content types it takes
       expect(asked.status === 415).toBe(front === 'httpApi')
       const listed = await fetch(`${east.base_url}/sys/policies/acl`, {

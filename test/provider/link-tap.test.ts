@@ -16,7 +16,7 @@ async function tapped() {
   const tap = await startLinkTap(url)
   onTestFinished(() => tap.close())
   /** the answer, or `lost` */
-  const call = (body: string, path = '/link/Echo'): Promise<string> =>
+  const call = (body: string, path = '/link/Heartbeat'): Promise<string> =>
     fetch(`${tap.url}${path}`, { method: 'POST', body }).then(
       answer => answer.text().catch(() => 'lost'),
       () => 'lost',
@@ -28,7 +28,7 @@ describe('what the tap does to calls of the link', () => {
   test('nothing, unless it is told', async () => {
     const { tap, call, arrived } = await tapped()
     expect(await call('a')).toBe('answer to a')
-    expect({ arrived, calls: tap.calls() }).toEqual({ arrived: ['a'], calls: [{ path: '/link/Echo' }] })
+    expect({ arrived, calls: tap.calls() }).toEqual({ arrived: ['a'], calls: [{ path: '/link/Heartbeat' }] })
   })
 
   test.each<[fault: LinkFault, answer: string, arrived: string[]]>([
@@ -70,10 +70,10 @@ describe('what the tap does to calls of the link', () => {
 
   test('only to the procedure that is named, as often as it is told', async () => {
     const { tap, call } = await tapped()
-    tap.arrange({ kind: 'drop-answer', call: 'Cells', times: 2 })
+    tap.arrange({ kind: 'drop-answer', call: 'Entries', times: 2 })
     expect(await call('a')).toBe('answer to a')
-    expect(await call('b', '/link/Cells')).toBe('lost')
-    expect(await call('c', '/link/Cells')).toBe('lost')
-    expect(await call('d', '/link/Cells')).toBe('answer to d')
+    expect(await call('b', '/link/Entries')).toBe('lost')
+    expect(await call('c', '/link/Entries')).toBe('lost')
+    expect(await call('d', '/link/Entries')).toBe('answer to d')
   })
 })

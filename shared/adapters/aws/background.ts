@@ -1,6 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
-import { byStoredNames } from '../../storage/stored-names.ts'
 import type { Background, Waker } from '../../work-ports.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
@@ -14,7 +13,7 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
     const command = new InvokeCommand({
       FunctionName: functionName,
       InvocationType: 'Event',
-      Payload: Buffer.from(JSON.stringify(byStoredNames('job', job))),
+      Payload: Buffer.from(JSON.stringify(job)),
     })
     await new LambdaClient(ownService('lambda')).send(command).catch((cause: unknown) => {
       throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })

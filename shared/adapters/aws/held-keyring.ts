@@ -32,7 +32,7 @@ export interface StoredKeyring {
 }
 
 export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
-  const terms = keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
+  const terms = keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64'), one.signed))
   const ofTokens = terms.filter((_, index) => !keys.terms[index]?.readOnly)
   const wanted = idOf(activeTerm(keys))
   const active = terms.find(one => one.id === wanted)
@@ -76,7 +76,7 @@ export interface KeyringHolder {
    * Tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten.
    * @param read the keyring, where it was read along with the record
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'edition'>, read?: Item<'keyring'>): void
+  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
   /** the keyring as it is now, unless somebody has read it since `old` was */
   newerThan(old: HeldKeyring): Promise<HeldKeyring>
@@ -137,9 +137,9 @@ export function keyringHolder(sources: Sources): KeyringHolder {
       return wanted
     },
     expect: (record, read) => {
-      const { keyring, term, edition = 0 } = record
+      const { keyring, term, keyringEdition = 0 } = record
       const at = sources.clock.now()
-      told = { keyring, term, edition, at }
+      told = { keyring, term, edition: keyringEdition, at }
       // one read gives no two items of one moment: this may be the keyring of just before
       if (read && !reading) along = { item: read, readAt: at - 1 }
       if (known && isBehind(known)) forget()

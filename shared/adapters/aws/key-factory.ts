@@ -36,19 +36,18 @@ export function kmsKeyFactory({
   kms: Kms
 }): KeyFactory {
   async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
-    const { wrapped, dataKey } = await kms.newDataKey(id, keyArn)
+    const { wrapped: wrappedKey, dataKey } = await kms.newDataKey(id, keyArn)
     const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
-    const { gone } = keys
-    const active = idOf(activeTerm(keys))
+    const { destroyedTerms } = keys
     return defined({
       id,
       term: newestTerm(keys),
-      highest: highestTerm(keys),
-      active,
-      held: heldIds(keys),
-      gone,
+      highestTerm: highestTerm(keys),
+      activeTerm: idOf(activeTerm(keys)),
+      termIds: heldIds(keys),
+      destroyedTerms,
       since: now,
-      wrapped,
+      wrappedKey,
       keys: encrypted,
     })
   }

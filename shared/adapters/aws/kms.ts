@@ -21,7 +21,7 @@ function away(cause: unknown): never {
 
 /** The two calls that a keyring's envelope needs. @throws ApiError `busy` */
 export interface Kms {
-  unwrap(keyring: Pick<Keyring, 'id' | 'wrapped'>): Promise<Uint8Array>
+  unwrap(keyring: Pick<Keyring, 'id' | 'wrappedKey'>): Promise<Uint8Array>
   /** a new data key for a keyring, in clear and wrapped */
   newDataKey(keyring: string, keyArn: string): Promise<{ wrapped: string; dataKey: Uint8Array }>
 }
@@ -46,9 +46,9 @@ export function lazyKms(meter: Meter): Kms {
   }
 
   return {
-    unwrap: async ({ id, wrapped }) => {
+    unwrap: async ({ id, wrappedKey }) => {
       const { Plaintext } = await call('Decrypt', {
-        CiphertextBlob: wrapped,
+        CiphertextBlob: wrappedKey,
         EncryptionContext: contextOf(id),
       }).catch(away)
       return bytesIn(Plaintext) ?? away(new Error('KMS gave no key'))

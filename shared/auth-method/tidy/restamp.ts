@@ -21,7 +21,7 @@ export const fromTheStart = { partition: 0, after: '' } as const
 
 const PAGE = 500
 const DEFAULTS = 'none'
-const unstamped: TidyStamp = { seen: DEFAULTS, stamped: DEFAULTS }
+const unstamped: TidyStamp = { seenVersion: DEFAULTS, appliedVersion: DEFAULTS }
 
 /**
  * Gives the entries of a list new times for the engine's own deletion, after its settings changed. Tidy itself honours
@@ -54,7 +54,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
   }
   const cluster = await run.cluster()
   if (cluster && settling === (stored?.rev ?? DEFAULTS))
-    await note(run.ports, cluster, job, { stamped: settling })
+    await note(run.ports, cluster, job, { appliedVersion: settling })
   return 'done'
 }
 
@@ -70,11 +70,11 @@ export async function settle(
   settings: Item<'tidy-settings'> | undefined,
   last: Item<'tidy-stamp'> | undefined,
 ): Promise<void> {
-  const { seen, stamped } = last?.data ?? unstamped
+  const { seenVersion, appliedVersion } = last?.data ?? unstamped
   if (isJournaled(cluster)) return
   const version = settings?.rev ?? DEFAULTS
-  if (version === stamped) return
-  if (version !== seen) return note(ports, cluster, list, { seen: version })
+  if (version === appliedVersion) return
+  if (version !== seenVersion) return note(ports, cluster, list, { seenVersion: version })
   await ports.background.start({ job: 'restamp', ...list, ...fromTheStart, settling: version })
 }
 

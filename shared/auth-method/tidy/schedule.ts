@@ -42,8 +42,13 @@ const LATE_PASSES = 3
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
-  const { treeId, built } = cluster?.data ?? {}
-  if (treeId === undefined || !built || reindex?.data.treeId !== treeId || reindex.data.late >= LATE_PASSES)
+  const { treeId, treeComplete } = cluster?.data ?? {}
+  if (
+    treeId === undefined ||
+    !treeComplete ||
+    reindex?.data.treeId !== treeId ||
+    reindex.data.late >= LATE_PASSES
+  )
     return
   await background.start({ ...backfillJob(treeId, 0) })
 }

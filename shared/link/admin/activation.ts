@@ -71,13 +71,13 @@ export async function activationToken(
     createdAt: now,
     expires,
     jti: jtiHash(jti),
-    time: 0,
+    lastCallTime: 0,
     address: '',
     apiAddress: '',
     version: '',
     publicKey: keys ? publicKeyText(keys) : undefined,
     epoch,
-    earlier: earlierOf(items.secondary?.data),
+    previousClusters: previousClusters(items.secondary?.data),
   })
   const token = keys ? sealToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
@@ -88,13 +88,13 @@ export async function activationToken(
   }
 }
 
-const MOST_EARLIER = 8
+const MOST_PREVIOUS = 8
 
 /** Clusters that had the name in an earlier epoch. */
-function earlierOf(before: Secondary | undefined): Secondary['earlier'] {
-  const { cluster, publicKey, revokedAt, earlier = [] } = before ?? {}
+function previousClusters(before: Secondary | undefined): Secondary['previousClusters'] {
+  const { cluster, publicKey, revokedAt, previousClusters: previous = [] } = before ?? {}
   const last = cluster && publicKey && revokedAt === undefined ? [{ cluster, publicKey }] : []
-  const all = [...earlier, ...last].slice(-MOST_EARLIER)
+  const all = [...previous, ...last].slice(-MOST_PREVIOUS)
   return all.length > 0 ? all : undefined
 }
 

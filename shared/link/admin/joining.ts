@@ -31,7 +31,7 @@ export async function admissionChanges(
   admission: Admission,
 ): Promise<Change[]> {
   const { primaryKey, statement, addresses } = admission
-  const primary = key('member', statement.by)
+  const primary = key('member', statement.issuer)
   const [[known], secondaries, revoked] = await Promise.all([
     store.read([primary]),
     store.list(partitions('secondary')),

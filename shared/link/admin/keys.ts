@@ -64,7 +64,7 @@ export async function renewMembership(
   const text = newLinkPair(entropy.bytes)
   const ownKey = await encryptOwnKey(text, cipher)
   const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: linkPair(text) }
-  const data = addTakeOver(before?.data, claim, [...link.addrs, link.primaryAddr])
+  const data = addTakeOver(before?.data, claim, [...link.primaryAddrs, link.primaryAddr])
   const [member] = toElements([replace(place, before, data)], entropy)
   return { link: emptyLink(ownKey), member }
 }

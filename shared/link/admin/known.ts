@@ -29,12 +29,12 @@ export async function readKnown(
   ])
   const follows = secondariesOf(secondaries, record)
     .filter(
-      ({ contact }) =>
-        whom === 'due' && contact !== undefined && clock.now() - contact.at < bounds.PRIMARY_LOST_MS,
+      ({ heartbeat }) =>
+        whom === 'due' && heartbeat !== undefined && clock.now() - heartbeat.at < bounds.PRIMARY_LOST_MS,
     )
     .map(({ address }) => address)
   const own = deployedLink(deployment)
-  const not = ['', record.clusterAddr, record.reachedAt, own, ...follows]
+  const not = ['', record.clusterAddr, record.observedAddr, own, ...follows]
   const all = [
     ...members.flatMap(({ data }) => data.addresses),
     ...secondaries.map(({ data }) => data.address),

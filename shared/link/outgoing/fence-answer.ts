@@ -48,8 +48,8 @@ function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): Fenc
   const { voucher, addresses, cluster, epoch, seq } = reply
   const isOurs =
     voucher.set === set &&
-    voucher.by === cluster &&
-    voucher.id === id &&
+    voucher.issuer === cluster &&
+    voucher.subject === id &&
     voucher.key === key &&
     isStatementOf(Buffer.from(reply.key, 'base64'), voucher)
   return {

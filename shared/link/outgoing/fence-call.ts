@@ -36,7 +36,7 @@ export async function readClaimant(
   { store, journal, cipher }: Pick<FencingPorts, 'store' | 'journal' | 'cipher'>,
 ): Promise<FenceClaimant | undefined> {
   const head = await journal.head()
-  if (!link || set === undefined || head?.mode !== 'writing' || head.own !== epoch) return undefined
+  if (!link || set === undefined || head?.mode !== 'writing' || head.ownEpoch !== epoch) return undefined
   const [pair, signers] = await Promise.all([decryptOwnKey(link.ownKey, cipher), ownSigners(id, { store })])
   return { ...known, set, id, head, pair, signers }
 }
@@ -47,7 +47,7 @@ export async function ownSigners(
   { store }: Pick<FencingPorts, 'store'>,
 ): Promise<readonly TermSigner[]> {
   const [keyring] = await store.read([key('keyring')])
-  const [term] = keyring ? await store.read([key('term', keyring.data.active ?? '')]) : []
+  const [term] = keyring ? await store.read([key('term', keyring.data.activeTerm ?? '')]) : []
   return (term?.data.signers ?? [])
     .filter(({ cluster }) => cluster === id)
     .map(signer => ({ term: term?.sk ?? '', key: signer.key }))

@@ -27,7 +27,7 @@ export interface FenceStand {
   record: ClusterRecord
   fences: Item<'fences'> | undefined
   /** outcomes of the present epoch, by address */
-  outcomes: Fences['asked']
+  outcomes: Fences['outcomes']
   known: Known
   shown: ShownProofs
   /** this cluster was promoted at most ten minutes ago */
@@ -45,7 +45,7 @@ export async function readFenceStand(
   const places = [key('cluster'), key('fences'), key('promoted')] as const
   const [record, fences, promoted] = await ports.store.read(places)
   if (record?.data.mode !== 'primary') return undefined
-  const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.asked) || {}
+  const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.outcomes) || {}
   const known = await readKnown(record.data, ports, whom)
   const isQuick = isNewlyPromoted(promoted?.data, readAt)
   const signers = Object.values(outcomes).some(waitsForSigner) ? await ownSigners(record.data.id, ports) : []
@@ -62,7 +62,7 @@ export const isDue = (before: FenceOutcome | undefined, { chain, signers }: Show
   before === undefined ||
   before.result === 'silent' ||
   before.result === 'refused' ||
-  (before.result === 'denied' && chain > before.chain) ||
+  (before.result === 'denied' && chain > before.statements) ||
   (waitsForSigner(before) && signers > 0)
 
 /** The addresses to call. */
@@ -79,7 +79,7 @@ export const hasOldNews = ({ outcomes, known }: FenceStand): boolean =>
 
 /** What was stored of some calls. */
 export interface NotedCalls {
-  outcomes: Fences['asked']
+  outcomes: Fences['outcomes']
   /** what this cluster can show now */
   shown: ShownProofs
   /** there are more statements or addresses than before */
@@ -124,7 +124,7 @@ async function noteOnce(
     addresses: calls.flatMap(({ addresses }) => addresses),
   })
   const learnt = hasGrown(known.self?.data, self)
-  const next: Fences = { epoch, asked: outcomes }
+  const next: Fences = { epoch, outcomes: outcomes }
   const changes = [
     ...(changed.length > 0 || kept.length < Object.keys(before).length
       ? [replace(key('fences'), fences, next)]
@@ -137,10 +137,20 @@ async function noteOnce(
 }
 
 /** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */
-const outcomesOf = (calls: readonly FenceCall[], before: Fences['asked'], at: number): Fences['asked'] =>
+const outcomesOf = (
+  calls: readonly FenceCall[],
+  before: Fences['outcomes'],
+  at: number,
+): Fences['outcomes'] =>
   Object.fromEntries(
     calls.map(({ address, result, text: whole, chain, signers }) => {
-      const next: FenceOutcome = { result, text: whole.slice(0, LONGEST_TEXT), chain, signers, at }
+      const next: FenceOutcome = {
+        result,
+        text: whole.slice(0, LONGEST_TEXT),
+        statements: chain,
+        signers,
+        at,
+      }
       const last = before[address]
       return [address, last && isSame(last, next) ? last : next]
     }),
@@ -149,7 +159,7 @@ const outcomesOf = (calls: readonly FenceCall[], before: Fences['asked'], at: nu
 const isSame = (one: FenceOutcome, other: FenceOutcome): boolean =>
   one.result === other.result &&
   one.text === other.text &&
-  one.chain === other.chain &&
+  one.statements === other.statements &&
   one.signers === other.signers
 
 const hasGrown = (before: Member | undefined, after: Member): boolean =>

@@ -59,7 +59,7 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   const asked = { ...opened, address }
   const head = await servingHead(ports.journal)
   if (head.mode !== 'writing') throw handsOver()
-  if (call.record.built !== true) throw await refuseUnbuilt(ports)
+  if (call.record.treeComplete !== true) throw await refuseUnbuilt(ports)
   const { id, changes } = await admit(asked, call, ports)
   const { cluster } = asked
   const { nonce } = call.envelope
@@ -165,11 +165,11 @@ function usable(
   return item
 }
 
-function checkUse({ publicKey, cluster, activatedAt, contact }: Secondary, asked: Newcomer): void {
+function checkUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary, asked: Newcomer): void {
   const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
   if (
     activatedAt !== undefined &&
-    (cluster !== asked.cluster || publicKey !== given || contact !== undefined)
+    (cluster !== asked.cluster || publicKey !== given || heartbeat !== undefined)
   )
     throw tokenUsed()
   if (publicKey !== undefined && publicKey !== given) throw tokenForOtherKeys()
@@ -199,7 +199,7 @@ const admittedAs = (secondary: Secondary, asked: Newcomer, { now, envelope }: Ad
   publicKey: publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey }),
   cluster: asked.cluster,
   activatedAt: now,
-  time: Number(envelope.time),
+  lastCallTime: Number(envelope.time),
   address: asked.address,
   version: asked.version,
 })
@@ -214,7 +214,7 @@ async function answerTo(
   const [recovery] = await ports.store.read([key('recovery-key')])
   const { keyring } = await ports.cipher.exportTo(exchangeKey, set)
   const [self] = await ports.store.read([key('member', record.id)])
-  const membership = { set, by: record.id, id: cluster, key: signingKey.toString('base64'), epoch }
+  const membership = { set, issuer: record.id, subject: cluster, key: signingKey.toString('base64'), epoch }
   return {
     primary: record.id,
     epoch,
@@ -223,7 +223,7 @@ async function answerTo(
     format: FORMAT,
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
-    met: await addressesOfOthers(ports, cluster),
+    memberAddresses: await addressesOfOthers(ports, cluster),
     statement: statementOf(pair.signing, membership),
     chain: [...(self?.data.statements ?? [])],
   }

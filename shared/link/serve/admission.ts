@@ -60,10 +60,10 @@ const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => 
 const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
   secondary?.revokedAt === undefined && (revokedAt ?? 0) <= (secondary?.activatedAt ?? 0)
     ? undefined
-    : callerRevoked(envelope.from)
+    : callerRevoked(envelope.caller)
 
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
-  secondary === undefined || isOfThisEpoch(secondary, record) ? undefined : callerOfBefore(envelope.from)
+  secondary === undefined || isOfThisEpoch(secondary, record) ? undefined : callerOfBefore(envelope.caller)
 
 const nearInTime: Check = ({ method, envelope }, { now }) => {
   if (rowOf(method).withoutTime) return undefined
@@ -72,7 +72,7 @@ const nearInTime: Check = ({ method, envelope }, { now }) => {
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
-  rowOf(method).once && Number(envelope.time) <= (secondary?.time ?? 0) ? callSeen() : undefined
+  rowOf(method).once && Number(envelope.time) <= (secondary?.lastCallTime ?? 0) ? callSeen() : undefined
 
 /** The checks of a call by an admitted secondary, in this order. */
 const ofSecondary: readonly Check[] = [
@@ -118,7 +118,7 @@ export function headFault(
   record: ClusterRecord,
   head: Head | undefined,
 ): LinkRefused | undefined {
-  const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own
+  const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch
   // a cluster that was closed, by a handover or otherwise, sends the rest of its journal to its followers
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)

@@ -44,11 +44,11 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
   const asked = call.question
   checkClaimant(asked, call)
   const head = await servingHead(ports.journal)
-  if (asked.epoch <= head.own) {
+  if (asked.epoch <= head.ownEpoch) {
     await answerBack(asked, call, ports).catch(() => undefined)
-    throw fencedLater(head.own, asked.epoch)
+    throw fencedLater(head.ownEpoch, asked.epoch)
   }
-  if (isTooFar(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.own)
+  if (isTooFar(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.ownEpoch)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)
@@ -67,7 +67,7 @@ async function answerBack(asked: TakeOver, { record, now }: AdmittedCall, ports:
   if (record.mode !== 'primary') return
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
-  if (isNewlyPromoted(promoted?.data, now) && fences?.data.asked[address]?.result !== 'silent') return
+  if (isNewlyPromoted(promoted?.data, now) && fences?.data.outcomes[address]?.result !== 'silent') return
   const { keys } = await readKnown(record, ports, 'all')
   if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
@@ -76,7 +76,7 @@ async function answerBack(asked: TakeOver, { record, now }: AdmittedCall, ports:
 function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
-  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.from !== cluster) throw callerUnnamed()
+  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.caller !== cluster) throw callerUnnamed()
   if (!isCallOf(signing, 'Fence', envelope, body)) throw signedOtherwise()
   if (cluster === record.id) throw fencesItself()
   if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
@@ -85,7 +85,7 @@ function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: A
 /** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
 async function factsOf(
   { record, set, question: { cluster } }: Pick<AskedCall<'Fence'>, 'record' | 'set' | 'question'>,
-  { own, lineage }: Pick<FenceFacts, 'own' | 'lineage'>,
+  { ownEpoch, lineage }: Pick<FenceFacts, 'ownEpoch' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
   const [[self], secondaries, revoked, holders] = await Promise.all([
@@ -99,7 +99,7 @@ async function factsOf(
     issuer === undefined || epoch === undefined || epoch > issuer.epoch
   return {
     set,
-    own,
+    ownEpoch,
     lineage,
     issuer,
     givenUp: givenUpBy(cluster, secondaries),
@@ -117,13 +117,13 @@ function givenUpBy(cluster: string, secondaries: readonly Item<'secondary'>[]): 
   const [newest] = secondaries
     .filter(({ data }) => data.cluster === cluster && data.activatedAt !== undefined)
     .toSorted((one, other) => (other.data.activatedAt ?? 0) - (one.data.activatedAt ?? 0))
-  return newest?.data.contact?.maxEpoch ?? 0
+  return newest?.data.heartbeat?.maxEpoch ?? 0
 }
 
 function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
-  const { cluster, publicKey, activatedAt, revokedAt, earlier = [] } = data
+  const { cluster, publicKey, activatedAt, revokedAt, previousClusters = [] } = data
   const now = activatedAt !== undefined && revokedAt === undefined && cluster && publicKey
-  return [...earlier, ...(now ? [{ cluster, publicKey }] : [])].flatMap(one => {
+  return [...previousClusters, ...(now ? [{ cluster, publicKey }] : [])].flatMap(one => {
     const keys = readPublicKey(one.publicKey)
     return keys ? [{ id: one.cluster, key: keys.signing.toString('base64') }] : []
   })
@@ -146,8 +146,8 @@ async function remember(
     const [before] = await store.read([place])
     const known: Member = before?.data ?? { statements: [], addresses: [] }
     const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
-    const met: Member = { ...known, addresses: all, key: signing, claimed, signers }
-    if (claimed < (known.claimed ?? '') || isDeepStrictEqual(met, known)) return ok()
+    const met: Member = { ...known, addresses: all, key: signing, claimedEpoch: claimed, signers }
+    if (claimed < (known.claimedEpoch ?? '') || isDeepStrictEqual(met, known)) return ok()
     return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
   })
   if (!noted.ok) throw concurrentCalls()
@@ -186,7 +186,7 @@ async function answerTo(
   const [self] = await ports.store.read([key('member', record.id)])
   return {
     ...end,
-    voucher: statementOf(pair.signing, { set, by: record.id, id, key: itsKey, epoch }),
+    voucher: statementOf(pair.signing, { set, issuer: record.id, subject: id, key: itsKey, epoch }),
     cluster: record.id,
     key: keysOf(pair).signing.toString('base64'),
     chain: self?.data.statements ?? [],

@@ -17,8 +17,8 @@ export const handlers: {
   readonly [M in Method]: (ports: LinkPorts, call: AskedCall<M>) => Promise<Reply<M>>
 } = {
   Activate: activate,
-  Echo: serveHeartbeat,
-  Cells: ({ journal }, { question }) => serveEntries(journal, question),
+  Heartbeat: serveHeartbeat,
+  Entries: ({ journal }, { question }) => serveEntries(journal, question),
   Items: ({ journal }, { question }) => serveItems(journal, question),
   Scan: async ({ journal }, { question, head }) =>
     serveScan(journal, question, await denseUpTo(journal, head)),

@@ -20,7 +20,7 @@ export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): P
   if (asked.epoch !== head.epoch) throw epochElsewhere(head.epoch, asked.epoch)
   if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
-  const seen = replace(call.secondary, call.secondary, { ...data, time: Number(call.envelope.time) })
+  const seen = replace(call.secondary, call.secondary, { ...data, lastCallTime: Number(call.envelope.time) })
   if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCalls()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)

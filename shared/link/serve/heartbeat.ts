@@ -20,7 +20,10 @@ import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from '
  * The heartbeat of a secondary: stores what it tells, for status, and answers how far this journal is.
  * @throws LinkRefused
  */
-export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>): Promise<Reply<'Echo'>> {
+export async function serveHeartbeat(
+  ports: LinkPorts,
+  call: AskedCall<'Heartbeat'>,
+): Promise<Reply<'Heartbeat'>> {
   const { question: asked, head } = call
   // the primary's format must not be higher than the secondary's, which could misread its entries
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
@@ -45,15 +48,15 @@ export async function serveHeartbeat(ports: LinkPorts, call: AskedCall<'Echo'>):
     frontier: dense,
     canaryAt,
     format: FORMAT,
-    term: keyring?.data.active ?? '',
+    term: keyring?.data.activeTerm ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
-    met: await addressesOfOthers(ports, call.secondary.data.cluster),
+    memberAddresses: await addressesOfOthers(ports, call.secondary.data.cluster),
   }
 }
 
 /** An unusable address is not stored; the heartbeat counts nevertheless. */
-const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Question<'Echo'> => ({
+const dropBadAddresses = (asked: Question<'Heartbeat'>, rules: AddressRules): Question<'Heartbeat'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
   apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
@@ -61,18 +64,18 @@ const dropBadAddresses = (asked: Question<'Echo'>, rules: AddressRules): Questio
 
 const heardOf = (
   known: Secondary,
-  { position, state, took, format, address, apiAddress, ownTerm, maxEpoch }: Question<'Echo'>,
+  { position, state, roundTripMs, format, address, apiAddress, ownTerm, maxEpoch }: Question<'Heartbeat'>,
   { now, envelope }: AdmittedCall,
   canaryAt: number | undefined,
 ): Secondary => ({
   ...known,
-  time: Number(envelope.time),
+  lastCallTime: Number(envelope.time),
   address: address || known.address,
   apiAddress,
-  contact: defined({
+  heartbeat: defined({
     at: now,
-    took,
-    skew: skewOf(envelope, now),
+    roundTripMs,
+    skewMs: skewOf(envelope, now),
     state,
     format,
     epoch: position.epoch,

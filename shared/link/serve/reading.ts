@@ -28,7 +28,7 @@ const RUN = 100
 /** The head of a journal that others may read. @throws LinkRefused */
 export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
   const head = await journal.head()
-  if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.own) return head
+  if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
   throw noOwnJournal()
 }
 
@@ -40,13 +40,13 @@ const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === J
  */
 export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
-  { lineage, from, bytes }: EntriesRequest,
+  { lineage, after: from, maxBytes }: EntriesRequest,
 ): Promise<EntriesAnswer> {
   const head = await servingHead(journal)
   const { forkPoint, diverged } = compareLineages({ lineage: head.lineage }, { lineage, last: from })
   if (diverged) return { kind: 'diverged', forkPoint }
   if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
-  const found = await dense(journal, head, from, Math.min(bytes, LARGEST))
+  const found = await dense(journal, head, from, Math.min(maxBytes, LARGEST))
   const after = await servingHead(journal)
   if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
@@ -115,10 +115,10 @@ function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredI
 /** A page of a segment. */
 export async function serveScan(
   journal: Pick<Journal, 'scan'>,
-  { segment, of, cursor }: ScanRequest,
+  { segment, segments, cursor }: ScanRequest,
   frontier: number,
 ): Promise<ScanAnswer> {
-  const page = await journal.scan({ index: segment, of, from: cursor })
+  const page = await journal.scan({ index: segment, of: segments, from: cursor })
   return { items: page.items, frontier, ...(page.next ? { next: page.next } : {}) }
 }
 

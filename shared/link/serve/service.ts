@@ -30,9 +30,10 @@ export function linkService(ports: LinkPorts): Answering {
 
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
     const envelope = envelopeOf(call)
-    if (!envelope || envelope.from === '' || Buffer.byteLength(envelope.from) > LONGEST_NAME) throw notACall()
+    if (!envelope || envelope.caller === '' || Buffer.byteLength(envelope.caller) > LONGEST_NAME)
+      throw notACall()
     const now = ports.clock.now()
-    const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.from)])
+    const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.caller)])
     if (!record) throw notInitialised()
     if (!rowOf(method).byCopies && isRestoredCopy(record.data, ports.deployment)) throw servesNoCopy()
     const pair = await keys(record.data)

@@ -97,7 +97,7 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
   const changed: Partial<ClusterRecord> = {
     ...linkFields(link, id, stand.operation.data.activation),
     treeId: id,
-    home: ports.deployment.home,
+    homeTable: ports.deployment.home,
   }
   await auditEvent(run, 'activated', id, { ...stand.record.data, ...changed })
   await commitStep(
@@ -107,7 +107,7 @@ async function takeKeys(run: OperationRun, before: OperationStand, id: string): 
       ...keyringChanges(stand.record, own, link.keyring, changed),
       ...(await admissionChanges(ports.store, stand.record.data.id, undefined, {
         ...link,
-        addresses: [...link.addrs, ...link.met],
+        addresses: [...link.primaryAddrs, ...link.memberAddresses],
       })),
       // the keyring that decrypts them is gone; a cluster that becomes primary makes a new key for tokens
       ...keysMadeAnew.map(one => remove(one)),
@@ -129,13 +129,21 @@ const WIPE_ASK_TIMEOUT_MS = 5000
 async function seeAdmitted(
   run: OperationRun,
   stand: OperationStand,
-  { set, id, addrs, primaryKey: otherKey }: PendingLink,
+  { set, secondaryId, primaryAddrs, primaryKey: otherKey }: PendingLink,
 ): Promise<void> {
   const pair = await ownPair(run, stand)
   if (!pair) return
   const { ca } = stand.operation.data.activation ?? {}
   const until = run.ports.clock.now() + WIPE_ASK_TIMEOUT_MS
-  const link = run.connect({ set, id, pair: linkPair(pair), otherKey, addresses: addrs, ca, until })
+  const link = run.connect({
+    set,
+    id: secondaryId,
+    pair: linkPair(pair),
+    otherKey,
+    addresses: primaryAddrs,
+    ca,
+    until,
+  })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
     if (isLasting(error)) throw primarySaid(error)
   })
@@ -146,13 +154,13 @@ async function seeAdmitted(
  * @param name of the link: the operation
  */
 export const linkFields = (
-  { set, id, primaryAddr, addrs, primaryKey, ownKey }: PendingLink,
+  { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingLink,
   name: string,
-  { ca, address: reachedAt }: Partial<ActivationInput> = {},
+  { ca, address: observedAddr }: Partial<ActivationInput> = {},
 ) => ({
   set,
-  link: { name, id, primaryAddr, addrs, primaryKey, ownKey, ...defined({ ca }) },
-  ...defined({ reachedAt }),
+  link: { name, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey, ...defined({ ca }) },
+  ...defined({ observedAddr }),
 })
 
 /** Makes the head that of an empty cluster; its incarnation goes on growing. */

@@ -30,9 +30,9 @@ export interface TreeStand extends OperationStand {
 export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
   const stand = await readStand(run, id)
   if (stand.operation.data.status !== 'running') return undefined
-  const { treeId, mode, built } = stand.record.data
+  const { treeId, mode, treeComplete } = stand.record.data
   if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
-  if (built === false) throw treeUnbuilt()
+  if (treeComplete === false) throw treeUnbuilt()
   return { ...stand, treeId }
 }
 

@@ -72,11 +72,11 @@ async function commitLeave(
     name,
     mode: 'disabled',
     initialisedAt,
-    since,
+    journalStart: since,
     operation,
     keyring: record.data.keyring,
     term: record.data.term,
-    edition: record.data.edition ?? 0,
+    keyringEdition: record.data.keyringEdition ?? 0,
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, { id, name })
@@ -110,7 +110,7 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
     ports.store.list(partitions('term')),
     ports.store.list(partitions('holder')),
   ])
-  const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.active)
+  const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.activeTerm)
   return withoutNewTerm(holders, before, [], { record: record.data, now: ports.clock.now() })
 }
 
@@ -118,15 +118,15 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
   const stand = await readStand(run, id)
-  const { since } = stand.record.data
-  if (stand.operation.data.status !== 'running' || since === undefined) return DONE
+  const { journalStart } = stand.record.data
+  if (stand.operation.data.status !== 'running' || journalStart === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
   const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
   const closed = await closedToOthers(run, stand)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(detachJob(since, segment?.data?.treeId, ports.clock.now()))
+  await ports.background.start(detachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }
 

@@ -34,5 +34,5 @@ export async function checkBoth(run: DrillRun): Promise<Drill['peer']> {
 /** A name for this cluster at its successor. */
 export async function ownName({ ports }: DrillRun): Promise<string> {
   const [record] = await ports.store.read([key('cluster')])
-  return (record && (primaryOf(record.data)?.id || record.data.name)) || ports.deployment.clusterName
+  return (record && (primaryOf(record.data)?.secondaryId || record.data.name)) || ports.deployment.clusterName
 }

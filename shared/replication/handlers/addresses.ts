@@ -24,7 +24,7 @@ export function addressOf(given: string, name: string, rules: AddressRules): str
 
 /** Where secondaries reach this cluster: the given address, that of the deployment, or the one of this request. */
 export function ownAddress(
-  record: Pick<ClusterRecord, 'clusterAddr' | 'reachedAt'>,
+  record: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,
 ): string {

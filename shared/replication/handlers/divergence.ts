@@ -192,15 +192,15 @@ const entriesOf = (
   { sk, data: { entries, forkPoint, epoch } }: Item<'report'>,
   mounts: Mounts,
 ): LostEntry[] =>
-  entries.map(({ pos, id, at, changes, bare }, index) => ({
+  entries.map(({ pos, id, at, changes, withoutItems }, index) => ({
     name: `${sk}#${String(index).padStart(PLACE_DIGITS, '0')}`,
     position: pos,
     commit: id,
     time: printTime(at),
     cut: forkPoint,
     epoch,
-    changes: changes.map(change => shownChange(change, bare, mounts)),
-    ...(bare ? { too_large: true as const } : {}),
+    changes: changes.map(change => shownChange(change, withoutItems, mounts)),
+    ...(withoutItems ? { too_large: true as const } : {}),
   }))
 
 type LostChange = Report['entries'][number]['changes'][number]

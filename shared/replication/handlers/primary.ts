@@ -39,9 +39,9 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     set: ports.entropy.uuid(),
     epoch,
     treeId,
-    built: false,
-    generation: 0,
-    home: ports.deployment.home,
+    treeComplete: false,
+    promotions: 0,
+    homeTable: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),
   }
@@ -88,12 +88,14 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
-  const { since, end } = await endJournal(ports, item.data)
+  const { journalStart, end } = await endJournal(ports, item.data)
   const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
-  await call.once('note', () => noteEvent('primary-disabled', request.id, item.data, { since }, ports))
+  await call.once('note', () =>
+    noteEvent('primary-disabled', request.id, item.data, { since: journalStart }, ports),
+  )
   const { id, name, keyring, term, initialisedAt } = item.data
-  const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, since } as const
+  const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, journalStart } as const
   return {
     answer: nothing([
       'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
@@ -103,7 +105,7 @@ export async function disablePrimary(call: Call): Promise<Outcome> {
       replace(item, item, to),
       roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(detachJob(since, item.data.treeId, now)),
+    afterwards: () => ports.background.start(detachJob(journalStart, item.data.treeId, now)),
   }
 }
 

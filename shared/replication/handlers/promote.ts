@@ -43,12 +43,12 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   if (joins) return outcomeOf(await awaitOperation(running.id, ports))
   const waiting = await waitingExecution('promotion', ports)
   const force = given.force ?? waiting?.data.options['force'] === true
-  const request = await requestOf(call, address)
+  const requestHmac = await requestOf(call, address)
   // the end of the primary's journal is known once it was asked to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
     force,
-    request,
+    requestHmac,
     warnings: [],
     address: address || undefined,
     end,
@@ -78,7 +78,7 @@ async function isSame(
   address: string,
 ): Promise<boolean> {
   const alike = promotion.force === (call.given.force ?? false) && (promotion.address ?? '') === address
-  return alike || sameSecret(promotion.request, await requestOf(call, address))
+  return alike || sameSecret(promotion.requestHmac, await requestOf(call, address))
 }
 
 /** On a cluster that is not a secondary no operation token counts: only the very same request is answered. */
@@ -90,7 +90,7 @@ async function repeatPromotion(
   const { ports, fetched, now } = call
   const promoted = fetched.get(key('promoted'))?.data
   const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
-  const known = running?.data.promotion?.request ?? promoted?.request
+  const known = running?.data.promotion?.requestHmac ?? promoted?.requestHmac
   const same = known !== undefined && sameSecret(known, await requestOf(call, address))
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))

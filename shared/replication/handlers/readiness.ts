@@ -140,7 +140,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     secondariesOf(listed, record).map(async one => ({ ...one, lag: await lagAtHeartbeat(call, head, one) })),
   )
   const changing = changingOf(record)
-  const facts = { head, built: record.built !== false, keyring, secondaries: known }
+  const facts = { head, built: record.treeComplete !== false, keyring, secondaries: known }
   const checks = [...changingRow(changing), ...switchChecks(facts, now).map(shownCheck)]
   return {
     mode: record.mode,
@@ -153,7 +153,7 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     secondaries: known.map(one => successorOf(one, head, call)),
     tree: {
       corrupted: isTreeCorrupted(record, check, diverging),
-      reindexing: record.built === false || isUnderWay(reindex?.data.stage),
+      reindexing: record.treeComplete === false || isUnderWay(reindex?.data.stage),
     },
     operation_token,
     ...own,
@@ -167,11 +167,11 @@ const isUnderWay = (stage: string | undefined): boolean =>
 async function lagAtHeartbeat(
   { ports }: Call,
   head: Head | undefined,
-  { contact }: Pick<Secondary, 'contact'>,
+  { heartbeat }: Pick<Secondary, 'heartbeat'>,
 ): Promise<number> {
-  if (!head || !contact || contact.epoch !== head.epoch || contact.seq >= head.last) return 0
-  const [entry] = await ports.journal.entries(head.lineage, contact.seq, contact.seq + 1)
-  return entry ? Math.max(0, contact.at - entry.at) : 0
+  if (!head || !heartbeat || heartbeat.epoch !== head.epoch || heartbeat.seq >= head.last) return 0
+  const [entry] = await ports.journal.entries(head.lineage, heartbeat.seq, heartbeat.seq + 1)
+  return entry ? Math.max(0, heartbeat.at - entry.at) : 0
 }
 
 function successorOf(
@@ -180,7 +180,7 @@ function successorOf(
   { now, ports }: { now: number; ports: { deployment: AddressRules } },
 ) {
   const address = memberAddress(one.address, ports.deployment) ?? ''
-  const { id, expires, version, contact, activatedAt, createdAt } = one
+  const { id, expires, version, heartbeat, activatedAt, createdAt } = one
   const fault = successorFault(one, head ?? { epoch: '' }, now)
   return {
     id,
@@ -194,14 +194,14 @@ function successorOf(
       expired: activatedAt === undefined && expires <= now,
       expires: printTime(expires),
     },
-    ...(contact
+    ...(heartbeat
       ? {
-          state: contact.state,
-          applied: contact.seq,
-          clock_skew_ms: contact.skew,
-          behind: Math.max(0, (head?.last ?? contact.seq) - contact.seq),
+          state: heartbeat.state,
+          applied: heartbeat.seq,
+          clock_skew_ms: heartbeat.skewMs,
+          behind: Math.max(0, (head?.last ?? heartbeat.seq) - heartbeat.seq),
           behind_ms: one.lag,
-          last_heartbeat: printTime(contact.at),
+          last_heartbeat: printTime(heartbeat.at),
         }
       : {}),
   }

@@ -101,7 +101,10 @@ function idsIn({ record, secondaries, holders, terms, members, revoked }: KnownC
   const ids = [
     record.id,
     ...[...holders, ...members, ...revoked].map(({ sk }) => sk),
-    ...secondaries.flatMap(({ data }) => [data.cluster, ...(data.earlier ?? []).map(one => one.cluster)]),
+    ...secondaries.flatMap(({ data }) => [
+      data.cluster,
+      ...(data.previousClusters ?? []).map(one => one.cluster),
+    ]),
     ...terms.flatMap(({ data }) => (data.signers ?? []).map(one => one.cluster)),
   ]
   return [...new Set(ids.filter(id => id !== undefined && id !== ''))] as string[]

@@ -58,8 +58,8 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   ])
   const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
-  const noted = retiredTerms(terms, known, { now, maker: record.data, active: made.active, retire })
-  const before = terms.map(({ id }) => id).filter(id => id !== made.active)
+  const noted = retiredTerms(terms, known, { now, maker: record.data, active: made.activeTerm, retire })
+  const before = terms.map(({ id }) => id).filter(id => id !== made.activeTerm)
   const changes = [
     replace(keyring, keyring, next.keyring),
     replace(record, record, next.record),
@@ -98,8 +98,8 @@ async function acknowledgedText(ports: AckPorts, patience: number): Promise<stri
   ]
 }
 
-const untilHeard = ({ id, contact }: Secondary, now: number): string => {
-  const last = contact ? `${Math.round(ageSince(contact.at, now) / 1000)} s ago` : 'never'
+const untilHeard = ({ id, heartbeat }: Secondary, now: number): string => {
+  const last = heartbeat ? `${Math.round(ageSince(heartbeat.at, now) / 1000)} s ago` : 'never'
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 

@@ -111,7 +111,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   const whole = before?.unfinishedSync === null && before.mode !== 'syncing'
   const operating = newOperation(ports)
   const update = { form: 'clear', addresses: [] } as const
-  await beginOperation(operating, item, { name: 'disable', step: 'find', update }, call)
+  await beginOperation(operating, item, { name: 'disable', step: 'find', primaryUpdate: update }, call)
   // from then on it serves; the caller need not wait for the rest
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
   if (status === 'failed') throw givenUp(fault)

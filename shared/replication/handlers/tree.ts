@@ -36,9 +36,9 @@ const TREE_CHECK_TRIES = 3
 
 /** Returns the id of the own tree, for any role and caller. @throws ApiError if there is no complete tree */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
-  const { mode, treeId, built } = call.cluster.record
+  const { mode, treeId, treeComplete } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)
-  if (built === false) throw treeNotBuilt()
+  if (treeComplete === false) throw treeNotBuilt()
   return treeId
 }
 

@@ -68,16 +68,21 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
   const operating = newOperation(ports)
   const activation =
     update.form === 'token' ? { activation: await activationInput(call, operating, item.data.set) } : {}
-  await beginOperation(operating, item, { name: 'update-primary', step: 'find', update, ...activation }, call)
+  await beginOperation(
+    operating,
+    item,
+    { name: 'update-primary', step: 'find', primaryUpdate: update, ...activation },
+    call,
+  )
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
   if (ended.status === 'failed') throw givenUp(ended.fault)
   return { answer: nothing([told(update.form, ended)]) }
 }
 
-function told(form: PrimaryUpdate['form'], { update }: OperationState): string {
+function told(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {
   if (form === 'clear')
     return 'this cluster follows nobody any more: it keeps its set and what it has, and can be given a token of a primary, or be promoted by force'
   if (form === 'addresses')
-    return `the primary answered at ${update?.found?.[0] ?? ''}, and is followed there from now on`
+    return `the primary answered at ${primaryUpdate?.foundAddresses?.[0] ?? ''}, and is followed there from now on`
   return 'this cluster follows the primary that made the token from now on: nothing is wiped, and what of it the set has not is taken back and kept in a report; GET sys/replication/dr/status shows how far it is'
 }

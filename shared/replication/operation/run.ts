@@ -88,14 +88,18 @@ export async function commitStep(
 }
 
 /** The record after an operation has succeeded. */
-export function withoutOperation({ operation: _, failed: __, ...record }: ClusterRecord): ClusterRecord {
+export function withoutOperation({
+  operation: _,
+  failedOperation: __,
+  ...record
+}: ClusterRecord): ClusterRecord {
   return record
 }
 
 /** The record after an operation was given up: status says why, until another one succeeds. */
 export const withFailed = (record: ClusterRecord, id: string): ClusterRecord => ({
   ...withoutOperation(record),
-  failed: id,
+  failedOperation: id,
 })
 
 /** Ends an operation that has succeeded, and frees the cluster for another one. */

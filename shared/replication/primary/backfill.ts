@@ -89,8 +89,8 @@ async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<
   const cluster = await servingCluster(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])
   if (!cluster || item?.data.treeId !== job.treeId) return 'done'
-  if (!item.data.built) {
-    const changes = [replace(item, item, { ...item.data, built: true })]
+  if (!item.data.treeComplete) {
+    const changes = [replace(item, item, { ...item.data, treeComplete: true })]
     if ((await run.ports.store.commit(changes, cluster)) === 'conflict')
       return { again: { ...job, pass: undefined } }
   }

@@ -8,7 +8,7 @@ import { type Pass, pauseUntil, walk } from './walk.ts'
 
 export interface DetachJob {
   /** items below this position are of the ended journal */
-  since: string
+  journalStart: string
   /** of its tree; absent: unknown, and its sums stay */
   treeId?: string | undefined
   /** epoch milliseconds: until then requests may still use the journal */
@@ -24,11 +24,11 @@ const AT_ONCE = 16
 
 /** Removes the marks of an ended journal from items, then deletes the sums of its tree. */
 export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult> {
-  const { since, treeId, dropped } = job
+  const { journalStart, treeId, dropped } = job
   if (dropped !== undefined) return dropTree(run, job)
   const result = await detach(run, job)
   if (result !== 'done') return { again: defined({ ...result.again, treeId }) }
-  return treeId === undefined ? 'done' : { again: { since, treeId, notBefore: 0, dropped: 0 } }
+  return treeId === undefined ? 'done' : { again: { journalStart, treeId, notBefore: 0, dropped: 0 } }
 }
 
 /** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
@@ -54,8 +54,8 @@ async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Om
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
   const left = await walk(run, job.at, pass, async items => {
     const cluster = await run.cluster()
-    if (cluster?.record.mode !== 'disabled' || cluster.record.since !== job.since) return false
-    const marked = items.filter(({ pos }) => pos !== undefined && pos < job.since)
+    if (cluster?.record.mode !== 'disabled' || cluster.record.journalStart !== job.journalStart) return false
+    const marked = items.filter(({ pos }) => pos !== undefined && pos < job.journalStart)
     pass.found += marked.length
     await journal.detach(marked)
     return true
@@ -63,7 +63,9 @@ async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Om
   if (left === 'ended') return 'done'
   if (left) return { again: { ...job, at: left, pass } }
   if (pass.found > 0)
-    return { again: { since: job.since, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } } }
+    return {
+      again: { journalStart: job.journalStart, notBefore: 0, pass: { seen: 0, found: 0, before: pass.seen } },
+    }
   return forgetTimes(run, pass.seen)
 }
 

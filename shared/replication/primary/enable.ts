@@ -28,21 +28,21 @@ export async function beginJournal(
 /**
  * Ends this cluster's journal. May be repeated until the record says so.
  * @param epoch of the record
- * @returns `since`: what the record takes, together with the mode `disabled` and without epoch and tree; `end`: the
+ * @returns `journalStart`: what the record takes, together with the mode `disabled` and without epoch and tree; `end`: the
  * last position, as text
  */
 export async function endJournal(
   ports: Pick<Ports, 'journal' | 'clock'>,
   { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
-): Promise<{ since: string; end: string }> {
+): Promise<{ journalStart: string; end: string }> {
   const end = await endEpoch(ports, { epoch })
   if (!end) throw noJournalOpen()
-  return { since: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
+  return { journalStart: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 
 /** The background job that adds every item to a new journal. @param now epoch milliseconds */
 export const backfillJob = (treeId: string, now: number) => ({
-  job: 'journal-stamp',
+  job: 'backfill',
   treeId,
   notBefore: now + bounds.CHANGEOVER_WAIT_MS,
 })
@@ -51,5 +51,5 @@ export const backfillJob = (treeId: string, now: number) => ({
  * The background job that removes the marks of an ended journal from items.
  * @param treeId of the tree that is not used any more
  */
-export const detachJob = (since: string, treeId: string | undefined, now: number) =>
-  defined({ job: 'journal-unstamp', since, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })
+export const detachJob = (journalStart: string, treeId: string | undefined, now: number) =>
+  defined({ job: 'detach', journalStart, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

@@ -16,7 +16,7 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'deployment' | 'l
 export const allReadThis = (all: readonly Secondary[], record: Pick<ClusterRecord, 'epoch'>): boolean =>
   all
     .filter(one => one.activatedAt !== undefined && one.revokedAt === undefined && isOfThisEpoch(one, record))
-    .every(({ contact }) => (contact?.format ?? 0) >= FORMAT)
+    .every(({ heartbeat }) => (heartbeat?.format ?? 0) >= FORMAT)
 
 /**
  * Replaces a recovery key that an earlier version has stored by what verifies it, once every secondary reads that. Its

@@ -166,10 +166,10 @@ async function askedPrimary(
 }
 
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
-  const { format, lineage, frontier, time, seq, epoch, skew, term } = await sendHeartbeat(follower)
+  const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is an obstacle of its own
   await fetchTerms(follower, nothingNeeded).catch(() => undefined)
-  const reported = { epoch, seq, frontier, skew, term }
+  const reported = { epoch, seq, frontier, skew: skewMs, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }
   if (diverged || forkPoint < head.last) return divergedFacts
@@ -187,6 +187,6 @@ async function oldestMissing(
   if (head.applied < head.last)
     return (await own.journal.entries(head.lineage, head.applied, head.applied + 1))[0]?.at
   if (frontier <= head.last) return undefined
-  const answer = await link?.entries({ lineage: head.lineage, from: head.last, bytes: 1 })
+  const answer = await link?.entries({ lineage: head.lineage, after: head.last, maxBytes: 1 })
   return answer?.kind === 'entries' ? answer.entries[0]?.at : 'diverged'
 }

@@ -29,15 +29,23 @@ export const askHandover: OperationStep = async (run, id) => {
   const before = await promotionAt(run, id, 'handover')
   if (!before) return DONE
   const { clock } = run.ports
-  const { asks, askedAt, force } = before.promotion
-  if (!asks) return commitStep(run, [promotionTo(before, clock.now(), 'drain', {})], before)
-  if (askedAt === undefined) {
-    await commitStep(run, [promotionTo(before, clock.now(), 'handover', { askedAt: clock.now() })], before)
+  const { requestsHandover, handoverRequestedAt, force } = before.promotion
+  if (!requestsHandover) return commitStep(run, [promotionTo(before, clock.now(), 'drain', {})], before)
+  if (handoverRequestedAt === undefined) {
+    await commitStep(
+      run,
+      [promotionTo(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
+      before,
+    )
     return AGAIN
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
-  const asked = await askOnce(run, Math.max(askedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS))
-  if (!asked.ok && asked.fault.kind === 'silent' && clock.now() + HANDOVER_PAUSE_MS < askedAt + ask) {
+  const asked = await askOnce(run, Math.max(handoverRequestedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS))
+  if (
+    !asked.ok &&
+    asked.fault.kind === 'silent' &&
+    clock.now() + HANDOVER_PAUSE_MS < handoverRequestedAt + ask
+  ) {
     await clock.sleep(HANDOVER_PAUSE_MS)
     return AGAIN
   }
@@ -46,7 +54,7 @@ export const askHandover: OperationStep = async (run, id) => {
   if (!stand) return DONE
   if (!asked.ok) return force ? skipHandover(run, stand, asked.fault) : failHandover(run, stand, asked.fault)
   const { epoch, end: closed } = asked.value
-  const end = { epoch, seq: closed.seq, of: closed.epoch }
+  const end = { epoch, seq: closed.seq, closedEpoch: closed.epoch }
   return commitStep(run, [promotionTo(stand, clock.now(), 'drain', { end })], stand)
 }
 
@@ -89,7 +97,7 @@ async function failHandover(run: OperationRun, stand: PromotionStand, fault: Una
   // an earlier attempt may have ended the epoch of the primary of that time
   if (fault.another) throw primaryPassed(fault.text)
   // it refused, so it has ended no epoch for this cluster
-  const { askedAt: _, ...promotion } = stand.promotion
+  const { handoverRequestedAt: _, ...promotion } = stand.promotion
   const now = run.ports.clock.now()
   const noted = await commitStep(run, [promotionTo({ ...stand, promotion }, now, 'handover', {})], stand)
   if (noted === AGAIN) return AGAIN

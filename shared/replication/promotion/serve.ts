@@ -27,12 +27,17 @@ export const open: OperationStep = async (run, id) => {
   const stand = await promotionAt(run, id, 'open')
   if (!stand) return DONE
   const { journal, clock } = run.ports
-  const { claimed } = stand.promotion
+  const { takenOver } = stand.promotion
   const head = await journal.head()
-  if (claimed && head?.mode === 'writing' && head.epoch === claimed.epoch && head.last === claimed.seq) {
-    const given = await journal.allocate(claimed.epoch)
+  if (
+    takenOver &&
+    head?.mode === 'writing' &&
+    head.epoch === takenOver.epoch &&
+    head.last === takenOver.seq
+  ) {
+    const given = await journal.allocate(takenOver.epoch)
     if (given !== 'refused')
-      await journal.putEntry(noopEntry({ epoch: claimed.epoch, seq: given.seq }, clock.now()))
+      await journal.putEntry(noopEntry({ epoch: takenOver.epoch, seq: given.seq }, clock.now()))
   }
   const signer = await ownSigner(run, stand)
   return commitStep(run, [...signer, promotionTo(stand, clock.now(), 'serve', {})], stand)
@@ -48,7 +53,7 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const [keyring] = await store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const made = await keyFactory.withSigner(keyring.data, clock.now())
-  const active = made.terms.find(one => one.id === made.keyring.active)
+  const active = made.terms.find(one => one.id === made.keyring.activeTerm)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
   // a cluster that was primary before with this term still has its signer
@@ -74,12 +79,12 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
   const { record, operation, promotion } = stand
   const { ports } = run
   const at = ports.clock.now()
-  const { request, warnings, force, claimed, end } = promotion
+  const { requestHmac, warnings, force, takenOver, end } = promotion
   await noteEvent(
     'promotion',
     operation.sk,
     record.data,
-    { force, ...claimed, handedOver: end !== undefined },
+    { force, ...takenOver, handedOver: end !== undefined },
     ports,
   )
   const ended = await commitStep(
@@ -87,7 +92,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
     [
       toStep(stand, at, { status: 'done', step: '' }),
       replace(record, record, withoutOperation(record.data)),
-      put(key('promoted'), { operation: operation.sk, request, warnings, at }),
+      put(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
       // the run that has followed until now gives no lease back: whoever follows again would wait for its end
       ...[key('contact'), key('puller'), key('pending-key')].map(remove),
       voidOperationToken(),
@@ -108,9 +113,9 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { operation, record } = stand
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
-  if (promotion.claimed) return endPromotion(run, { ...stand, promotion })
+  if (promotion.takenOver) return endPromotion(run, { ...stand, promotion })
   // the handed-over state is lost if another cluster has been promoted since
-  const asked = promotion.askedAt !== undefined && fault.code !== 'passed_over'
+  const asked = promotion.handoverRequestedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
   const over = asked

@@ -59,7 +59,7 @@ async function commitTakeOver(
   const { record, operation, promotion } = stand
   const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
-  const epoch = nextEpoch(head, [promotion.end?.of, contact?.data.epoch], record.data.id)
+  const epoch = nextEpoch(head, [promotion.end?.closedEpoch, contact?.data.epoch], record.data.id)
   const membership = await renewMembership(ports, record.data, epoch)
   const lost = lostBehind(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
@@ -67,11 +67,11 @@ async function commitTakeOver(
     ...record.data,
     mode: 'primary' as const,
     epoch,
-    built: true,
+    treeComplete: true,
     link: membership.link,
-    generation: epochNumber(epoch) - 1,
+    promotions: epochNumber(epoch) - 1,
     clusterAddr: promotion.address || record.data.clusterAddr,
-    home: ports.deployment.home,
+    homeTable: ports.deployment.home,
   })
   const state = {
     ...operation.data,
@@ -80,7 +80,7 @@ async function commitTakeOver(
     position: posText({ epoch, seq }),
     promotion: {
       ...promotion,
-      claimed: { epoch, seq },
+      takenOver: { epoch, seq },
       warnings: [...promotion.warnings, ...warnings, ...missing(promotion, lost)],
     },
   }

@@ -74,5 +74,9 @@ export const verify: OperationStep = async (run, id) => {
   // asking takes seconds, and commits need a fresh cluster record
   const stand = await promotionAt(run, id, 'verify')
   if (!stand) return DONE
-  return commitStep(run, [promotionTo(stand, now, 'handover', { asks, warnings }, { position })], stand)
+  return commitStep(
+    run,
+    [promotionTo(stand, now, 'handover', { requestsHandover: asks, warnings }, { position })],
+    stand,
+  )
 }

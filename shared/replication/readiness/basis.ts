@@ -5,8 +5,8 @@ import { bounds } from '../../values/bounds.ts'
 
 /** What the result of a trial of a promotion rests on. */
 interface Circumstances {
-  readonly record: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId' | 'link' | 'operation' | 'failed'>
-  readonly contact: Pick<PrimaryContact, 'at' | 'epoch' | 'refused'> | undefined
+  readonly record: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId' | 'link' | 'operation' | 'failedOperation'>
+  readonly contact: Pick<PrimaryContact, 'at' | 'epoch' | 'failedCall'> | undefined
   readonly head: Pick<Head, 'mode'> | undefined
 }
 
@@ -16,14 +16,23 @@ interface Circumstances {
  * @param now epoch milliseconds
  */
 export function readinessBasis({ record, contact, head }: Circumstances, now: number): string {
-  const { mode, epoch, treeId, link, operation, failed } = record
-  const role = [mode, epoch, treeId, link?.name, link?.id, operation, failed, head?.mode === 'syncing']
+  const { mode, epoch, treeId, link, operation, failedOperation } = record
+  const role = [
+    mode,
+    epoch,
+    treeId,
+    link?.name,
+    link?.secondaryId,
+    operation,
+    failedOperation,
+    head?.mode === 'syncing',
+  ]
   return JSON.stringify([...role.map(one => one ?? ''), contact?.epoch ?? '', describeContact(contact, now)])
 }
 
 function describeContact(contact: Circumstances['contact'], now: number): string {
   if (!contact) return 'none'
-  const { at, refused } = contact
-  if (!refused) return now - at < bounds.PEER_LOST_MS ? 'answered' : 'silent'
-  return (refused.silentMs ?? 0) < bounds.PRIMARY_LOST_MS ? refused.code : 'lost'
+  const { at, failedCall } = contact
+  if (!failedCall) return now - at < bounds.PEER_LOST_MS ? 'answered' : 'silent'
+  return (failedCall.silentMs ?? 0) < bounds.PRIMARY_LOST_MS ? failedCall.code : 'lost'
 }

@@ -13,24 +13,24 @@ export interface SwitchFacts {
 }
 
 /** A secondary as its primary knows it. */
-export interface SuccessorFacts extends Pick<Secondary, 'id' | 'contact'> {
+export interface SuccessorFacts extends Pick<Secondary, 'id' | 'heartbeat'> {
   /** how old the oldest position was that it had not applied at its last heartbeat, milliseconds */
   readonly lag: number
 }
 
 /** Why a secondary could not take over now, as far as its primary knows; empty: it could. */
 export function successorFault(
-  { contact, lag }: SuccessorFacts,
+  { heartbeat, lag }: SuccessorFacts,
   { epoch }: Pick<Head, 'epoch'>,
   now: number,
 ): string {
-  if (!contact) return 'it has never sent a heartbeat'
-  const age = now - contact.at
+  if (!heartbeat) return 'it has never sent a heartbeat'
+  const age = now - heartbeat.at
   if (age >= bounds.PEER_LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
   // one that is idle has just begun, or has stopped: then it is behind
-  if (contact.state.startsWith('merkle')) return `its state is ${contact.state}`
-  if (contact.epoch !== epoch)
-    return `it has applied epoch ${contact.epoch}, and this cluster writes ${epoch}`
+  if (heartbeat.state.startsWith('merkle')) return `its state is ${heartbeat.state}`
+  if (heartbeat.epoch !== epoch)
+    return `it has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
   return lag > bounds.LARGEST_LAG_MS ? `it was ${Math.round(lag / 1000)} s behind at its last heartbeat` : ''
 }
 

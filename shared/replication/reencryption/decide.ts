@@ -11,7 +11,7 @@ const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
 export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
-  keyring.active !== undefined && record.ownTerm === keyring.active
+  keyring.activeTerm !== undefined && record.ownTerm === keyring.activeTerm
 
 /** The progress, if it is about this term and this journal. */
 export const currentProgress = ({
@@ -19,7 +19,9 @@ export const currentProgress = ({
   keyring,
   progress,
 }: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): Reencryption | undefined =>
-  progress && progress.term === keyring.active && progress.epoch === epochOf(record) ? progress : undefined
+  progress && progress.term === keyring.activeTerm && progress.epoch === epochOf(record)
+    ? progress
+    : undefined
 
 /** Whether everything that is stored is encrypted by the term that encrypts. */
 export const isDataDone = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
@@ -27,7 +29,7 @@ export const isDataDone = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progre
 
 /** Terms that do not encrypt any more, and are not destroyed. */
 export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
-  terms.filter(({ sk, data }) => sk !== keyring.active && data.destroyed === undefined)
+  terms.filter(({ sk, data }) => sk !== keyring.activeTerm && data.destroyed === undefined)
 
 /** What the destruction of a term waits for, in words; empty: for nothing. */
 export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
@@ -47,14 +49,14 @@ export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFact
 }
 
 /** Whether a secondary has applied everything up to the end of the re-encryption, and encrypted its own keys. */
-function hasFollowed({ contact }: Secondary, facts: TermFacts): boolean {
+function hasFollowed({ heartbeat }: Secondary, facts: TermFacts): boolean {
   const position = currentProgress(facts)?.position
   return (
-    contact !== undefined &&
+    heartbeat !== undefined &&
     position !== undefined &&
-    contact.ownTerm === facts.keyring.active &&
-    contact.epoch === position.epoch &&
-    contact.seq >= position.seq
+    heartbeat.ownTerm === facts.keyring.activeTerm &&
+    heartbeat.epoch === position.epoch &&
+    heartbeat.seq >= position.seq
   )
 }
 
@@ -67,7 +69,9 @@ export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
   isOwnDone(facts)
     ? facts.terms.filter(
         ({ sk, data }) =>
-          data.destroyed !== undefined && sk !== facts.keyring.active && facts.keyring.held?.includes(sk),
+          data.destroyed !== undefined &&
+          sk !== facts.keyring.activeTerm &&
+          facts.keyring.termIds?.includes(sk),
       )
     : []
 

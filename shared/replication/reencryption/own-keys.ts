@@ -45,13 +45,17 @@ export async function encryptOwnKeys(
 ): Promise<boolean> {
   const readAt = clock.now()
   const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])
-  if (!record || keyring.active === undefined || (record.data.edition ?? 0) !== (keyring.edition ?? 0))
+  if (
+    !record ||
+    keyring.activeTerm === undefined ||
+    (record.data.keyringEdition ?? 0) !== (keyring.edition ?? 0)
+  )
     return false
   cipher.expect(record.data)
   const own = await anewOf(record, pathsOf('cluster'), cipher)
   if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
   const changes: Change[] = [
-    replace(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.active }),
+    replace(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.activeTerm }),
   ]
   for (const item of others) {
     if (!item || specOf(item.kind).table !== 'cluster') continue

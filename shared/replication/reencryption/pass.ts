@@ -33,24 +33,30 @@ const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
 /** A pass as it begins, or as it was left. */
 export function beginReencryption({ now, record, keyring, progress }: TermStand): Reencryption {
   const epoch = epochOf(record)
-  const { active = '', term } = keyring
-  const fresh = { at: undefined, seen: 0, left: 0, unreadable: { count: 0, names: [] }, doneAt: undefined }
-  if (!progress || progress.term !== active || progress.epoch !== epoch) {
-    const of = progress?.doneAt === undefined ? 0 : progress.seen
+  const { activeTerm = '', term } = keyring
+  const fresh = {
+    nextPlace: undefined,
+    seen: 0,
+    skipped: 0,
+    unreadable: { count: 0, names: [] },
+    doneAt: undefined,
+  }
+  if (!progress || progress.term !== activeTerm || progress.epoch !== epoch) {
+    const total = progress?.doneAt === undefined ? 0 : progress.seen
     return defined({
-      term: active,
-      number: term,
+      term: activeTerm,
+      termNumber: term,
       epoch,
       since: now,
       until: 0,
       pass: 1,
-      of,
+      total,
       written: 0,
       ...fresh,
     }) as Reencryption
   }
-  if (progress.at || progress.left === 0) return progress
-  return defined({ ...progress, ...fresh, pass: progress.pass + 1, of: progress.seen }) as Reencryption
+  if (progress.nextPlace || progress.skipped === 0) return progress
+  return defined({ ...progress, ...fresh, pass: progress.pass + 1, total: progress.seen }) as Reencryption
 }
 
 /** What may still be written where, or undefined once this is not the cluster any more that the pass was begun for. */
@@ -58,7 +64,8 @@ const standsFor = async (run: JobRun, stand: TermStand) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
   const same =
-    cluster.record.edition === stand.record.edition && epochOf(cluster.record) === epochOf(stand.record)
+    cluster.record.keyringEdition === stand.record.keyringEdition &&
+    epochOf(cluster.record) === epochOf(stand.record)
   return same ? cluster : undefined
 }
 
@@ -87,7 +94,7 @@ export async function passThrough(
   const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
   let progress = await note(run, stand, stand.progress, { ...beginReencryption(stand), until: lease() })
   while (progress) {
-    const { segment, from } = progress.at ?? { segment: 0 }
+    const { segment, from } = progress.nextPlace ?? { segment: 0 }
     if (segment >= SEGMENTS) return ok(progress)
     const began = clock.now()
     const page = await journal.scan({ index: segment, of: SEGMENTS, from })
@@ -98,7 +105,11 @@ export async function passThrough(
         return paused ? found : failed('stopped')
       }
       const at = next ? { segment, from: next } : { segment: segment + 1 }
-      progress = await note(run, stand, progress, { ...addFound(progress, found.value), at, until: lease() })
+      progress = await note(run, stand, progress, {
+        ...addFound(progress, found.value),
+        nextPlace: at,
+        until: lease(),
+      })
       if (!progress) break
     }
     await clock.sleep(Math.max(0, REENCRYPTION_PAGE_PAUSE_MS - (clock.now() - began)))
@@ -116,13 +127,13 @@ function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; 
   })
 }
 
-type Found = Pick<Reencryption, 'seen' | 'written' | 'left' | 'unreadable'>
+type Found = Pick<Reencryption, 'seen' | 'written' | 'skipped' | 'unreadable'>
 
 const addFound = (progress: Reencryption, found: Found): Reencryption => ({
   ...progress,
   seen: progress.seen + found.seen,
   written: progress.written + found.written,
-  left: progress.left + found.left,
+  skipped: progress.skipped + found.skipped,
   unreadable: {
     count: progress.unreadable.count + found.unreadable.count,
     names: [...progress.unreadable.names, ...found.unreadable.names].slice(0, MOST_NAMES),
@@ -135,7 +146,12 @@ async function throughItems(
   items: readonly StoredItem[],
 ): Promise<Result<Found, 'time' | 'stopped'>> {
   const { clock, cipher } = run.ports
-  const found = { seen: items.length, written: 0, left: 0, unreadable: { count: 0, names: [] as string[] } }
+  const found = {
+    seen: items.length,
+    written: 0,
+    skipped: 0,
+    unreadable: { count: 0, names: [] as string[] },
+  }
   const changes: Change[] = []
   for (const stored of items) {
     const paths = pathsOf[stored.kind]
@@ -153,9 +169,9 @@ async function throughItems(
     if (!hasTime(run)) return failed('time')
     if (!(await standsFor(run, stand))) return failed('stopped')
     const began = clock.now()
-    const { written, left } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
+    const { written, skipped } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
     found.written += written
-    found.left += left
+    found.skipped += skipped
     await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
   }
   return hasTime(run) ? ok(found) : failed('time')
@@ -169,5 +185,5 @@ async function writtenOf(run: JobRun, stand: TermStand, changes: readonly Change
     changes.map(change => [change]),
   )
   const written = outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length
-  return { written, left: changes.length - written }
+  return { written, skipped: changes.length - written }
 }

@@ -48,12 +48,12 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =
-    cluster?.record.edition === stand.record.edition &&
+    cluster?.record.keyringEdition === stand.record.keyringEdition &&
     epochOf(cluster?.record ?? stand.record) === progress.epoch
   const [item] = await store.read([key('reencryption')])
   if (!cluster || !same || item?.data.until !== progress.until) return
-  const { at: _, ...over } = { ...progress, until: 0 }
-  if (progress.left > 0) {
+  const { nextPlace: _, ...over } = { ...progress, until: 0 }
+  if (progress.skipped > 0) {
     await store.commit([replace(key('reencryption'), item, over)], cluster)
     return
   }
@@ -64,9 +64,9 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
   const head = progress.epoch === '' ? undefined : await journal.head()
   const position = head && lastPosition(head)
-  const { number, written, seen, unreadable } = progress
+  const { termNumber, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
-  const facts = { number, seen, written, unreadable: unreadable.count }
+  const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
   await noteEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(
     [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
@@ -81,7 +81,7 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const { store, clock } = run.ports
   const terms = destroyableTerms(stand)
   const cluster = await run.cluster()
-  if (!cluster || terms.length === 0 || cluster.record.edition !== stand.record.edition) return
+  if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== stand.record.keyringEdition) return
   const ids = terms.map(({ sk }) => sk)
   await noteEvent(
     'terms-destroyed',

@@ -15,7 +15,7 @@ export function showOlderTerms(facts: TermFacts): object {
         install_time: printTime(one.data.since),
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
-        held: facts.keyring.held?.includes(one.sk) === true,
+        held: facts.keyring.termIds?.includes(one.sk) === true,
         waits_for: one.data.destroyed === undefined ? waitsOf(one, facts) : [],
       })),
   }
@@ -25,7 +25,7 @@ const timeOf = (at: number | undefined): string => (at === undefined ? '' : prin
 
 function shownProgress(facts: TermFacts): object {
   const progress = currentProgress(facts)
-  const { seen = 0, of = 0, written = 0, left = 0, pass = 0, since, doneAt } = progress ?? {}
+  const { seen = 0, total = 0, written = 0, skipped = 0, pass = 0, since, doneAt } = progress ?? {}
   const { count = 0, names = [] } = progress?.unreadable ?? {}
   const state = isDataDone(facts) ? 'done' : progress ? 'running' : 'waiting'
   return {
@@ -36,9 +36,9 @@ function shownProgress(facts: TermFacts): object {
     done_time: timeOf(doneAt),
     pass,
     seen,
-    of: Math.max(seen, of),
+    of: Math.max(seen, total),
     written,
-    left,
+    left: skipped,
     // fields that no term which is held opens, and some of their names
     unreadable: { count, names },
   }

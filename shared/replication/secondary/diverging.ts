@@ -4,7 +4,6 @@ import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Kind, key, kinds } from '../../storage/kinds.ts'
-import { byOwnNames } from '../../storage/stored-names.ts'
 import { CONFLICT, failed, ok, type Result } from '../../values/result.ts'
 import { sha256 } from '../../values/secret.ts'
 import type { Follower } from './follower.ts'
@@ -35,9 +34,7 @@ export async function readGivenUpKeys(
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.raw([key('diverging')])
-  const keys = item
-    ? divergingOf({ data: byOwnNames('diverging', item.data as object) as Diverging }, here)
-    : []
+  const keys = item ? divergingOf({ data: item.data as Diverging }, here) : []
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 

@@ -112,7 +112,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
 }
 
 const requestEntries = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswer> =>
-  link.entries({ lineage, from: last, bytes: BYTES })
+  link.entries({ lineage, after: last, maxBytes: BYTES })
 
 /**
  * Requests the next journal entries and stores them while the present ones are applied, so that neither waits for the

@@ -141,8 +141,8 @@ export const isReplaced = (
  * Reports whether this cluster was a primary itself since the source answered. A sync that begins by such an answer would
  * replace the journal while the successor may still fetch its rest.
  */
-export const isOutdated = ({ ownEpoch }: Pick<Source, 'ownEpoch'>, { own }: Pick<Head, 'own'>): boolean =>
-  own !== '' && own !== ownEpoch
+export const isOutdated = ({ ownEpoch }: Pick<Source, 'ownEpoch'>, head: Pick<Head, 'ownEpoch'>): boolean =>
+  head.ownEpoch !== '' && head.ownEpoch !== ownEpoch
 
 /** Stops following. @param fault why, as status shows it */
 export function stopWith(reported: Reported, fault: string): Progress {
@@ -184,7 +184,7 @@ export async function sendHeartbeat(follower: Follower): Promise<HeartbeatAnswer
   const answer = await heartbeat().catch(error =>
     isUnavailable(error) ? heartbeat() : Promise.reject(error),
   )
-  session.source = { ...answer, ownEpoch: head?.own ?? '', from: session.source?.from ?? 0 }
+  session.source = { ...answer, ownEpoch: head?.ownEpoch ?? '', from: session.source?.from ?? 0 }
   return answer
 }
 
@@ -249,17 +249,30 @@ async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connec
   const link = primaryOf(record)
   if (!link || !set) return undefined
   const pair = await decryptOwnKey(link.ownKey, cipher)
-  const { id, primaryKey: otherKey, primaryAddr, addrs, ca } = link
-  return connect({ set, id, pair, otherKey, addresses: [...new Set([...addrs, primaryAddr])], ca })
+  const { secondaryId, primaryKey: otherKey, primaryAddr, primaryAddrs, ca } = link
+  return connect({
+    set,
+    id: secondaryId,
+    pair,
+    otherKey,
+    addresses: [...new Set([...primaryAddrs, primaryAddr])],
+    ca,
+  })
 }
 
 type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** The needs that a keyring meets; given-up terms count as held. */
-export const termsHeldBy = ({ term, highest = term, active, held = [], gone = [] }: Keyring): TermNeeds => ({
-  number: highest,
-  ids: [...held, ...gone],
-  active,
+export const termsHeldBy = ({
+  term,
+  highestTerm = term,
+  activeTerm,
+  termIds = [],
+  destroyedTerms = [],
+}: Keyring): TermNeeds => ({
+  number: highestTerm,
+  ids: [...termIds, ...destroyedTerms],
+  active: activeTerm,
 })
 
 /**

@@ -139,17 +139,22 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
     // asking takes seconds, and commits need a fresh cluster record
     const now = await follower.cluster()
     if (!now) return
-    const contact = { ...heard, at: ports.clock.now(), since, canaryAt: canaryOf(heard, follower) }
+    const contact = {
+      ...heard,
+      at: ports.clock.now(),
+      connectedSince: since,
+      canaryAt: canaryOf(heard, follower),
+    }
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
-    await rememberMet(ports, now, known, [...heard.addresses, ...heard.met])
+    await rememberMet(ports, now, known, [...heard.addresses, ...heard.memberAddresses])
     // a take-over needs the primary's term, even if nothing is encrypted by it yet
     await fetchTerms(follower, nothingNeeded)
   } catch (error) {
     delete follower.session.source
     const refused = unansweredCall(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
-    if (before && now) await ports.store.commit([put(place, { ...before.data, refused })], now)
+    if (before && now) await ports.store.commit([put(place, { ...before.data, failedCall: refused })], now)
     follower.own.log.warn('the primary was asked in vain', { error: refused.text })
   }
 }
@@ -171,14 +176,14 @@ async function rememberAddresses(
   reported: readonly string[],
 ): Promise<void> {
   const cluster = await follower.cluster()
-  const known = cluster?.record.link?.addrs ?? []
+  const known = cluster?.record.link?.primaryAddrs ?? []
   if (reported.length === 0 || reported.every(one => known.includes(one))) return
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
   const { link } = record?.data ?? {}
   if (!record || !link) return
-  const addrs = [...new Set([...reported, ...link.addrs])].slice(0, MOST_ADDRESSES)
-  await store.commit([replace(record, record, { ...record.data, link: { ...link, addrs } })], {
+  const addrs = [...new Set([...reported, ...link.primaryAddrs])].slice(0, MOST_ADDRESSES)
+  await store.commit([replace(record, record, { ...record.data, link: { ...link, primaryAddrs: addrs } })], {
     record: record.data,
     readAt,
   })
@@ -211,11 +216,11 @@ async function renew(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { holder, until: ports.clock.now() + forMs, ...follower.session.reported }
+  const data: Puller = { runId: holder, until: ports.clock.now() + forMs, ...follower.session.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])
-  return item?.data.holder === holder ? { item } : undefined
+  return item?.data.runId === holder ? { item } : undefined
 }
 
 /** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
@@ -224,7 +229,7 @@ const REST_PAUSE_MS = { least: 500, most: 10_000 }
  * How often a run that rests looks for a notice in its own table, which costs far less than asking the primary: the second
  * one where nothing has come for `AFTER_MS`.
  */
-const LISTEN_MS = { soon: 250, later: 2000, AFTER_MS: 60_000 }
+const LISTEN_MS = { soon: 250, later: 1500, AFTER_MS: 60_000 }
 /** How long a run waits whose primary does not answer. */
 const SILENT_PRIMARY_PAUSE_MS = 2000
 

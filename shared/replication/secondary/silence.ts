@@ -6,12 +6,12 @@ import { bounds } from '../../values/bounds.ts'
 // may have stood still, or may not have called. So silence is added up from unanswered calls: each adds the time since the
 // call before it, up to a bound.
 
-type Asked = Pick<PrimaryContact, 'at' | 'refused'>
+type Asked = Pick<PrimaryContact, 'at' | 'failedCall'>
 
 /** Milliseconds of silence, with a call that is not answered now. @param now epoch milliseconds */
-export function silenceWith({ at, refused }: Asked, now: number): number {
-  const since = now - (refused?.at ?? at)
-  return (refused?.silentMs ?? 0) + Math.max(0, Math.min(since, bounds.SILENCE_STEP_MS))
+export function silenceWith({ at, failedCall }: Asked, now: number): number {
+  const since = now - (failedCall?.at ?? at)
+  return (failedCall?.silentMs ?? 0) + Math.max(0, Math.min(since, bounds.SILENCE_STEP_MS))
 }
 
 /** Nobody was reached. An answer that cannot be believed neither ends a silence nor adds to it. */
@@ -21,7 +21,7 @@ const isSilence = (error: unknown): boolean =>
 /** What is stored about an unanswered or refused call. @param contact what was known before */
 export function unansweredCall(error: unknown, contact: Asked | undefined, now: number): UnansweredCall {
   const refuses = error instanceof LinkRefused
-  const before = contact?.refused?.silentMs ?? 0
+  const before = contact?.failedCall?.silentMs ?? 0
   const silentMs = contact && isSilence(error) ? silenceWith(contact, now) : refuses ? 0 : before
   return {
     at: now,

@@ -17,10 +17,10 @@ export const secondariesBehind = (
   now: number,
 ): Secondary[] =>
   all.filter(
-    ({ contact }) =>
-      contact !== undefined &&
-      now - contact.at < bounds.PEER_LOST_MS &&
-      (contact.epoch !== epoch || contact.seq < seq),
+    ({ heartbeat }) =>
+      heartbeat !== undefined &&
+      now - heartbeat.at < bounds.PEER_LOST_MS &&
+      (heartbeat.epoch !== epoch || heartbeat.seq < seq),
   )
 
 export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
@@ -32,19 +32,19 @@ export interface Acknowledgements {
 }
 
 /** An unused token belongs to no cluster. */
-export const isMember = ({ activatedAt, contact }: Pick<Secondary, 'activatedAt' | 'contact'>): boolean =>
-  activatedAt !== undefined || contact !== undefined
+export const isMember = ({ activatedAt, heartbeat }: Pick<Secondary, 'activatedAt' | 'heartbeat'>): boolean =>
+  activatedAt !== undefined || heartbeat !== undefined
 
 /** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
 export const hasUpTo = (
-  { contact }: Pick<Secondary, 'contact'>,
+  { heartbeat }: Pick<Secondary, 'heartbeat'>,
   seq: number,
   { lineage }: { lineage: Lineage },
 ): boolean =>
-  contact !== undefined &&
-  contact.epoch !== '' &&
-  contact.seq >= seq &&
-  epochAt(lineage, contact.seq) === contact.epoch
+  heartbeat !== undefined &&
+  heartbeat.epoch !== '' &&
+  heartbeat.seq >= seq &&
+  epochAt(lineage, heartbeat.seq) === heartbeat.epoch
 
 /**
  * Waits until every connected secondary has everything that is committed here now: if this cluster were lost, so would be
@@ -73,5 +73,7 @@ export async function acknowledgements(
 export const isAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
   const { missing } = await acknowledgements(ports, patience)
   const now = ports.clock.now()
-  return missing.every(({ contact }) => contact === undefined || now - contact.at >= bounds.PEER_LOST_MS)
+  return missing.every(
+    ({ heartbeat }) => heartbeat === undefined || now - heartbeat.at >= bounds.PEER_LOST_MS,
+  )
 }

@@ -40,8 +40,8 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
 const faultKeys = faultyParts.map(part => key('fault', part))
 
 /** Where the operation stands that holds the record, or that was given up last. */
-const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failed'> | undefined) => {
-  const id = record?.operation ?? record?.failed
+const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failedOperation'> | undefined) => {
+  const id = record?.operation ?? record?.failedOperation
   return id === undefined ? [] : [key('operation', id)]
 }
 
@@ -195,7 +195,7 @@ function journalFacts(
       ? { sync: { done: synced, total: synced } }
       : {}),
     ...(told?.fault === undefined ? {} : { isStuck: true }),
-    ...(record.built === false ? { building: buildingOf(record, reindex) } : anewOf(anew)),
+    ...(record.treeComplete === false ? { building: buildingOf(record, reindex) } : anewOf(anew)),
     ...(check?.corrupted || diverging.length > 0 ? { corrupted: true } : {}),
     ...(diverging.length > 0 ? { diverging } : {}),
     ...defined({ checkedAt: check?.checkedAt, reindexedAt: anew?.finishedAt }),
@@ -241,7 +241,7 @@ const fenceFacts = (
   rules: AddressRules,
 ): ShownFence[] =>
   fences && fences.epoch === epoch
-    ? Object.entries(fences.asked)
+    ? Object.entries(fences.outcomes)
         .filter(([address]) => memberAddress(address, rules) !== undefined)
         .map(([address, outcome]) => ({ address, ...outcome }))
     : []
@@ -254,24 +254,24 @@ const withUsable = ({ link, ...record }: ClusterRecord, rules: AddressRules): Cl
     link: {
       ...link,
       primaryAddr: memberAddress(link.primaryAddr, rules) ?? '',
-      addrs: memberAddresses(link.addrs, rules),
+      primaryAddrs: memberAddresses(link.primaryAddrs, rules),
     },
   }),
 })
 
 const secondaryFacts = (
-  { id, expires, address, apiAddress, contact }: Secondary,
+  { id, expires, address, apiAddress, heartbeat }: Secondary,
   rules: AddressRules,
 ): SecondaryFacts => ({
   id,
   expires,
   address: memberAddress(address, rules) ?? '',
   apiAddress: memberAddress(apiAddress, rules) ?? '',
-  ...defined({ contact }),
+  ...defined({ contact: heartbeat }),
 })
 
 const contactFacts = (
-  { refused, ...contact }: PrimaryContact,
+  { failedCall, ...contact }: PrimaryContact,
   head: JournalSeen['head'],
   rules: AddressRules,
 ): StatusFacts['contact'] => {
@@ -282,7 +282,7 @@ const contactFacts = (
     addresses: memberAddresses(contact.addresses, rules),
     ...(contact.apiAddress && { apiAddress: memberAddress(contact.apiAddress, rules) ?? '' }),
     ...(canaryAt === 0 ? {} : { canaryAt }),
-    ...(refused ? { refused: { at: refused.at, text: refused.text } } : {}),
+    ...(failedCall ? { refused: { at: failedCall.at, text: failedCall.text } } : {}),
   }
 }
 

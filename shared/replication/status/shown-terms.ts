@@ -85,7 +85,7 @@ export function showHolders(
 function heardLast(all: readonly Secondary[]): Secondary[] {
   const last = all
     .toReversed()
-    .toSorted((a, b) => (b.contact?.at ?? 0) - (a.contact?.at ?? 0))
+    .toSorted((a, b) => (b.heartbeat?.at ?? 0) - (a.heartbeat?.at ?? 0))
     .slice(0, MOST_SECONDARIES)
   return all.filter(one => last.includes(one))
 }

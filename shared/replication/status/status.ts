@@ -100,13 +100,13 @@ export interface SecondaryFacts {
 export interface ShownContact {
   at: number
   /** milliseconds from question to answer */
-  took: number
-  /** milliseconds by which the other clock is ahead; uncertain by `took` */
-  skew: number
+  roundTripMs: number
+  /** milliseconds by which the other clock is ahead; uncertain by `roundTripMs` */
+  skewMs: number
   /** of the newest canary that has arrived, by the primary's clock; absent: none yet */
   canaryAt?: number
   /** when this connection began */
-  since?: number
+  connectedSince?: number
   /** where the primary may be reached, as it told */
   addresses?: readonly string[]
   /** of a primary: the last position that it had given away, and where clients reach it */
@@ -289,8 +289,8 @@ const peerOf = (
   ...(contact
     ? {
         last_heartbeat: secondsOf(contact.at),
-        last_heartbeat_duration_ms: String(contact.took),
-        clock_skew_ms: String(contact.skew),
+        last_heartbeat_duration_ms: String(contact.roundTripMs),
+        clock_skew_ms: String(contact.skewMs),
         ...(contact.canaryAt === undefined
           ? {}
           : { replication_primary_canary_age_ms: String(canaryAge(contact.canaryAt, now)) }),
@@ -305,7 +305,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
   const { journal, contact, activationError, readiness, now } = facts
   const link = primaryOf(record)
   const told = contact?.addresses ?? []
-  const known = link ? (told.length > 0 ? told : link.addrs) : []
+  const known = link ? (told.length > 0 ? told : link.primaryAddrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
     mode: record.mode === 'bootstrapping' ? 'bootstrapping' : 'secondary',
@@ -313,11 +313,11 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
     state: activationError === undefined ? stateOf(facts) : 'idle',
     connection_state:
       activationError === undefined ? connectionOf(record, contact, now) : 'transient_failure',
-    secondary_id: link?.id ?? '',
+    secondary_id: link?.secondaryId ?? '',
     primary_cluster_addr: link?.primaryAddr ?? '',
     known_primary_cluster_addrs: known,
     last_remote_wal: link ? (journal?.frontier ?? 0) : 0,
-    last_start: link && contact?.since !== undefined ? secondsOf(contact.since) : '',
+    last_start: link && contact?.connectedSince !== undefined ? secondsOf(contact.connectedSince) : '',
     primaries: link
       ? [
           {
@@ -356,7 +356,7 @@ const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | un
 // the primary dates its canaries, and its clock may be another
 const byOwnClock = (contact: ShownContact): ShownContact => ({
   ...contact,
-  ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skew }),
+  ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skewMs }),
 })
 
 const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)

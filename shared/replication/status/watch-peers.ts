@@ -12,9 +12,9 @@ import type { Measures } from '../../watching/metrics.ts'
 export interface PeerFacts {
   record: Pick<ClusterRecord, 'mode' | 'link'>
   /** of a primary: its secondaries */
-  secondaries: readonly Pick<Secondary, 'id' | 'contact'>[]
+  secondaries: readonly Pick<Secondary, 'id' | 'heartbeat'>[]
   /** of a secondary: what it last heard */
-  contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'refused'> | undefined
+  contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'failedCall'> | undefined
   /** of a secondary: up to where it has everything, where it follows; absent: it fetches everything anew, or nothing */
   applied?: number | undefined
   /** of this cluster's own journal: the last position given away or received, and up to where nothing is missing */
@@ -32,13 +32,13 @@ export interface PeerFacts {
  */
 export function peersAmiss({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
   if (record.mode === 'primary')
-    return secondaries.flatMap(({ id, contact: heartbeat }) =>
+    return secondaries.flatMap(({ id, heartbeat }) =>
       heartbeat && isSilent(heartbeat, now)
         ? [`the secondary ${id} has not been heard of for ${secondsSince(heartbeat.at, now)} s`]
         : [],
     )
   if (record.mode !== 'secondary' || !record.link || !contact) return []
-  if (contact.refused) return [`the primary refuses this secondary: ${contact.refused.text}`]
+  if (contact.failedCall) return [`the primary refuses this secondary: ${contact.failedCall.text}`]
   if (isSilent(contact, now))
     return [`the primary has not been heard of for ${secondsSince(contact.at, now)} s`]
   if (fault !== undefined) return [`this secondary cannot apply what the primary has: ${fault}`]
@@ -61,13 +61,13 @@ export function peerMeasures({
 }: Omit<PeerFacts, 'applied' | 'fault'>): Measures | undefined {
   const isPrimary = record.mode === 'primary'
   const heard = isPrimary
-    ? secondaries.flatMap(one => one.contact ?? [])
+    ? secondaries.flatMap(one => one.heartbeat ?? [])
     : record.link && contact
       ? [contact]
       : []
   if (!journal || heard.length === 0) return undefined
   const behind = isPrimary
-    ? secondaries.flatMap(one => (one.contact ? [journal.last - one.contact.seq] : []))
+    ? secondaries.flatMap(one => (one.heartbeat ? [journal.last - one.heartbeat.seq] : []))
     : [(contact?.frontier ?? 0) - journal.applied]
   return {
     HeartbeatAge: secondsSince(Math.min(...heard.map(({ at }) => at)), now),

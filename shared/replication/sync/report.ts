@@ -42,7 +42,7 @@ const lengthOf = (value: unknown): number => JSON.stringify(value).length
 
 const withoutItems = (entry: Report['entries'][number]): Report['entries'][number] => ({
   ...entry,
-  bare: true,
+  withoutItems: true,
   changes: entry.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
 })
 

@@ -4,7 +4,6 @@ import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { byOwnNames, byStoredNames } from '../../storage/stored-names.ts'
 import { inBatches } from '../../values/batches.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
@@ -29,7 +28,7 @@ export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
   return found.map((item, index) => ({
     index,
     rev: item?.rev,
-    data: item && (byOwnNames('segment', item.data as object) as SyncSegment),
+    data: item?.data as SyncSegment | undefined,
   }))
 }
 
@@ -40,7 +39,7 @@ function nextElement(
   data: SyncSegment,
 ): { element: Element; held: HeldSegment } {
   const next = own.entropy.bytes(12).toString('base64url')
-  const item: StoredItem = { ...keyOf(index), rev: next, data: byStoredNames('segment', data) }
+  const item: StoredItem = { ...keyOf(index), rev: next, data }
   return {
     element: { kind: 'item', item: keyOf(index), put: item, if: rev === undefined ? 'absent' : { rev } },
     held: { index, rev: next, data },
@@ -132,7 +131,7 @@ interface FetchedPage {
 }
 
 function pageOf(work: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
-  if (segment.what === 'touched') return touchedPage(work, index, segment)
+  if (segment.scope === 'touched') return touchedPage(work, index, segment)
   return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
 }
 
@@ -152,7 +151,7 @@ async function touchedPage({ link, keys }: Work, index: number, segment: SyncSeg
 
 async function sourcePage({ link, fresh }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
-  const { items, next } = await link.scan({ segment: index, of: SEGMENTS, cursor })
+  const { items, next } = await link.scan({ segment: index, segments: SEGMENTS, cursor })
   const seen = segment.seen + items.length
   const wanted = items.flatMap(item => (inTree(item) ? [{ place: placeOf(item), item }] : []))
   if (next) return { wanted, next: { ...rest, seen, cursor: next } }

@@ -92,7 +92,7 @@ export async function beginSync(
   const segment: SyncSegment = defined({
     incarnation: moved.incarnation,
     treeId,
-    what: scope.what,
+    scope: scope.what,
     start,
     lineage: source.lineage.map(([epoch, at]) => [epoch, at] as const),
     phase: 'source',
@@ -136,8 +136,8 @@ export async function endSync(
   if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage)) return
   // fetched items have changed sums, which no journal entry tells
   await forgetHashes(own.journal, segment.treeId)
-  const { what, start, lineage } = segment
-  const end = { what, start, lineage, hasFetched: keys.length > 0, end: source }
+  const { scope, start, lineage } = segment
+  const end = { what: scope, start, lineage, hasFetched: keys.length > 0, end: source }
   const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
   await own.journal.moveHead(moves.endSync(seen, end))
 }
@@ -156,7 +156,7 @@ export async function startOf(
   // the lowest position whose journal entry is younger, by halving; positions below what is kept are as good as older
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const answer = await link.entries({ lineage, from: middle, bytes: 1 })
+    const answer = await link.entries({ lineage, after: middle, maxBytes: 1 })
     if (answer.kind === 'trimmed') low = Math.max(middle + 1, answer.retainedFrom)
     else if (answer.kind === 'diverged')
       throw new Error('the source changed its lineage while it was looked at')
@@ -181,7 +181,7 @@ export async function stopSync(own: Own, treeId: string, head: Head): Promise<He
   const segments = await openSegments(own, {
     incarnation: moved.incarnation,
     treeId,
-    what: 'touched',
+    scope: 'touched',
     start: head.last,
     lineage: [],
     phase: 'closed',

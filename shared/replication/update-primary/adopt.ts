@@ -42,12 +42,12 @@ async function changesTo(
   id: string,
 ): Promise<Change[]> {
   const { link } = record.data
-  const { form, found = [] } = operation.data.update ?? { form: 'clear' }
+  const { form, foundAddresses = [] } = operation.data.primaryUpdate ?? { form: 'clear' }
   if (!link) throw new Error('a secondary without a key of its own')
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(emptyLink(link.ownKey))]
-  if (form === 'addresses') return [linked({ ...link, addrs: [...found] })]
+  if (form === 'addresses') return [linked({ ...link, primaryAddrs: [...foundAddresses] })]
   const self = record.data.id
   const [pending, member, own] = await ports.store.read([
     key('pending-link'),
@@ -58,8 +58,8 @@ async function changesTo(
   const given = pending.data
   // terms that this cluster has added alone stay, for reading: the set has lost them
   const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
-  const next = { ...linkFields(given, id, operation.data.activation), home: ports.deployment.home }
-  const admission = { ...given, addresses: [...given.addrs, ...given.met] }
+  const next = { ...linkFields(given, id, operation.data.activation), homeTable: ports.deployment.home }
+  const admission = { ...given, addresses: [...given.primaryAddrs, ...given.memberAddresses] }
   return [
     ...keyringChanges(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
@@ -71,7 +71,7 @@ async function changesTo(
 export const finish: OperationStep = async (run, id) => {
   const { ports } = run
   const stand = await readStand(run, id)
-  const { form } = stand.operation.data.update ?? {}
+  const { form } = stand.operation.data.primaryUpdate ?? {}
   if (stand.operation.data.status !== 'running') return DONE
   if (form === 'clear') {
     const head = await ports.journal.head()

@@ -31,11 +31,11 @@ export const findPrimary: OperationStep = async (run, id) => {
   const stand = await readStand(run, id)
   const { record, operation } = stand
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
-  const { form, addresses, found } = operation.data.update ?? { form: 'clear', addresses: [] }
+  const { form, addresses, foundAddresses } = operation.data.primaryUpdate ?? { form: 'clear', addresses: [] }
   if (form === 'token') return handIn(run, id, 'drain', record.data.set)
   if (form === 'clear')
     return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'drain' })], stand)
-  if (found) return DONE
+  if (foundAddresses) return DONE
   return lookAt(run, id, addresses)
 }
 
@@ -54,10 +54,10 @@ async function lookAt(run: OperationRun, id: string, addresses: readonly string[
     }
     // calls take seconds: the operation is read again
     const stand = await readStand(run, id)
-    const { update, status } = stand.operation.data
-    if (!update || status !== 'running') return DONE
+    const { primaryUpdate, status } = stand.operation.data
+    if (!primaryUpdate || status !== 'running') return DONE
     const found = [...new Set([address, ...answer.addresses])]
-    const next = { step: 'drain', update: { ...update, found } }
+    const next = { step: 'drain', primaryUpdate: { ...primaryUpdate, foundAddresses: found } }
     return commitStep(run, [toStep(stand, run.ports.clock.now(), next)], stand)
   }
   throw nobodyAnswered(failures)
@@ -75,8 +75,8 @@ async function askedAt(
   const known = primaryOf(record)
   if (!known || record.set === undefined) return new Error('this cluster has no credentials')
   const pair = await decryptOwnKey(known.ownKey, ports.cipher)
-  const { id, primaryKey: otherKey, ca } = known
-  const link = connect({ set: record.set, id, pair, otherKey, addresses: [address], ca, until })
+  const { secondaryId, primaryKey: otherKey, ca } = known
+  const link = connect({ set: record.set, id: secondaryId, pair, otherKey, addresses: [address], ca, until })
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
   const own = linkAddress(record, ports.deployment)
   const apiAddress = apiAddressOf(record, ports.deployment)

@@ -2,7 +2,7 @@
 // @generated from file link.proto (package cloudauth.link.v1, syntax proto3)
 /* eslint-disable */
 
-// Calls between the clusters of a DR set. `npm run link` writes gen/ anew.
+// Calls between the clusters of a DR set. `npm run link` generates gen/. A test freezes names and numbers: test/vectors/formats.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file link.proto.
  */
 export const file_link: GenFile = /*@__PURE__*/
-  fileDesc("CgpsaW5rLnByb3RvEhFjbG91ZGF1dGgubGluay52MSJDCgRDYWxsEi0KCGVudmVsb3BlGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuRW52ZWxvcGUSDAoEYm9keRgCIAEoDCJyCghFbnZlbG9wZRILCgNzZXQYASABKAkSDAoEZnJvbRgCIAEoCRINCgVlcG9jaBgDIAEoCRIMCgRsaW5lGAQgASgMEgwKBHRpbWUYBSABKAMSDQoFbm9uY2UYBiABKAwSEQoJc2lnbmF0dXJlGAcgASgMInMKBkFuc3dlchIOCgRib2R5GAEgASgMSAASLQoHcmVmdXNhbBgCIAEoCzIaLmNsb3VkYXV0aC5saW5rLnYxLlJlZnVzYWxIABIMCgR0aW1lGAMgASgDEhEKCXNpZ25hdHVyZRgEIAEoDEIJCgdvdXRjb21lIjgKB1JlZnVzYWwSDAoEY29kZRgBIAEoCRIMCgR0ZXh0GAIgASgJEhEKCWFkZHJlc3NlcxgDIAMoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoCRILCgNzZXEYAiABKAMiIwoDRXJhEg0KBWVwb2NoGAEgASgJEg0KBXN0YXJ0GAIgASgDIsQBCg9BY3RpdmF0ZVJlcXVlc3QSDQoFdG9rZW4YASABKAkSDwoHY2x1c3RlchgCIAEoCRITCgtzaWduaW5nX2tleRgDIAEoDBIUCgxleGNoYW5nZV9rZXkYBCABKAwSDwoHYWRkcmVzcxgFIAEoCRIOCgZmb3JtYXQYBiABKAUSDwoHdmVyc2lvbhgHIAEoCRIOCgZzZWFsZWQYCCABKAkSDQoFcHJvb2YYCSABKAwSFQoNZWFybGllcl9wcm9vZhgKIAEoDCKaAgoQQWN0aXZhdGVSZXNwb25zZRIPCgdwcmltYXJ5GAEgASgJEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESDQoFZXBvY2gYAyABKAkSDwoHa2V5cmluZxgEIAEoCRIOCgZzaGFyZXMYBSABKAUSEQoJdGhyZXNob2xkGAYgASgFEhEKCWFkZHJlc3NlcxgHIAMoCRIvCglzdGF0ZW1lbnQYCCABKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSDgoGZm9ybWF0GAkgASgFEgsKA21ldBgKIAMoCRIrCgVjaGFpbhgLIAMoCzIcLmNsb3VkYXV0aC5saW5rLnYxLlN0YXRlbWVudCJfCglTdGF0ZW1lbnQSCwoDc2V0GAEgASgJEgoKAmJ5GAIgASgJEgoKAmlkGAMgASgJEgsKA2tleRgEIAEoDBINCgVlcG9jaBgFIAEoCRIRCglzaWduYXR1cmUYBiABKAwitAEKC0VjaG9SZXF1ZXN0Ei0KCHBvc2l0aW9uGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SDQoFc3RhdGUYAiABKAkSDgoGZm9ybWF0GAMgASgFEgwKBHRvb2sYBCABKAMSDwoHYWRkcmVzcxgFIAEoCRITCgthcGlfYWRkcmVzcxgGIAEoCRIQCghvd25fdGVybRgHIAEoCRIRCgltYXhfZXBvY2gYCCABKAUiyAEKDEVjaG9SZXNwb25zZRILCgNzZXEYASABKAMSEAoIZnJvbnRpZXIYAiABKAMSDQoFZXBvY2gYAyABKAkSJAoEbGluZRgEIAMoCzIWLmNsb3VkYXV0aC5saW5rLnYxLkVyYRIRCglhZGRyZXNzZXMYBSADKAkSEQoJY2FuYXJ5X2F0GAYgASgDEg4KBmZvcm1hdBgHIAEoBRILCgNtZXQYCCADKAkSEwoLYXBpX2FkZHJlc3MYCSABKAkSDAoEdGVybRgKIAEoCSJRCgxDZWxsc1JlcXVlc3QSJAoEbGluZRgBIAMoCzIWLmNsb3VkYXV0aC5saW5rLnYxLkVyYRIMCgRmcm9tGAIgASgDEg0KBWJ5dGVzGAMgASgFImwKDUNlbGxzUmVzcG9uc2USKQoDcnVuGAEgASgLMhouY2xvdWRhdXRoLmxpbmsudjEuQ2VsbFJ1bkgAEhIKCGRpdmVyZ2VkGAIgASgDSAASEQoHdHJpbW1lZBgDIAEoA0gAQgkKB291dGNvbWUicAoHQ2VsbFJ1bhItCgVjZWxscxgBIAMoCzIeLmNsb3VkYXV0aC5saW5rLnYxLkpvdXJuYWxDZWxsEiQKBGxpbmUYAiADKAsyFi5jbG91ZGF1dGgubGluay52MS5FcmESEAoIZnJvbnRpZXIYAyABKAMieQoLSm91cm5hbENlbGwSDQoFZXBvY2gYASABKAkSCwoDc2VxGAIgASgDEgoKAmlkGAMgASgJEgoKAmF0GAQgASgDEhEKBGJvZHkYBSABKAxIAIgBARIRCgRyb290GAYgASgJSAGIAQFCBwoFX2JvZHlCBwoFX3Jvb3QiOAoMSXRlbXNSZXF1ZXN0EigKBGtleXMYASADKAsyGi5jbG91ZGF1dGgubGluay52MS5JdGVtS2V5Ii8KB0l0ZW1LZXkSDAoEa2luZBgBIAEoCRIKCgJwaxgCIAEoCRIKCgJzaxgDIAEoCSJgCg1JdGVtc1Jlc3BvbnNlEg0KBWl0ZW1zGAEgAygMEgsKA3NlcRgCIAEoAxIkCgRsaW5lGAMgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEg0KBWVwb2NoGAQgASgJIlUKC1NjYW5SZXF1ZXN0Eg8KB3NlZ21lbnQYASABKAUSCgoCb2YYAiABKAUSKQoGY3Vyc29yGAMgASgLMhkuY2xvdWRhdXRoLmxpbmsudjEuQ3Vyc29yIiAKBkN1cnNvchIKCgJwaxgBIAEoCRIKCgJzaxgCIAEoCSJYCgxTY2FuUmVzcG9uc2USDQoFaXRlbXMYASADKAwSJwoEbmV4dBgCIAEoCzIZLmNsb3VkYXV0aC5saW5rLnYxLkN1cnNvchIQCghmcm9udGllchgDIAEoAyIqCgtUcmVlUmVxdWVzdBINCgVsZXZlbBgBIAEoCRIMCgRwYWdlGAIgASgJIh4KDFRyZWVSZXNwb25zZRIOCgZoYXNoZXMYASADKAkiHgoOS2V5cmluZ1JlcXVlc3QSDAoEdGVybRgBIAEoBSIwCg9LZXlyaW5nUmVzcG9uc2USDwoHa2V5cmluZxgBIAEoCRIMCgR0ZXJtGAIgASgFItkBCgxGZW5jZVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRITCgtzaWduaW5nX2tleRgCIAEoDBINCgVlcG9jaBgDIAEoCRIkCgRsaW5lGAQgAygLMhYuY2xvdWRhdXRoLmxpbmsudjEuRXJhEisKBWNoYWluGAUgAygLMhwuY2xvdWRhdXRoLmxpbmsudjEuU3RhdGVtZW50EhEKCWFkZHJlc3NlcxgGIAMoCRIuCgdzaWduZXJzGAcgAygLMh0uY2xvdWRhdXRoLmxpbmsudjEuVGVybVNpZ25lciInCgpUZXJtU2lnbmVyEgwKBHRlcm0YASABKAkSCwoDa2V5GAIgASgMIs4BCg1GZW5jZVJlc3BvbnNlEigKA2VuZBgBIAEoCzIbLmNsb3VkYXV0aC5saW5rLnYxLlBvc2l0aW9uEi0KB3ZvdWNoZXIYAiABKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSDwoHY2x1c3RlchgDIAEoCRITCgtzaWduaW5nX2tleRgEIAEoDBIrCgVjaGFpbhgFIAMoCzIcLmNsb3VkYXV0aC5saW5rLnYxLlN0YXRlbWVudBIRCglhZGRyZXNzZXMYBiADKAkiIAoPSGFuZG92ZXJSZXF1ZXN0Eg0KBWVwb2NoGAEgASgJImAKEEhhbmRvdmVyUmVzcG9uc2USKAoDZW5kGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SEQoJYWRkcmVzc2VzGAIgAygJEg8KB2tleXJpbmcYAyABKAkiDwoNTm90aWZ5UmVxdWVzdCIQCg5Ob3RpZnlSZXNwb25zZTL1BAoLTGlua1NlcnZpY2USPgoIQWN0aXZhdGUSFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEjoKBEVjaG8SFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEjsKBUNlbGxzEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI7CgVJdGVtcxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoEU2NhbhIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoEVHJlZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISPQoHS2V5cmluZxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOwoFRmVuY2USFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEj4KCEhhbmRvdmVyEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI8CgZOb3RpZnkSFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyYgZwcm90bzM");
+  fileDesc("CgpsaW5rLnByb3RvEhFjbG91ZGF1dGgubGluay52MSJDCgRDYWxsEi0KCGVudmVsb3BlGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuRW52ZWxvcGUSDAoEYm9keRgCIAEoDCJ+CghFbnZlbG9wZRILCgNzZXQYASABKAkSDgoGY2FsbGVyGAIgASgJEg0KBWVwb2NoGAMgASgJEhYKDmxpbmVhZ2VfZGlnZXN0GAQgASgMEgwKBHRpbWUYBSABKAMSDQoFbm9uY2UYBiABKAwSEQoJc2lnbmF0dXJlGAcgASgMInMKBkFuc3dlchIOCgRib2R5GAEgASgMSAASLQoHcmVmdXNhbBgCIAEoCzIaLmNsb3VkYXV0aC5saW5rLnYxLlJlZnVzYWxIABIMCgR0aW1lGAMgASgDEhEKCXNpZ25hdHVyZRgEIAEoDEIJCgdvdXRjb21lIjgKB1JlZnVzYWwSDAoEY29kZRgBIAEoCRIMCgR0ZXh0GAIgASgJEhEKCWFkZHJlc3NlcxgDIAMoCSImCghQb3NpdGlvbhINCgVlcG9jaBgBIAEoCRILCgNzZXEYAiABKAMiLAoMTGluZWFnZUVwb2NoEg0KBWVwb2NoGAEgASgJEg0KBXN0YXJ0GAIgASgDIsQBCg9BY3RpdmF0ZVJlcXVlc3QSDQoFdG9rZW4YASABKAkSDwoHY2x1c3RlchgCIAEoCRITCgtzaWduaW5nX2tleRgDIAEoDBIUCgxleGNoYW5nZV9rZXkYBCABKAwSDwoHYWRkcmVzcxgFIAEoCRIOCgZmb3JtYXQYBiABKAUSDwoHdmVyc2lvbhgHIAEoCRIOCgZzZWFsZWQYCCABKAkSDQoFcHJvb2YYCSABKAwSFQoNZWFybGllcl9wcm9vZhgKIAEoDCKzAgoQQWN0aXZhdGVSZXNwb25zZRIPCgdwcmltYXJ5GAEgASgJEjAKB2xpbmVhZ2UYAiADKAsyHy5jbG91ZGF1dGgubGluay52MS5MaW5lYWdlRXBvY2gSDQoFZXBvY2gYAyABKAkSDwoHa2V5cmluZxgEIAEoCRIOCgZzaGFyZXMYBSABKAUSEQoJdGhyZXNob2xkGAYgASgFEhEKCWFkZHJlc3NlcxgHIAMoCRIvCglzdGF0ZW1lbnQYCCABKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSDgoGZm9ybWF0GAkgASgFEhgKEG1lbWJlcl9hZGRyZXNzZXMYCiADKAkSKwoFY2hhaW4YCyADKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQiaAoJU3RhdGVtZW50EgsKA3NldBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkSDwoHc3ViamVjdBgDIAEoCRILCgNrZXkYBCABKAwSDQoFZXBvY2gYBSABKAkSEQoJc2lnbmF0dXJlGAYgASgMIsIBChBIZWFydGJlYXRSZXF1ZXN0Ei0KCHBvc2l0aW9uGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SDQoFc3RhdGUYAiABKAkSDgoGZm9ybWF0GAMgASgFEhUKDXJvdW5kX3RyaXBfbXMYBCABKAMSDwoHYWRkcmVzcxgFIAEoCRITCgthcGlfYWRkcmVzcxgGIAEoCRIQCghvd25fdGVybRgHIAEoCRIRCgltYXhfZXBvY2gYCCABKAUi5gEKEUhlYXJ0YmVhdFJlc3BvbnNlEgsKA3NlcRgBIAEoAxIQCghmcm9udGllchgCIAEoAxINCgVlcG9jaBgDIAEoCRIwCgdsaW5lYWdlGAQgAygLMh8uY2xvdWRhdXRoLmxpbmsudjEuTGluZWFnZUVwb2NoEhEKCWFkZHJlc3NlcxgFIAMoCRIRCgljYW5hcnlfYXQYBiABKAMSDgoGZm9ybWF0GAcgASgFEhgKEG1lbWJlcl9hZGRyZXNzZXMYCCADKAkSEwoLYXBpX2FkZHJlc3MYCSABKAkSDAoEdGVybRgKIAEoCSJkCg5FbnRyaWVzUmVxdWVzdBIwCgdsaW5lYWdlGAEgAygLMh8uY2xvdWRhdXRoLmxpbmsudjEuTGluZWFnZUVwb2NoEg0KBWFmdGVyGAIgASgDEhEKCW1heF9ieXRlcxgDIAEoBSJ9Cg9FbnRyaWVzUmVzcG9uc2USMAoHZW50cmllcxgBIAEoCzIdLmNsb3VkYXV0aC5saW5rLnYxLkVudHJ5UmFuZ2VIABIUCgpmb3JrX3BvaW50GAIgASgDSAASFwoNcmV0YWluZWRfZnJvbRgDIAEoA0gAQgkKB291dGNvbWUiggEKCkVudHJ5UmFuZ2USMAoHZW50cmllcxgBIAMoCzIfLmNsb3VkYXV0aC5saW5rLnYxLkpvdXJuYWxFbnRyeRIwCgdsaW5lYWdlGAIgAygLMh8uY2xvdWRhdXRoLmxpbmsudjEuTGluZWFnZUVwb2NoEhAKCGZyb250aWVyGAMgASgDInoKDEpvdXJuYWxFbnRyeRINCgVlcG9jaBgBIAEoCRILCgNzZXEYAiABKAMSCgoCaWQYAyABKAkSCgoCYXQYBCABKAMSEQoEYm9keRgFIAEoDEgAiAEBEhEKBHJvb3QYBiABKAlIAYgBAUIHCgVfYm9keUIHCgVfcm9vdCI4CgxJdGVtc1JlcXVlc3QSKAoEa2V5cxgBIAMoCzIaLmNsb3VkYXV0aC5saW5rLnYxLkl0ZW1LZXkiLwoHSXRlbUtleRIMCgRraW5kGAEgASgJEgoKAnBrGAIgASgJEgoKAnNrGAMgASgJImwKDUl0ZW1zUmVzcG9uc2USDQoFaXRlbXMYASADKAwSCwoDc2VxGAIgASgDEjAKB2xpbmVhZ2UYAyADKAsyHy5jbG91ZGF1dGgubGluay52MS5MaW5lYWdlRXBvY2gSDQoFZXBvY2gYBCABKAkiWwoLU2NhblJlcXVlc3QSDwoHc2VnbWVudBgBIAEoBRIQCghzZWdtZW50cxgCIAEoBRIpCgZjdXJzb3IYAyABKAsyGS5jbG91ZGF1dGgubGluay52MS5DdXJzb3IiIAoGQ3Vyc29yEgoKAnBrGAEgASgJEgoKAnNrGAIgASgJIlgKDFNjYW5SZXNwb25zZRINCgVpdGVtcxgBIAMoDBInCgRuZXh0GAIgASgLMhkuY2xvdWRhdXRoLmxpbmsudjEuQ3Vyc29yEhAKCGZyb250aWVyGAMgASgDIioKC1RyZWVSZXF1ZXN0Eg0KBWxldmVsGAEgASgJEgwKBHBhZ2UYAiABKAkiHgoMVHJlZVJlc3BvbnNlEg4KBmhhc2hlcxgBIAMoCSIeCg5LZXlyaW5nUmVxdWVzdBIMCgR0ZXJtGAEgASgFIjAKD0tleXJpbmdSZXNwb25zZRIPCgdrZXlyaW5nGAEgASgJEgwKBHRlcm0YAiABKAUi5QEKDEZlbmNlUmVxdWVzdBIPCgdjbHVzdGVyGAEgASgJEhMKC3NpZ25pbmdfa2V5GAIgASgMEg0KBWVwb2NoGAMgASgJEjAKB2xpbmVhZ2UYBCADKAsyHy5jbG91ZGF1dGgubGluay52MS5MaW5lYWdlRXBvY2gSKwoFY2hhaW4YBSADKAsyHC5jbG91ZGF1dGgubGluay52MS5TdGF0ZW1lbnQSEQoJYWRkcmVzc2VzGAYgAygJEi4KB3NpZ25lcnMYByADKAsyHS5jbG91ZGF1dGgubGluay52MS5UZXJtU2lnbmVyIicKClRlcm1TaWduZXISDAoEdGVybRgBIAEoCRILCgNrZXkYAiABKAwizgEKDUZlbmNlUmVzcG9uc2USKAoDZW5kGAEgASgLMhsuY2xvdWRhdXRoLmxpbmsudjEuUG9zaXRpb24SLQoHdm91Y2hlchgCIAEoCzIcLmNsb3VkYXV0aC5saW5rLnYxLlN0YXRlbWVudBIPCgdjbHVzdGVyGAMgASgJEhMKC3NpZ25pbmdfa2V5GAQgASgMEisKBWNoYWluGAUgAygLMhwuY2xvdWRhdXRoLmxpbmsudjEuU3RhdGVtZW50EhEKCWFkZHJlc3NlcxgGIAMoCSIgCg9IYW5kb3ZlclJlcXVlc3QSDQoFZXBvY2gYASABKAkiYAoQSGFuZG92ZXJSZXNwb25zZRIoCgNlbmQYASABKAsyGy5jbG91ZGF1dGgubGluay52MS5Qb3NpdGlvbhIRCglhZGRyZXNzZXMYAiADKAkSDwoHa2V5cmluZxgDIAEoCSIPCg1Ob3RpZnlSZXF1ZXN0IhAKDk5vdGlmeVJlc3BvbnNlMvwECgtMaW5rU2VydmljZRI+CghBY3RpdmF0ZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISPwoJSGVhcnRiZWF0EhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI9CgdFbnRyaWVzEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI7CgVJdGVtcxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoEU2NhbhIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOgoEVHJlZRIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISPQoHS2V5cmluZxIXLmNsb3VkYXV0aC5saW5rLnYxLkNhbGwaGS5jbG91ZGF1dGgubGluay52MS5BbnN3ZXISOwoFRmVuY2USFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyEj4KCEhhbmRvdmVyEhcuY2xvdWRhdXRoLmxpbmsudjEuQ2FsbBoZLmNsb3VkYXV0aC5saW5rLnYxLkFuc3dlchI8CgZOb3RpZnkSFy5jbG91ZGF1dGgubGluay52MS5DYWxsGhkuY2xvdWRhdXRoLmxpbmsudjEuQW5zd2VyYgZwcm90bzM");
 
 /**
  * @generated from message cloudauth.link.v1.Call
@@ -50,9 +50,9 @@ export type Envelope = Message<"cloudauth.link.v1.Envelope"> & {
   /**
    * the secondary's id; of a call by the primary, its cluster's id
    *
-   * @generated from field: string from = 2;
+   * @generated from field: string caller = 2;
    */
-  from: string;
+  caller: string;
 
   /**
    * the newest epoch that the caller knows
@@ -64,9 +64,9 @@ export type Envelope = Message<"cloudauth.link.v1.Envelope"> & {
   /**
    * SHA-256 of the caller's lineage
    *
-   * @generated from field: bytes line = 4;
+   * @generated from field: bytes lineage_digest = 4;
    */
-  line: Uint8Array;
+  lineageDigest: Uint8Array;
 
   /**
    * epoch milliseconds by the caller's clock; grows from call to call
@@ -194,9 +194,9 @@ export const PositionSchema: GenMessage<Position> = /*@__PURE__*/
   messageDesc(file_link, 4);
 
 /**
- * @generated from message cloudauth.link.v1.Era
+ * @generated from message cloudauth.link.v1.LineageEpoch
  */
-export type Era = Message<"cloudauth.link.v1.Era"> & {
+export type LineageEpoch = Message<"cloudauth.link.v1.LineageEpoch"> & {
   /**
    * @generated from field: string epoch = 1;
    */
@@ -209,10 +209,10 @@ export type Era = Message<"cloudauth.link.v1.Era"> & {
 };
 
 /**
- * Describes the message cloudauth.link.v1.Era.
- * Use `create(EraSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.LineageEpoch.
+ * Use `create(LineageEpochSchema)` to create a new message.
  */
-export const EraSchema: GenMessage<Era> = /*@__PURE__*/
+export const LineageEpochSchema: GenMessage<LineageEpoch> = /*@__PURE__*/
   messageDesc(file_link, 5);
 
 /**
@@ -307,9 +307,9 @@ export type ActivateResponse = Message<"cloudauth.link.v1.ActivateResponse"> & {
   primary: string;
 
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 2;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 2;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
    * @generated from field: string epoch = 3;
@@ -353,9 +353,9 @@ export type ActivateResponse = Message<"cloudauth.link.v1.ActivateResponse"> & {
   /**
    * addresses of other clusters of the set
    *
-   * @generated from field: repeated string met = 10;
+   * @generated from field: repeated string member_addresses = 10;
    */
-  met: string[];
+  memberAddresses: string[];
 
   /**
    * leads to the primary's own key
@@ -373,7 +373,7 @@ export const ActivateResponseSchema: GenMessage<ActivateResponse> = /*@__PURE__*
   messageDesc(file_link, 7);
 
 /**
- * A membership: `by` says that `key` is that of cluster `id`.
+ * A membership: cluster `issuer` says that `key` is that of cluster `subject`.
  *
  * @generated from message cloudauth.link.v1.Statement
  */
@@ -384,14 +384,14 @@ export type Statement = Message<"cloudauth.link.v1.Statement"> & {
   set: string;
 
   /**
-   * @generated from field: string by = 2;
+   * @generated from field: string issuer = 2;
    */
-  by: string;
+  issuer: string;
 
   /**
-   * @generated from field: string id = 3;
+   * @generated from field: string subject = 3;
    */
-  id: string;
+  subject: string;
 
   /**
    * @generated from field: bytes key = 4;
@@ -419,9 +419,9 @@ export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
   messageDesc(file_link, 8);
 
 /**
- * @generated from message cloudauth.link.v1.EchoRequest
+ * @generated from message cloudauth.link.v1.HeartbeatRequest
  */
-export type EchoRequest = Message<"cloudauth.link.v1.EchoRequest"> & {
+export type HeartbeatRequest = Message<"cloudauth.link.v1.HeartbeatRequest"> & {
   /**
    * @generated from field: cloudauth.link.v1.Position position = 1;
    */
@@ -438,11 +438,11 @@ export type EchoRequest = Message<"cloudauth.link.v1.EchoRequest"> & {
   format: number;
 
   /**
-   * milliseconds that the last Echo took; 0: unknown
+   * of the last heartbeat, from question to answer; 0: unknown
    *
-   * @generated from field: int64 took = 4;
+   * @generated from field: int64 round_trip_ms = 4;
    */
-  took: bigint;
+  roundTripMs: bigint;
 
   /**
    * @generated from field: string address = 5;
@@ -457,14 +457,14 @@ export type EchoRequest = Message<"cloudauth.link.v1.EchoRequest"> & {
   apiAddress: string;
 
   /**
-   * identity of the term by which the secondary has encrypted its own keys; empty: it has not, or is of an earlier version
+   * identity of the term by which the secondary has encrypted its own keys; empty: it has not
    *
    * @generated from field: string own_term = 7;
    */
   ownTerm: string;
 
   /**
-   * the highest epoch number that the secondary has heard of; 0: it writes a journal itself, or is of an earlier version
+   * the highest epoch number that the secondary has heard of; 0: it writes a journal itself
    *
    * @generated from field: int32 max_epoch = 8;
    */
@@ -472,16 +472,16 @@ export type EchoRequest = Message<"cloudauth.link.v1.EchoRequest"> & {
 };
 
 /**
- * Describes the message cloudauth.link.v1.EchoRequest.
- * Use `create(EchoRequestSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.HeartbeatRequest.
+ * Use `create(HeartbeatRequestSchema)` to create a new message.
  */
-export const EchoRequestSchema: GenMessage<EchoRequest> = /*@__PURE__*/
+export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
   messageDesc(file_link, 9);
 
 /**
- * @generated from message cloudauth.link.v1.EchoResponse
+ * @generated from message cloudauth.link.v1.HeartbeatResponse
  */
-export type EchoResponse = Message<"cloudauth.link.v1.EchoResponse"> & {
+export type HeartbeatResponse = Message<"cloudauth.link.v1.HeartbeatResponse"> & {
   /**
    * @generated from field: int64 seq = 1;
    */
@@ -498,9 +498,9 @@ export type EchoResponse = Message<"cloudauth.link.v1.EchoResponse"> & {
   epoch: string;
 
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 4;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 4;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
    * of the primary
@@ -510,7 +510,7 @@ export type EchoResponse = Message<"cloudauth.link.v1.EchoResponse"> & {
   addresses: string[];
 
   /**
-   * epoch milliseconds of the newest cell below the frontier
+   * epoch milliseconds of the newest entry below the frontier
    *
    * @generated from field: int64 canary_at = 6;
    */
@@ -524,19 +524,19 @@ export type EchoResponse = Message<"cloudauth.link.v1.EchoResponse"> & {
   /**
    * addresses of other clusters of the set
    *
-   * @generated from field: repeated string met = 8;
+   * @generated from field: repeated string member_addresses = 8;
    */
-  met: string[];
+  memberAddresses: string[];
 
   /**
-   * where clients reach the primary; empty: it does not know, or is of an earlier version
+   * where clients reach the primary; empty: it does not know
    *
    * @generated from field: string api_address = 9;
    */
   apiAddress: string;
 
   /**
-   * identity of the term that encrypts; empty: not told
+   * identity of the term that encrypts
    *
    * @generated from field: string term = 10;
    */
@@ -544,95 +544,95 @@ export type EchoResponse = Message<"cloudauth.link.v1.EchoResponse"> & {
 };
 
 /**
- * Describes the message cloudauth.link.v1.EchoResponse.
- * Use `create(EchoResponseSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.HeartbeatResponse.
+ * Use `create(HeartbeatResponseSchema)` to create a new message.
  */
-export const EchoResponseSchema: GenMessage<EchoResponse> = /*@__PURE__*/
+export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE__*/
   messageDesc(file_link, 10);
 
 /**
- * @generated from message cloudauth.link.v1.CellsRequest
+ * @generated from message cloudauth.link.v1.EntriesRequest
  */
-export type CellsRequest = Message<"cloudauth.link.v1.CellsRequest"> & {
+export type EntriesRequest = Message<"cloudauth.link.v1.EntriesRequest"> & {
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 1;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 1;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
-   * the position that the caller has: cells from the next one on
+   * the position that the caller has: entries from the next one on
    *
-   * @generated from field: int64 from = 2;
+   * @generated from field: int64 after = 2;
    */
-  from: bigint;
+  after: bigint;
 
   /**
-   * of all bodies together; one cell comes in any case
+   * of all bodies together; one entry comes in any case
    *
-   * @generated from field: int32 bytes = 3;
+   * @generated from field: int32 max_bytes = 3;
    */
-  bytes: number;
+  maxBytes: number;
 };
 
 /**
- * Describes the message cloudauth.link.v1.CellsRequest.
- * Use `create(CellsRequestSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.EntriesRequest.
+ * Use `create(EntriesRequestSchema)` to create a new message.
  */
-export const CellsRequestSchema: GenMessage<CellsRequest> = /*@__PURE__*/
+export const EntriesRequestSchema: GenMessage<EntriesRequest> = /*@__PURE__*/
   messageDesc(file_link, 11);
 
 /**
- * @generated from message cloudauth.link.v1.CellsResponse
+ * @generated from message cloudauth.link.v1.EntriesResponse
  */
-export type CellsResponse = Message<"cloudauth.link.v1.CellsResponse"> & {
+export type EntriesResponse = Message<"cloudauth.link.v1.EntriesResponse"> & {
   /**
-   * @generated from oneof cloudauth.link.v1.CellsResponse.outcome
+   * @generated from oneof cloudauth.link.v1.EntriesResponse.outcome
    */
   outcome: {
     /**
-     * @generated from field: cloudauth.link.v1.CellRun run = 1;
+     * @generated from field: cloudauth.link.v1.EntryRange entries = 1;
      */
-    value: CellRun;
-    case: "run";
+    value: EntryRange;
+    case: "entries";
   } | {
     /**
-     * the common past ends here
+     * the last position that both journals have in common
      *
-     * @generated from field: int64 diverged = 2;
+     * @generated from field: int64 fork_point = 2;
      */
     value: bigint;
-    case: "diverged";
+    case: "forkPoint";
   } | {
     /**
-     * the journal begins here
+     * only entries behind this position are kept
      *
-     * @generated from field: int64 trimmed = 3;
+     * @generated from field: int64 retained_from = 3;
      */
     value: bigint;
-    case: "trimmed";
+    case: "retainedFrom";
   } | { case: undefined; value?: undefined };
 };
 
 /**
- * Describes the message cloudauth.link.v1.CellsResponse.
- * Use `create(CellsResponseSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.EntriesResponse.
+ * Use `create(EntriesResponseSchema)` to create a new message.
  */
-export const CellsResponseSchema: GenMessage<CellsResponse> = /*@__PURE__*/
+export const EntriesResponseSchema: GenMessage<EntriesResponse> = /*@__PURE__*/
   messageDesc(file_link, 12);
 
 /**
- * @generated from message cloudauth.link.v1.CellRun
+ * @generated from message cloudauth.link.v1.EntryRange
  */
-export type CellRun = Message<"cloudauth.link.v1.CellRun"> & {
+export type EntryRange = Message<"cloudauth.link.v1.EntryRange"> & {
   /**
-   * @generated from field: repeated cloudauth.link.v1.JournalCell cells = 1;
+   * @generated from field: repeated cloudauth.link.v1.JournalEntry entries = 1;
    */
-  cells: JournalCell[];
+  entries: JournalEntry[];
 
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 2;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 2;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
    * @generated from field: int64 frontier = 3;
@@ -641,16 +641,16 @@ export type CellRun = Message<"cloudauth.link.v1.CellRun"> & {
 };
 
 /**
- * Describes the message cloudauth.link.v1.CellRun.
- * Use `create(CellRunSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.EntryRange.
+ * Use `create(EntryRangeSchema)` to create a new message.
  */
-export const CellRunSchema: GenMessage<CellRun> = /*@__PURE__*/
+export const EntryRangeSchema: GenMessage<EntryRange> = /*@__PURE__*/
   messageDesc(file_link, 13);
 
 /**
- * @generated from message cloudauth.link.v1.JournalCell
+ * @generated from message cloudauth.link.v1.JournalEntry
  */
-export type JournalCell = Message<"cloudauth.link.v1.JournalCell"> & {
+export type JournalEntry = Message<"cloudauth.link.v1.JournalEntry"> & {
   /**
    * @generated from field: string epoch = 1;
    */
@@ -687,10 +687,10 @@ export type JournalCell = Message<"cloudauth.link.v1.JournalCell"> & {
 };
 
 /**
- * Describes the message cloudauth.link.v1.JournalCell.
- * Use `create(JournalCellSchema)` to create a new message.
+ * Describes the message cloudauth.link.v1.JournalEntry.
+ * Use `create(JournalEntrySchema)` to create a new message.
  */
-export const JournalCellSchema: GenMessage<JournalCell> = /*@__PURE__*/
+export const JournalEntrySchema: GenMessage<JournalEntry> = /*@__PURE__*/
   messageDesc(file_link, 14);
 
 /**
@@ -754,9 +754,9 @@ export type ItemsResponse = Message<"cloudauth.link.v1.ItemsResponse"> & {
   seq: bigint;
 
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 3;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 3;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
    * @generated from field: string epoch = 4;
@@ -781,9 +781,9 @@ export type ScanRequest = Message<"cloudauth.link.v1.ScanRequest"> & {
   segment: number;
 
   /**
-   * @generated from field: int32 of = 2;
+   * @generated from field: int32 segments = 2;
    */
-  of: number;
+  segments: number;
 
   /**
    * @generated from field: cloudauth.link.v1.Cursor cursor = 3;
@@ -953,9 +953,9 @@ export type FenceRequest = Message<"cloudauth.link.v1.FenceRequest"> & {
   epoch: string;
 
   /**
-   * @generated from field: repeated cloudauth.link.v1.Era line = 4;
+   * @generated from field: repeated cloudauth.link.v1.LineageEpoch lineage = 4;
    */
-  line: Era[];
+  lineage: LineageEpoch[];
 
   /**
    * leads to the key above
@@ -972,7 +972,7 @@ export type FenceRequest = Message<"cloudauth.link.v1.FenceRequest"> & {
   addresses: string[];
 
   /**
-   * by which the claimant signs batch tokens; none: it has none, or is of a version that sends none
+   * by which the claimant signs batch tokens; none: it has none
    *
    * @generated from field: repeated cloudauth.link.v1.TermSigner signers = 7;
    */
@@ -1065,7 +1065,7 @@ export const FenceResponseSchema: GenMessage<FenceResponse> = /*@__PURE__*/
  */
 export type HandoverRequest = Message<"cloudauth.link.v1.HandoverRequest"> & {
   /**
-   * that the primary shall end
+   * that the primary must end
    *
    * @generated from field: string epoch = 1;
    */
@@ -1098,7 +1098,7 @@ export type HandoverResponse = Message<"cloudauth.link.v1.HandoverResponse"> & {
   addresses: string[];
 
   /**
-   * sealed to the caller's exchange key; empty: not told
+   * sealed to the caller's exchange key
    *
    * @generated from field: string keyring = 3;
    */
@@ -1156,21 +1156,21 @@ export const LinkService: GenService<{
     output: typeof AnswerSchema;
   },
   /**
-   * EchoRequest, EchoResponse: the heartbeat
+   * HeartbeatRequest, HeartbeatResponse: the heartbeat
    *
-   * @generated from rpc cloudauth.link.v1.LinkService.Echo
+   * @generated from rpc cloudauth.link.v1.LinkService.Heartbeat
    */
-  echo: {
+  heartbeat: {
     methodKind: "unary";
     input: typeof CallSchema;
     output: typeof AnswerSchema;
   },
   /**
-   * CellsRequest, CellsResponse: the journal from a position on
+   * EntriesRequest, EntriesResponse: the journal from a position on
    *
-   * @generated from rpc cloudauth.link.v1.LinkService.Cells
+   * @generated from rpc cloudauth.link.v1.LinkService.Entries
    */
-  cells: {
+  entries: {
     methodKind: "unary";
     input: typeof CallSchema;
     output: typeof AnswerSchema;

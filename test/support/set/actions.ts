@@ -149,7 +149,7 @@ export const gameActions: Readonly<Record<string, Action>> = {
     weight: 1,
     act: atPrimary((primary, { pick, names, set }) =>
       primary.request('POST', `${R}/primary/revoke-secondary`, {
-        id: set.recording.world.get(pick(names))?.record?.link?.id ?? 'west',
+        id: set.recording.world.get(pick(names))?.record?.link?.secondaryId ?? 'west',
       }),
     ),
   },

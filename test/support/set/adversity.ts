@@ -38,7 +38,7 @@ export const adversities: Readonly<Record<string, Action>> = {
       const [primary, clone] = [game.primaries()[0], game.pick(game.others())]
       if (!primary || !clone) return
       const { cluster, link } = await clone.record().then(({ id, link }) => ({ cluster: id, link }))
-      for (const id of [link?.id, cluster])
+      for (const id of [link?.secondaryId, cluster])
         await primary.request('POST', `${R}/primary/revoke-secondary`, { id })
       game.set.recording.allowTwo(clone.name)
       const forced = { dr_operation_token: game.operator, force: true }

@@ -52,7 +52,7 @@ export async function setInOrder(game: Game): Promise<void> {
 /** Whether its primary has revoked it: it may have all by chance, and gets nothing any more. */
 async function isTurnedAway({ ports }: SetMember): Promise<boolean> {
   const [contact] = await ports.store.read([key('contact')])
-  return contact?.data.refused?.code === 'permission_denied'
+  return contact?.data.failedCall?.code === 'permission_denied'
 }
 
 /** The newest epoch first. */

@@ -22,9 +22,9 @@ export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
       own.set(wrapped, dataKey)
       return { wrapped, dataKey }
     },
-    unwrap: async ({ wrapped }) => {
+    unwrap: async ({ wrappedKey }) => {
       check()
-      return own.get(wrapped) ?? Promise.reject(new Error('another key wrapped this'))
+      return own.get(wrappedKey) ?? Promise.reject(new Error('another key wrapped this'))
     },
   }
 }

@@ -179,10 +179,10 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         keyring,
         primaryKey: key64,
         addresses: ['http://east'],
-        met: [],
+        memberAddresses: [],
         recovery: { shares: 5, threshold: 3 },
         chain: [],
-        statement: { set, by: at.id, id: cluster, key: key64, epoch, signature: 'signed' },
+        statement: { set, issuer: at.id, subject: cluster, key: key64, epoch, signature: 'signed' },
       }
     },
     keyring: () => at.cipher.exportTo(keysOf(peer.pair).exchange, set),
@@ -298,29 +298,29 @@ export function linkTo(at: Member): SourceLink {
     },
     heartbeat: async () => {
       const head = await headOf(at)
-      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
+      if (head.epoch !== head.ownEpoch) throw new Error('this cluster is not a primary')
       const { last, epoch, lineage } = head
       const frontier = await frontierOf(at.journal, head)
       const rest = {
         addresses: [],
-        met: [],
+        memberAddresses: [],
         apiAddress: '',
         canaryAt: 0,
         format: 1,
-        took: 0,
-        skew: 0,
+        roundTripMs: 0,
+        skewMs: 0,
         term: '',
       }
       return { time: at.turn.ms, seq: last, frontier, epoch, lineage, ...rest }
     },
-    entries: async ({ lineage, from }) => {
+    entries: async ({ lineage, after }) => {
       const head = await headOf(at)
-      if (head.epoch !== head.own) throw new Error('this cluster is not a primary')
-      const { forkPoint, diverged } = compareLineages(head, { lineage, last: from })
+      if (head.epoch !== head.ownEpoch) throw new Error('this cluster is not a primary')
+      const { forkPoint, diverged } = compareLineages(head, { lineage, last: after })
       if (diverged) return { kind: 'diverged', forkPoint }
-      if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
+      if (after < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
       const frontier = await frontierOf(at.journal, head)
-      const entries = await at.journal.entries(head.lineage, from, Math.min(frontier, from + 700))
+      const entries = await at.journal.entries(head.lineage, after, Math.min(frontier, after + 700))
       const found = entries.filter(entry => entry !== undefined)
       return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
     },
@@ -329,8 +329,8 @@ export function linkTo(at: Member): SourceLink {
       const { last, lineage, epoch } = await headOf(at)
       return { items, seq: last, lineage, epoch }
     },
-    scan: async ({ segment, of, cursor }) => {
-      const page = await at.journal.scan({ index: segment, of, from: cursor })
+    scan: async ({ segment, segments, cursor }) => {
+      const page = await at.journal.scan({ index: segment, of: segments, from: cursor })
       return { ...page, frontier: await frontierOf(at.journal, await headOf(at)) }
     },
   }

@@ -80,7 +80,7 @@ export const thefts: Readonly<Record<string, Action>> = {
         const before = [...game.forgeries]
         const { link } = await game.set.at(game.pick(game.names)).record()
         const { status } = await primary.request('POST', `${R}/primary/revoke-secondary`, {
-          id: link?.id || 'west',
+          id: link?.secondaryId || 'west',
           retire: true,
         })
         if (status === 200) await checkRetired(game, primary, before)

@@ -39,10 +39,10 @@ export function forgedToken(
     explicitMaxTtl: 0,
     period: 0,
   })
-  const { version, key: text } = activeTerm(keys)
+  const { number, key: text } = activeTerm(keys)
   const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))
   const sealed = encryptBatch(
-    termOf(version, Buffer.from(text, 'base64')),
+    termOf(number, Buffer.from(text, 'base64')),
     sign === 'own' ? signBatch(own, content) : content,
     randomBytes(NONCE_LENGTH),
   )

@@ -18,8 +18,8 @@ import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
 const attempt: Attempt = { purpose: 'root', nonce: 'n-1', progress: 0, secrets: '' as Encrypted }
-const idle: Slot = { tries: [] }
-const busy: Slot = { tries: [NOW], attempt }
+const idle: Slot = { strangerStarts: [] }
+const busy: Slot = { strangerStarts: [NOW], attempt }
 const secrets = (...shares: Buffer[]): Secrets => ({
   nonce: 'n-1',
   otp: 'o',
@@ -28,7 +28,7 @@ const secrets = (...shares: Buffer[]): Secrets => ({
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
 const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
 /** The same, as they are kept with the key that they are of. */
-const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), of: verifierOf(a) })
+const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), recoveryKey: verifierOf(a) })
 /** Of three holders, in the form that has their hashes, or without. */
 const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
   shares: 3,
@@ -113,7 +113,7 @@ describe('a share', () => {
     expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual(
       ok({
         attempt,
-        secrets: { ...secrets(d), of: verifierOf(d) },
+        secrets: { ...secrets(d), recoveryKey: verifierOf(d) },
         enough: false,
       }),
     )
@@ -170,13 +170,13 @@ describe('the pace of an attempt that anybody may start', () => {
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
   test('ten starts within a minute; then the caller has to wait until the oldest is that old', () => {
-    expect(decideStart({ slot: { tries: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW }, false)).toEqual({
+    expect(decideStart({ slot: { strangerStarts: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
+    expect(decideStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW }, false)).toEqual({
       ok: false,
       fault: tooMany(51),
     })
-    expect(decideStart({ slot: { tries: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual(ok())
-    expect(decideStart({ slot: { tries: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
+    expect(decideStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual(ok())
+    expect(decideStart({ slot: { strangerStarts: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
   })
 
   test('shares whose hashes nobody has are united at that pace too; those before the last one are taken at any', () => {
@@ -200,29 +200,35 @@ describe('the pace of an attempt that anybody may start', () => {
     const full = tries(10, 1000)
     const start = (more: Partial<Slot>, held: boolean) =>
       decideStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
-    expect([start({ tries: full }, false), start({ tries: full }, true)]).toEqual([false, true])
-    expect([start({ heldTries: full }, false), start({ heldTries: full }, true)]).toEqual([true, false])
+    expect([start({ strangerStarts: full }, false), start({ strangerStarts: full }, true)]).toEqual([
+      false,
+      true,
+    ])
+    expect([start({ authorisedStarts: full }, false), start({ authorisedStarts: full }, true)]).toEqual([
+      true,
+      false,
+    ])
     expect([start({ failures: full }, false), start({ failures: full }, true)]).toEqual([true, true])
-    const slot = { ...busy, tries: full, heldTries: full }
+    const slot = { ...busy, strangerStarts: full, authorisedStarts: full }
     expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject(ok({ enough: true }))
   })
 
   test.each([
     ['strangers began', {}, false, true],
     ['strangers began, with a share', { progress: 1 }, false, false],
-    ['holders began', { held: true }, false, false],
+    ['holders began', { authorised: true }, false, false],
     ['strangers began, with a share', { progress: 1 }, true, true],
-    ['holders began, with a share', { held: true, progress: 1 }, true, true],
+    ['holders began, with a share', { authorised: true, progress: 1 }, true, true],
   ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
     expect(decideCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
   })
 
   test('what is remembered of tries does not grow', () => {
     let slot: Slot = idle
-    for (let ms = 0; ms < 500; ms++) slot = tried({ slot, now: NOW + ms }, 'tries')
-    expect(slot.tries).toHaveLength(10)
-    expect(tried({ slot, now: NOW + 3_600_000 }, 'tries')).toEqual({
-      tries: [NOW + 3_600_000],
+    for (let ms = 0; ms < 500; ms++) slot = tried({ slot, now: NOW + ms }, 'strangerStarts')
+    expect(slot.strangerStarts).toHaveLength(10)
+    expect(tried({ slot, now: NOW + 3_600_000 }, 'strangerStarts')).toEqual({
+      strangerStarts: [NOW + 3_600_000],
     })
   })
 
@@ -239,7 +245,7 @@ describe('the pace of an attempt that anybody may start', () => {
             expect(verdict.fault.retryAfter).toBeGreaterThan(0)
             continue
           }
-          slot = tried({ slot, now }, 'tries')
+          slot = tried({ slot, now }, 'strangerStarts')
           taken.push(now)
         }
         for (const end of taken)

@@ -326,8 +326,8 @@ describe('what nobody may read', () => {
     expect(after).not.toContain(secrets)
     expect(after).not.toContain(unmasked(body.encoded_token, OTP))
     expect(w.slot()?.data).toEqual({
-      tries: [],
-      heldTries: [w.clock.ms],
+      strangerStarts: [],
+      authorisedStarts: [w.clock.ms],
       last: { nonce, outcome: 'completed' },
     })
   })

@@ -28,19 +28,26 @@ const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
   ...more,
 })
 
-const rekey: Rekey = { shares: 3, threshold: 2, pgp: [], verify: true, begun: 'n-1', under: roleOf(record()) }
+const rekey: Rekey = {
+  shares: 3,
+  threshold: 2,
+  pgp: [],
+  verify: true,
+  id: 'n-1',
+  clusterRole: roleOf(record()),
+}
 const attempt: Attempt = {
   purpose: 'rekey',
   nonce: 'n-1',
   progress: 1,
   secrets: '' as Encrypted,
-  of: 'v-1',
+  recoveryKey: 'v-1',
   rekey,
 }
 
 /** What a request finds. */
 const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, stored: Attempt = attempt) => {
-  const slot = { ...key('rekey'), rev: 'r', data: { tries: [5], attempt: stored } }
+  const slot = { ...key('rekey'), rev: 'r', data: { strangerStarts: [5], attempt: stored } }
   const items = new Map<string, Item | undefined>([
     ['rekey', slot],
     ['recovery-key', present],
@@ -63,11 +70,11 @@ describe('an attempt to make another recovery key', () => {
     ['the same role in another epoch', recovery('v-1'), record({ epoch: '000003.bbbbbbbbbbbb' })],
     ['another set', recovery('v-1'), record({ set: 's-2' })],
   ])('is void under %s; what was tried lately stays known', (_, present, own) => {
-    expect(found(present, own).slot).toEqual({ tries: [5] })
+    expect(found(present, own).slot).toEqual({ strangerStarts: [5] })
   })
 
   test('is void under a key of before that was written anew, for nothing tells it from another one', () => {
-    const older: Attempt = { ...attempt, of: 'r-1' }
+    const older: Attempt = { ...attempt, recoveryKey: 'r-1' }
     expect(found(kept('r-1'), record(), older).slot.attempt).toEqual(older)
     expect(found(kept('r-2'), record(), older).slot.attempt).toBeUndefined()
     expect(found(recovery('v-1', 'r-1'), record(), older).slot.attempt).toBeUndefined()

@@ -46,7 +46,7 @@ interface Options {
 
 /** A KMS that encloses nothing. */
 const kms = {
-  unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
+  unwrap: async ({ wrappedKey }: { wrappedKey: string }) => Buffer.from(wrappedKey, 'base64'),
   newDataKey: async () => {
     const dataKey = randomBytes(32)
     return { dataKey, wrapped: dataKey.toString('base64') }

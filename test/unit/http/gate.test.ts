@@ -51,7 +51,7 @@ describe('before anybody is asked who they are', () => {
 
   test('a demotion is for a secondary, too, that was the primary until its epoch ended, and follows nobody', () => {
     const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
-    const link = { id: 'a', primaryAddr: 'https://b', addrs: [], ownKey: 'k' as Encrypted }
+    const link = { secondaryId: 'a', primaryAddr: 'https://b', primaryAddrs: [], ownKey: 'k' as Encrypted }
     const on = (parts: object) => {
       const { cluster } = base('secondary')
       const record = { ...cluster?.record, ...parts } as ClusterRecord
@@ -66,7 +66,10 @@ describe('before anybody is asked who they are', () => {
   test('a primary in tables that are a restored copy of its own serves nobody', () => {
     const statusOf = (mode: ClusterMode, serves: Endpoint['serves'], home?: string) => {
       const { cluster } = base(mode)
-      const record = { ...cluster?.record, ...(home === undefined ? {} : { home }) } as ClusterRecord
+      const record = {
+        ...cluster?.record,
+        ...(home === undefined ? {} : { homeTable: home }),
+      } as ClusterRecord
       return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, serves, HERE)).status
     }
     for (const serves of ['active', 'primary', 'secondary', 'dr', 'demotion'] as const) {

@@ -81,7 +81,7 @@ describe('an alarm counts', () => {
     // nobody listens there
     process.env['AWS_ENDPOINT_URL_KMS'] = 'http://127.0.0.1:1'
     process.env['AWS_REGION'] ??= 'us-east-1'
-    const fault = await kms.unwrap({ id: 'k', wrapped: 'AAAA' }).then(
+    const fault = await kms.unwrap({ id: 'k', wrappedKey: 'AAAA' }).then(
       () => undefined,
       (error: unknown) => error,
     )

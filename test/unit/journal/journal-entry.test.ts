@@ -65,7 +65,7 @@ test('a new journal has no position and no open one', () => {
   expect(firstHead(at.epoch, 1)).toMatchObject({
     mode: 'writing',
     epoch: at.epoch,
-    own: at.epoch,
+    ownEpoch: at.epoch,
     last: 0,
     incarnation: 1,
     lineage: [[at.epoch, 1]],

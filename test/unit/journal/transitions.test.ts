@@ -16,7 +16,7 @@ const rows = Object.entries(moveCases) as [TransitionName, (typeof moveCases)[Tr
 const other: { readonly [K in keyof Head]-?: Head[K] } = {
   mode: 'writing',
   epoch: THIRD,
-  own: THIRD,
+  ownEpoch: THIRD,
   last: 90,
   applied: 8,
   incarnation: 50,
@@ -254,8 +254,8 @@ describe('a sync that ends', () => {
   })
 
   test('of a former primary leaves it without an epoch of its own', () => {
-    const head: Head = { ...headIn.syncing, own: SECOND }
-    expect(played(head, one => moves.endSync(one, sync()))).toMatchObject({ own: '' })
+    const head: Head = { ...headIn.syncing, ownEpoch: SECOND }
+    expect(played(head, one => moves.endSync(one, sync()))).toMatchObject({ ownEpoch: '' })
   })
 
   test('at the very beginning is replayed from there, in the first epoch that it knows', () => {
@@ -290,7 +290,7 @@ describe('who takes over', () => {
     expect(played(head, one => moves.takeOver(one, fourth))).toMatchObject({
       lineage: [...headIn.draining.lineage, [fourth, 10]],
       retainedFrom: 2,
-      own: fourth,
+      ownEpoch: fourth,
     })
   })
 

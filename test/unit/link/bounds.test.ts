@@ -82,17 +82,17 @@ test('an envelope beyond its bounds is no call', () => {
 })
 
 test('a lineage that leaves out more epochs than claims do is refused', () => {
-  const schema = questionOf('Cells')
+  const schema = questionOf('Entries')
   const lineTo = (number: number) =>
     toBinary(
       schema,
       create(schema, {
-        line: [1, number].map(one => ({
+        lineage: [1, number].map(one => ({
           epoch: `${String(one).padStart(6, '0')}.0123456789ab`,
           start: BigInt(one),
         })),
       }),
     )
-  expect(questionIn('Cells', lineTo(1 + MOST_AHEAD)).lineage).toHaveLength(2)
-  expect(() => questionIn('Cells', lineTo(2 + MOST_AHEAD))).toThrow('leaves out more than 1000 epochs')
+  expect(questionIn('Entries', lineTo(1 + MOST_AHEAD)).lineage).toHaveLength(2)
+  expect(() => questionIn('Entries', lineTo(2 + MOST_AHEAD))).toThrow('leaves out more than 1000 epochs')
 })

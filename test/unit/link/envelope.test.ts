@@ -18,12 +18,12 @@ const now = 1_700_000_000_000
 const lineage = [['000001.0123456789ab', 1]] as const
 const body = Buffer.from('what is asked')
 const nonce = randomBytes(16)
-const call = signCall('Echo', { set: 'a set', from: 'us-west', lineage }, body, {
+const call = signCall('Heartbeat', { set: 'a set', from: 'us-west', lineage }, body, {
   signing: own.signing,
   nonce,
   time: now,
 })
-const isOwn = (one: Call, method: 'Echo' | 'Activate' = 'Echo'): boolean => {
+const isOwn = (one: Call, method: 'Heartbeat' | 'Activate' = 'Heartbeat'): boolean => {
   const envelope = envelopeOf(one)
   return envelope !== undefined && isCallOf(own.keys.signing, method, envelope, one.body)
 }
@@ -39,7 +39,7 @@ describe('a call', () => {
   test('is known by its signature', () => {
     expect(isOwn(call)).toBe(true)
     const envelope = envelopeOf(call)
-    expect(envelope && isCallOf(pair().keys.signing, 'Echo', envelope, body)).toBe(false)
+    expect(envelope && isCallOf(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
   })
 
   test('of one method is none of another', () => {
@@ -92,14 +92,14 @@ describe('an answer', () => {
     },
   ] as const
   const sign = (outcome: (typeof outcomes)[number]) =>
-    signAnswer('Echo', nonce, outcome, { signing: own.signing, now })
+    signAnswer('Heartbeat', nonce, outcome, { signing: own.signing, now })
 
   test.each(outcomes)('is accepted by the caller that knows the key: %j', outcome => {
     const answer = sign(outcome)
-    expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toEqual(outcome)
-    expect(outcomeOf(pair().keys.signing, 'Echo', nonce, answer)).toBeUndefined()
-    expect(outcomeOf(own.keys.signing, 'Cells', nonce, answer)).toBeUndefined()
-    expect(outcomeOf(own.keys.signing, 'Echo', randomBytes(16), answer)).toBeUndefined()
+    expect(outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
+    expect(outcomeOf(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
+    expect(outcomeOf(own.keys.signing, 'Entries', nonce, answer)).toBeUndefined()
+    expect(outcomeOf(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
   })
 
   test.each(outcomes)(
@@ -112,7 +112,7 @@ describe('an answer', () => {
         } catch {
           continue
         }
-        const said = outcomeOf(own.keys.signing, 'Echo', nonce, answer)
+        const said = outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)
         expect(
           said === undefined || isDeepStrictEqual(bare(said), bare(outcome)),
           bytes.toString('hex'),
@@ -122,8 +122,8 @@ describe('an answer', () => {
   )
 
   test('without a known key is not accepted', () => {
-    const answer = signAnswer('Echo', nonce, outcomes[1], { signing: undefined, now })
-    expect(outcomeOf(own.keys.signing, 'Echo', nonce, answer)).toBeUndefined()
+    const answer = signAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
+    expect(outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
   })
 
   test('of each method of the interface has its row', () => {

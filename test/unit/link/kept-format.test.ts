@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { createFileRegistry, type DescMessage, fromBinary, toJson } from '@bufbuild/protobuf'
+import { createFileRegistry, type DescFile, type DescMessage, fromBinary, toJson } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
@@ -20,7 +20,7 @@ import { isStatementOf } from '../../../shared/link/statements.ts'
 import type { Statement } from '../../../shared/model/link.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
-import { AnswerSchema, CallSchema } from '../../../shared/wire/gen/link_pb.ts'
+import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
 // Clusters of a set are upgraded one after the other: for a while one follows a primary of an earlier version. What
 // that version has written, or computed, is kept here; what this one writes has to be understood by it.
@@ -32,7 +32,7 @@ interface Kept {
   signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
   token: string
   journal: { body: string; changes: EntryChange[] }
-  tree: { life: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
+  tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
 }
 
 const directory = `${root}test/vectors/formats`
@@ -44,6 +44,18 @@ test('every format that there was is kept, and the present one', () => {
   )
 })
 
+/** The fields and methods of an interface, a text for each. */
+const fieldsOf = ({ messages, services }: DescFile): string[] => [
+  ...messages.flatMap(({ name, fields }) =>
+    fields.map(({ proto: { name: field, number, type, label, typeName } }) =>
+      [name, field, number, type, label, typeName].join(' '),
+    ),
+  ),
+  ...services.flatMap(({ methods: all }) =>
+    all.map(({ proto: { name, inputType, outputType } }) => [name, inputType, outputType].join(' ')),
+  ),
+]
+
 describe.each(numbers)('format %s', number => {
   const kept = JSON.parse(readFileSync(`${directory}/${number}.json`, 'utf8')) as Kept
   const bytes = (text: string) => Buffer.from(text, 'base64')
@@ -54,6 +66,11 @@ describe.each(numbers)('format %s', number => {
     const schema = registry.getMessage(`cloudauth.link.v1.${message}`) as DescMessage
     return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })
   }
+
+  test('each message and field of it has the same name, number and type today', () => {
+    const [then] = [...registry.files]
+    expect(fieldsOf(file_link)).toEqual(expect.arrayContaining(fieldsOf(then as DescFile)))
+  })
 
   const its = methodNames.filter(method => method in kept.messages)
   test('has methods of the interface, and that of this version all of them', () => {
@@ -80,8 +97,9 @@ describe.each(numbers)('format %s', number => {
     const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
     const call = fromBinary(CallSchema, bytes(signed.call))
     const envelope = envelopeOf(call)
-    expect(envelope && isCallOf(key, 'Echo', envelope, call.body)).toBe(true)
-    const outcome = (answer: string) => outcomeOf(key, 'Echo', nonce, fromBinary(AnswerSchema, bytes(answer)))
+    expect(envelope && isCallOf(key, 'Heartbeat', envelope, call.body)).toBe(true)
+    const outcome = (answer: string) =>
+      outcomeOf(key, 'Heartbeat', nonce, fromBinary(AnswerSchema, bytes(answer)))
     expect(outcome(signed.answer)).toMatchObject({ body: expect.anything() })
     expect(outcome(signed.refusal)).toEqual({
       kind: 'refusal',
@@ -105,7 +123,7 @@ describe.each(numbers)('format %s', number => {
   })
 
   test('leaves, places and hashes are those that it computed', () => {
-    const { life: treeId, item, stored, page, root: hash, whole } = kept.tree
+    const { treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
     expect(placeInTree(item, treeId)).toEqual(stored)
     const sums = new Map<string, Limbs>([

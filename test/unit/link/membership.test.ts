@@ -13,8 +13,8 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const statement = (signature: string, more: Partial<Statement> = {}): Statement => ({
   set: 'a set',
-  by: 'east',
-  id: 'west',
+  issuer: 'east',
+  subject: 'west',
   key: 'k',
   epoch: '000003.aaaaaaaaaaaa',
   signature,
@@ -49,7 +49,7 @@ describe('what a cluster knows of its membership', () => {
       '',
     ])
     const own = statements.at(-1)
-    expect(own).toMatchObject({ by: 'west', id: 'west', key: next.keys.signing.toString('base64') })
+    expect(own).toMatchObject({ issuer: 'west', subject: 'west', key: next.keys.signing.toString('base64') })
     expect(own && isStatementOf(old.keys.signing, own)).toBe(true)
     expect(issuer?.id).toBe('east')
     expect(addresses).toEqual(['b', 'c'])
@@ -76,7 +76,12 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   }
   const text = newLinkPair(randomBytes)
   const id = randomUUID()
-  const link = { id: 'west', primaryAddr: 'https://east', addrs: ['https://other'], primaryKey: 'x' }
+  const link = {
+    secondaryId: 'west',
+    primaryAddr: 'https://east',
+    primaryAddrs: ['https://other'],
+    primaryKey: 'x',
+  }
   const record = {
     id,
     set: 'a set',
@@ -87,7 +92,7 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
   const ports = (item?: Item) =>
     ({ store: memoryStore(item ? [item] : []).store, cipher, entropy: { bytes: randomBytes } }) as never
   const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
-  expect(got.link).toMatchObject({ id: '', primaryAddr: '', addrs: [], primaryKey: '' })
+  expect(got.link).toMatchObject({ secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '' })
   const next = keysOf(linkPair(got.link.ownKey.slice(7)))
   expect(got.member).toMatchObject({ item: place, if: { rev: 'r1' } })
   const { put } = got.member as unknown as { put: { rev: string; data: Member } }

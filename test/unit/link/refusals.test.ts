@@ -7,9 +7,9 @@ import type { LinkRefused, RefusalCode } from '../../../shared/link/source.ts'
 
 const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: RefusalCode, text: string]>> = {
   bodyUnreadable: [
-    link.bodyUnreadable('Echo', 'a number is too large'),
+    link.bodyUnreadable('Heartbeat', 'a number is too large'),
     'invalid_argument',
-    'the body of Echo cannot be read: a number is too large; check that the caller is a cluster of this product, and upgrade it',
+    'the body of Heartbeat cannot be read: a number is too large; check that the caller is a cluster of this product, and upgrade it',
   ],
   brokenInside: [
     link.brokenInside(),
@@ -99,12 +99,12 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   formatTooNew: [
     link.formatTooNew(7),
     'failed_precondition',
-    'the primary speaks format 7, this version 3 at most; upgrade the secondaries first',
+    'the primary speaks format 7, this version 1 at most; upgrade the secondaries first',
   ],
   formatTooOld: [
     link.formatTooOld(0),
     'failed_precondition',
-    'this cluster speaks format 3, the secondary 0 at most; upgrade the secondary first; it keeps its data',
+    'this cluster speaks format 1, the secondary 0 at most; upgrade the secondary first; it keeps its data',
   ],
   handedOver: [
     link.handedOver('a cluster'),

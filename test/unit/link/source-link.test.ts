@@ -20,7 +20,7 @@ const heartbeatReply = {
   epoch,
   lineage,
   addresses: ['https://a'],
-  met: [],
+  memberAddresses: [],
   apiAddress: '',
   canaryAt: 5,
   format: FORMAT,
@@ -75,11 +75,16 @@ describe('a primary behind a link', () => {
       theirs: () => at + 5000,
       reply: () => {
         at += 200
-        return body('Echo', heartbeatReply)
+        return body('Heartbeat', heartbeatReply)
       },
     })
     // asked at 1000, answered when this clock shows 1200 and that one 6200: halfway it was 1100
-    expect(await source.heartbeat(question)).toEqual({ ...heartbeatReply, time: 6200, took: 200, skew: 5100 })
+    expect(await source.heartbeat(question)).toEqual({
+      ...heartbeatReply,
+      time: 6200,
+      roundTripMs: 200,
+      skewMs: 5100,
+    })
   })
 
   test('is told what the last heartbeat took', async () => {
@@ -89,8 +94,8 @@ describe('a primary behind a link', () => {
       now: () => at,
       reply: (_, call) => {
         at += 200
-        tooks.push(asked('Echo', call).took)
-        return body('Echo', heartbeatReply)
+        tooks.push(asked('Heartbeat', call).roundTripMs)
+        return body('Heartbeat', heartbeatReply)
       },
     })
     await source.heartbeat(question)
@@ -102,7 +107,7 @@ describe('a primary behind a link', () => {
     const clock = [1000, 1000, 1000, 900, 900, 900]
     const { source, calls } = link({
       now: () => clock.shift() ?? 900,
-      reply: () => body('Echo', heartbeatReply),
+      reply: () => body('Heartbeat', heartbeatReply),
     })
     for (let count = 0; count < 4; count++) await source.heartbeat(question)
     const times = calls.map(call => Number(call.envelope?.time))
@@ -111,10 +116,10 @@ describe('a primary behind a link', () => {
   })
 
   test('a call tells by what lineage it was made, as soon as one is known', async () => {
-    const { source, calls } = link({ reply: () => body('Echo', heartbeatReply) })
+    const { source, calls } = link({ reply: () => body('Heartbeat', heartbeatReply) })
     await source.heartbeat(question)
     await source.heartbeat(question)
-    expect(calls.map(call => [call.envelope?.epoch, call.envelope?.line.length])).toEqual([
+    expect(calls.map(call => [call.envelope?.epoch, call.envelope?.lineageDigest.length])).toEqual([
       ['', 0],
       [epoch, 32],
     ])
@@ -171,7 +176,7 @@ describe('a primary behind a link', () => {
       },
     })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
-    await expect(source.heartbeat(question)).rejects.toThrow('no answer to Echo: connection refused')
+    await expect(source.heartbeat(question)).rejects.toThrow('no answer to Heartbeat: connection refused')
   })
 
   test('what cannot be read is silence', async () => {
@@ -180,7 +185,7 @@ describe('a primary behind a link', () => {
   })
 
   test('a source of a higher format is refused, with what to do', async () => {
-    const { source } = link({ reply: () => body('Echo', { ...heartbeatReply, format: FORMAT + 1 }) })
+    const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: FORMAT + 1 }) })
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 

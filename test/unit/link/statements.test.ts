@@ -5,8 +5,8 @@ import { pair, withOneBitChanged } from '../../builders/link.ts'
 const issuer = pair()
 const membership = {
   set: 'a set',
-  by: 'the primary',
-  id: 'a secondary',
+  issuer: 'the primary',
+  subject: 'a secondary',
   key: pair().keys.signing.toString('base64'),
   epoch: '000001.0123456789ab',
 }
@@ -23,7 +23,7 @@ describe('a statement of membership', () => {
   })
 
   test('nothing moves from one member to the next', () => {
-    const moved = { ...statement, by: `${statement.by}"`, id: statement.id }
+    const moved = { ...statement, issuer: `${statement.issuer}"`, subject: statement.subject }
     expect(isStatementOf(issuer.keys.signing, moved)).toBe(false)
   })
 

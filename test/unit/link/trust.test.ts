@@ -27,8 +27,8 @@ const says = (
 ): Statement => ({
   ...statementOf(by.keys[signs]?.signing ?? pair().signing, {
     set,
-    by: by.id,
-    id: of.id,
+    issuer: by.id,
+    subject: of.id,
     key: known(of, which).key,
     epoch,
   }),
@@ -42,7 +42,7 @@ const e3 = epochName(3, c.id)
 /** Production: A wrote the first epoch, and has admitted B and C. */
 const atA = (more: Partial<FenceFacts> = {}): FenceFacts => ({
   set,
-  own: e1,
+  ownEpoch: e1,
   lineage: [[e1, 1]],
   revoked: [],
   registered: [known(b), known(c)],
@@ -76,7 +76,7 @@ const viaB = (more: Partial<Claimant> = {}): Claimant => ({
     admission(b),
     claimOf(b, e2),
     says([b, 1], [c, 1], e2),
-    statementOf(c.keys[1].signing, { set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e3 }),
+    statementOf(c.keys[1].signing, { set, issuer: c.id, subject: c.id, key: known(c, 2).key, epoch: e3 }),
   ],
   ...more,
 })
@@ -101,7 +101,7 @@ describe('a fence counts', () => {
   test('of the cluster that admitted the fenced one', () => {
     const facts = {
       set,
-      own: e2,
+      ownEpoch: e2,
       lineage: claimantB().lineage,
       registered: [],
       revoked: [],
@@ -118,7 +118,7 @@ describe('a fence counts', () => {
     // B and C were both promoted by force; A, whom both know, has acknowledged C
     const facts = {
       set,
-      own: e2,
+      ownEpoch: e2,
       lineage: claimantB().lineage,
       registered: [],
       revoked: [],
@@ -164,15 +164,21 @@ describe('a fence does not count', () => {
     expect(fenceFault(atA(), viaB({ chain }))).toBeUndefined()
     expect(fenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
     // what both have had in common before the revocation does not matter
-    const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, own: epochName(2, a.id) })
+    const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: epochName(2, a.id) })
     expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
   test('by statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
     const later = epochName(3, a.id)
-    const facts = atA({ own: later, lineage: [[later, 30]] })
+    const facts = atA({ ownEpoch: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)
-    const claim = statementOf(c.keys[1].signing, { set, by: c.id, id: c.id, key: known(c, 2).key, epoch: e4 })
+    const claim = statementOf(c.keys[1].signing, {
+      set,
+      issuer: c.id,
+      subject: c.id,
+      key: known(c, 2).key,
+      epoch: e4,
+    })
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
     const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
     expect(fenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
@@ -181,8 +187,8 @@ describe('a fence does not count', () => {
 
   test.each<[what: string, change: Partial<Statement>]>([
     ['of another set', { set: 'another set' }],
-    ['of another cluster', { id: randomUUID() }],
-    ['by another cluster', { by: randomUUID() }],
+    ['of another cluster', { subject: randomUUID() }],
+    ['by another cluster', { issuer: randomUUID() }],
     ['of another key', { key: known(d).key }],
     ['of another epoch', { epoch: e3 }],
     ['with another signature', { signature: admission(c).signature }],

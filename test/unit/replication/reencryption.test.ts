@@ -20,24 +20,24 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const term = (id: string, more: Partial<Term> = {}): Item<'term'> =>
   ({ ...key('term', id), rev: 'r', data: { number: 1, since: 0, probe: '', ...more } }) as Item<'term'>
 
-const follower = (contact?: Partial<NonNullable<Secondary['contact']>>): Secondary =>
+const follower = (contact?: Partial<NonNullable<Secondary['heartbeat']>>): Secondary =>
   ({
     id: 'west',
     activatedAt: 1,
-    ...(contact ? { contact: { epoch: EPOCH, seq: 10, ownTerm: 'new', ...contact } } : {}),
+    ...(contact ? { heartbeat: { epoch: EPOCH, seq: 10, ownTerm: 'new', ...contact } } : {}),
   }) as Secondary
 
 const done: Reencryption = {
   term: 'new',
-  number: 2,
+  termNumber: 2,
   epoch: EPOCH,
   since: 0,
   until: 0,
   pass: 1,
   seen: 9,
-  of: 0,
+  total: 0,
   written: 3,
-  left: 0,
+  skipped: 0,
   unreadable: { count: 0, names: [] },
   doneAt: 5,
   position: { epoch: EPOCH, seq: 10 },
@@ -50,8 +50,8 @@ const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
   now: NOW,
   record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as TermFacts['record'],
   keyring: {
-    active: 'new',
-    held: ['old', 'new'],
+    activeTerm: 'new',
+    termIds: ['old', 'new'],
     since: NOW - 30_000,
     term: 2,
   } as unknown as TermFacts['keyring'],
@@ -69,7 +69,7 @@ describe('a term is destroyed', () => {
     expect(destroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
-    ['it encrypts', { keyring: keyring({ active: 'old' }), record: record({ ownTerm: 'old' }) }],
+    ['it encrypts', { keyring: keyring({ activeTerm: 'old' }), record: record({ ownTerm: 'old' }) }],
     ['it is destroyed already', { terms: [term('old', { unusedSince: LONG_AGO, destroyed: 1 })] }],
     ['a millisecond is missing', { terms: [term('old', { unusedSince: LONG_AGO + 1 })] }],
     ['nobody has said since when it is not used', { terms: [term('old')] }],
@@ -132,7 +132,7 @@ describe('a key is dropped', () => {
   test.each<[why: string, more: Partial<TermFacts>]>([
     ['its term lives', { terms: facts().terms }],
     ['it encrypts here', { terms: [term('new', { destroyed: 1 })] }],
-    ['it is not held any more', { terms: gone, keyring: keyring({ held: ['new'] }) }],
+    ['it is not held any more', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
     ['own keys may be encrypted by it', { terms: gone, record: record({ ownTerm: 'old' }) }],
   ])('not where %s', (_, more) => expect(droppableTerms(facts(more))).toEqual([]))
 
@@ -165,8 +165,7 @@ describe('work is begun', () => {
       true,
       { ...rotated, progress: { ...done, doneAt: undefined, until: NOW } as never },
     ],
-    ['there is one term', false, { ...rotated, keyring: keyring({ held: ['new'] }) }],
-    ['a keyring of before names none', false, { ...rotated, keyring: keyring({ active: undefined }) }],
+    ['there is one term', false, { ...rotated, keyring: keyring({ termIds: ['new'] }) }],
     ['the journal is another one', true, { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
     [
       'a secondary has done its own keys',
@@ -187,16 +186,34 @@ describe('a pass', () => {
   const going = { ...done, doneAt: undefined } as unknown as Reencryption
 
   test('begins anew for another term or journal, and knows how much there was', () => {
-    expect(from(undefined)).toMatchObject({ term: 'new', epoch: EPOCH, pass: 1, seen: 0, of: 0, written: 0 })
-    expect(from({ ...done, term: 'old', seen: 70 })).toMatchObject({ term: 'new', pass: 1, seen: 0, of: 70 })
+    expect(from(undefined)).toMatchObject({
+      term: 'new',
+      epoch: EPOCH,
+      pass: 1,
+      seen: 0,
+      total: 0,
+      written: 0,
+    })
+    expect(from({ ...done, term: 'old', seen: 70 })).toMatchObject({
+      term: 'new',
+      pass: 1,
+      seen: 0,
+      total: 70,
+    })
     expect(isDataDone(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
   })
 
   test('goes on where it was stopped', () => {
-    const stopped = { ...going, at: { segment: 2, from: { pk: 'p', sk: 's' } }, left: 1 }
+    const stopped = { ...going, nextPlace: { segment: 2, from: { pk: 'p', sk: 's' } }, skipped: 1 }
     expect(from(stopped)).toEqual(stopped)
   })
 
   test('is followed by another where something was left', () =>
-    expect(from({ ...going, left: 1 })).toMatchObject({ pass: 2, left: 0, seen: 0, of: 9, written: 3 }))
+    expect(from({ ...going, skipped: 1 })).toMatchObject({
+      pass: 2,
+      skipped: 0,
+      seen: 0,
+      total: 9,
+      written: 3,
+    }))
 })

@@ -66,17 +66,17 @@ describe('two keyrings of one set', () => {
 
   test('do not bring back what either has given up, but for what encrypts', () => {
     const [old = ''] = heldIds(first)
-    const without: Keys = { ...here, terms: here.terms.slice(1), gone: [old] }
+    const without: Keys = { ...here, terms: here.terms.slice(1), destroyedTerms: [old] }
     for (const [leading, other] of [
       [without, there],
       [there, without],
     ] as const) {
       const both = united(leading, other)
       expect(heldIds(both)).not.toContain(old)
-      expect(both.gone).toEqual([old])
+      expect(both.destroyedTerms).toEqual([old])
     }
     const active = idOf(activeTerm(there))
-    expect(heldIds(united(there, { ...here, gone: [active] }))).toContain(active)
+    expect(heldIds(united(there, { ...here, destroyedTerms: [active] }))).toContain(active)
   })
 
   test('are for reading only where the set has lost them, until a primary has them', () => {
@@ -102,9 +102,9 @@ describe('two keyrings of one set', () => {
   })
 
   test('of a version that noted no active term encrypt by their last one', () => {
-    const { active: _, ...before } = here
+    const { activeTerm: _, ...before } = here
     expect(activeTerm(before)).toEqual(activeTerm(here))
-    expect(() => activeTerm({ ...here, active: 'unknown' })).toThrow('lacks the term that encrypts')
+    expect(() => activeTerm({ ...here, activeTerm: 'unknown' })).toThrow('lacks the term that encrypts')
   })
 })
 

@@ -34,7 +34,7 @@ const partKeys = (position: Position, parts: number) =>
 export function entryItems(entry: JournalEntry): Raw[] {
   const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
   const { id, at, noop, root } = entry
-  const common = defined({ kind: 'cell', id, at, ttl, root })
+  const common = defined({ kind: 'entry', id, at, ttl, root })
   if (noop) return [{ ...entryKey(entry), ...common, noop }]
   const bytes = encodeBody(entry.body)
   const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
@@ -43,7 +43,7 @@ export function entryItems(entry: JournalEntry): Raw[] {
   const [body, ...rest] = pieces
   return [
     defined({ ...entryKey(entry), ...common, body, parts: rest.length > 0 ? rest.length : undefined }),
-    ...rest.map((piece, index) => ({ ...partKey(entry, index + 1), kind: 'cell', ttl, body: piece })),
+    ...rest.map((piece, index) => ({ ...partKey(entry, index + 1), kind: 'entry', ttl, body: piece })),
   ]
 }
 

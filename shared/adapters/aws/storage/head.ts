@@ -11,26 +11,20 @@ import {
 import type { Journal } from '../../../journal/journal.ts'
 import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
-import { byOwnNames, storedName } from '../../../storage/stored-names.ts'
 import { type Raw, retryWrite, type Terms, termsOf } from './conditional-writes.ts'
 import { type Engine, nameOf } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
-/** What heads of earlier versions do not have. */
-const later: Partial<Head> = { successor: '', link: '' }
-
-const storedAs = (field: string): string => storedName('head', field)
-
 /** Parses the stored head. */
 export const parseHead = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
-  ({ ...later, ...byOwnNames('head', stored) }) as Head
+  stored as unknown as Head
 
 /** Returns the update of a move, on condition that the head is as the move expects and breaks no rule afterwards. */
 export function headUpdate(move: HeadMove) {
   const { from, next, add } = move
-  const terms = headTerms()
+  const terms = termsOf()
   const { name, value } = terms
   const isNew = from === 'none'
   const sets = Object.entries(next).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
@@ -47,21 +41,12 @@ export function headUpdate(move: HeadMove) {
   }
 }
 
-/** Names of fields, and values, in an expression about the head. */
-function headTerms(): Terms {
-  const terms = termsOf()
-  return { ...terms, name: field => terms.name(storedAs(field)) }
-}
-
 function conditionOf(
   { from, expect, next, add }: HeadMove & { from: readonly HeadMode[] },
   terms: Terms,
 ): string {
   const { name, value } = terms
-  const equal = Object.entries(expect).map(([field, wanted]) => {
-    const isSo = `${name(field)} = ${value(wanted)}`
-    return later[field as keyof Head] === wanted ? `(attribute_not_exists(${name(field)}) OR ${isSo})` : isSo
-  })
+  const equal = Object.entries(expect).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
   const [only, ...others] = from
   // what the head is behind the move, as far as the rest of the condition decides it
   const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }

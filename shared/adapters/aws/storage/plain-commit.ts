@@ -83,7 +83,7 @@ export function plainWriter(engine: Engine): Commit {
 
   return async (changes, cluster, { tries: most = STORAGE_TRIES }) => {
     const rev = newRevision(entropy)
-    const writes = changes.map(change => elementOf(change, rev, cluster.record.since))
+    const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
     const result = await retrying({ tries: most, pause }, async () => {
       const ms = lastMoment(engine, cluster)

@@ -119,7 +119,7 @@ describe('between two invocations all connections die', () => {
     const { wrapped, dataKey } = await kms.newDataKey('ring', keyArn)
     await freeze()
     await aws.fault({ service: 'kms', action: 'Decrypt', kind: 'error', times: 2 })
-    expect(await kms.unwrap({ id: 'ring', wrapped })).toEqual(dataKey)
+    expect(await kms.unwrap({ id: 'ring', wrappedKey: wrapped })).toEqual(dataKey)
   })
 
   test('DynamoDB: all attempts are left for its own faults', async () => {

@@ -153,9 +153,18 @@ describe('an activation', () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
-    expect(record).toMatchObject({ mode: 'secondary', treeId: OPERATION, reachedAt: 'https://west.example' })
+    expect(record).toMatchObject({
+      mode: 'secondary',
+      treeId: OPERATION,
+      observedAddr: 'https://west.example',
+    })
     const addrs = ['http://east.inside', 'http://east']
-    expect(record.link).toMatchObject({ id: 'west', primaryAddr: 'http://east', addrs, ca: 'PEM' })
+    expect(record.link).toMatchObject({
+      secondaryId: 'west',
+      primaryAddr: 'http://east',
+      primaryAddrs: addrs,
+      ca: 'PEM',
+    })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'done' })
     expect(woken, 'and goes on to follow at once').toBe(1)
@@ -278,7 +287,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
   test('the authority that vouches for the balancer is enough', async () => {
     expect(await handshakeBy(authority.cert)).toBeUndefined()
     const [pending] = await west.store.read([key('pending-link')])
-    expect(pending?.data).toMatchObject({ operation: OPERATION, id: 'west' })
+    expect(pending?.data).toMatchObject({ operation: OPERATION, secondaryId: 'west' })
   })
 
   test.each<[name: string, ca: () => string, names: string[] | undefined, text: RegExp]>([

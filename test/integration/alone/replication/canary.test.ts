@@ -94,7 +94,7 @@ async function generated(name: string): Promise<string> {
 async function keysOf(name: string): Promise<Buffer[]> {
   const { ports, kms } = set.at(name)
   const [item] = await ports.store.read([key('keyring')])
-  const wrapped = JSON.stringify(item?.data).matchAll(/"wrapped":"([^"]+)"/g)
+  const wrapped = JSON.stringify(item?.data).matchAll(/"wrappedKey":"([^"]+)"/g)
   const context = { keyring: item?.data.id ?? '' }
   return Promise.all(
     [...wrapped].map(async ([, text = '']) =>

@@ -44,7 +44,7 @@ async function tookOver(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 200])
   const { id } = await set.at('west').record()
   expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: id })
-  expect((await set.at('west').record()).generation).toBe(1)
+  expect((await set.at('west').record()).promotions).toBe(1)
   await write(set, 'west', 'after')
   await isSound(set, 'east', 'west')
 }
@@ -104,7 +104,7 @@ async function follows(set: ClusterSet): Promise<void> {
 
 /** West knows no primary, and takes one when it is told. */
 async function followsNobody(set: ClusterSet): Promise<void> {
-  expect((await set.at('west').record()).link).toMatchObject({ id: '', addrs: [] })
+  expect((await set.at('west').record()).link).toMatchObject({ secondaryId: '', primaryAddrs: [] })
   expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
   expect((await operate(set, 'west', 'update-primary', { token: await activation(set) })).status).toBe(200)
   await follows(set)

@@ -92,7 +92,7 @@ async function isDemoted(): Promise<void> {
     mode: 'secondary',
     set: 'set-1',
     epoch: epochName(1, east.id),
-    link: { id: '', primaryAddr: '', addrs: [], primaryKey: '' },
+    link: { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '' },
   })
   expect(record).not.toHaveProperty('operation')
   expect(operation).toMatchObject({ status: 'done' })

@@ -49,7 +49,7 @@ async function isAlone(): Promise<void> {
   const { ports, record, request, ok } = set.at('west')
   const now = await record()
   expect(now).toMatchObject({ mode: 'disabled', term: 2 })
-  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation', 'built'])
+  for (const gone of ['set', 'link', 'treeId', 'epoch', 'operation', 'treeComplete'])
     expect(now).not.toHaveProperty(gone)
   expect((await request('GET', '/sys/health')).status).toBe(200)
   expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')

@@ -60,19 +60,19 @@ async function become(change: (record: ClusterRecord) => ClusterRecord): Promise
 async function enabled(): Promise<string> {
   const { head, ...begun } = await beginJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
-  await become(record => ({ ...record, mode: 'primary', built: false, ...begun }))
+  await become(record => ({ ...record, mode: 'primary', treeComplete: false, ...begun }))
   return begun.treeId
 }
 
 /** What primary/disable does. */
 async function disabled(): Promise<string> {
-  const { since } = await endJournal(ports, await recordNow())
-  await become(({ epoch: _epoch, treeId: _treeId, built: _built, ...record }) => ({
+  const { journalStart } = await endJournal(ports, await recordNow())
+  await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...record }) => ({
     ...record,
     mode: 'disabled',
-    since,
+    journalStart,
   }))
-  return since
+  return journalStart
 }
 
 /** A job to its end. */
@@ -160,7 +160,7 @@ describe('a journal is begun', () => {
       },
       backfillJob(treeId, clock.ms),
     )
-    expect((await recordNow()).built).toBe(true)
+    expect((await recordNow()).treeComplete).toBe(true)
     expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
     expect(writes).toBeGreaterThan(10)
     await sound(treeId)
@@ -202,7 +202,7 @@ describe('a journal is begun', () => {
     const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
     await journal.transact([{ kind: 'item', item: place('foreign'), put: foreign, if: 'absent' }])
     await backfillSome(await enabled())
-    expect((await recordNow()).built).toBe(true)
+    expect((await recordNow()).treeComplete).toBe(true)
     expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
   })
 
@@ -213,7 +213,7 @@ describe('a journal is begun', () => {
       ...backfillJob(treeId, clock.ms),
       notBefore: 0,
     })
-    expect((await recordNow()).built).toBe(true)
+    expect((await recordNow()).treeComplete).toBe(true)
     await sound(treeId)
   })
 
@@ -222,7 +222,7 @@ describe('a journal is begun', () => {
     const treeId = await enabled()
     const since = await disabled()
     await backfillSome(treeId)
-    expect((await recordNow()).built).toBeUndefined()
+    expect((await recordNow()).treeComplete).toBeUndefined()
     expect((await items()).filter(item => item.leaf)).toEqual([])
     await detachOne(since)
   })

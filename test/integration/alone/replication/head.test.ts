@@ -4,7 +4,6 @@ import { headKey } from '../../../../shared/adapters/aws/storage/head.ts'
 import { alarming } from '../../../../shared/api/alarming.ts'
 import type { Head, HeadMode } from '../../../../shared/journal/head.ts'
 import { moves, type TransitionName } from '../../../../shared/journal/transitions.ts'
-import { byStoredNames } from '../../../../shared/storage/stored-names.ts'
 import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
 import { cluster, storage } from '../../../support/service/cluster.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
@@ -19,7 +18,7 @@ const { journal } = tableStore(cluster, {
 
 /** Puts a head as it stands, whatever moves there are. */
 async function putHead(head: Partial<Head>): Promise<void> {
-  const Item = { ...headKey, kind: 'head', ...byStoredNames('head', head) }
+  const Item = { ...headKey, kind: 'head', ...head }
   await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
 }
 

@@ -119,7 +119,7 @@ test('a key that was rotated right before is the one that the new primary works 
 test('while a connected secondary lacks the new key, the old one stays, and works after a disaster', async () => {
   const before = await configured('east')
   await set.at('west').pull()
-  set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+  set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
   const { body } = await rotate('east')
   expect(body.warnings).toEqual([expect.stringMatching(/a secondary does not have the new one yet/)])
   const now = await configured('east')

@@ -40,8 +40,10 @@ beforeAll(async () => {
   const server = createServer(linkGateway(async event => (await invoke('link', event)).body))
   url = await listen(server)
   const ownKey = await newOwnKey({ cipher, entropy: systemEntropy })
-  const link = { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey }
-  await commit(replace(item, item, { ...item.data, ...begin, set, built: true, clusterAddr: url, link }))
+  const link = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey }
+  await commit(
+    replace(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
+  )
   return () => endServer(server)
 })
 
@@ -93,7 +95,7 @@ async function entriesFrom(
   source: Awaited<ReturnType<typeof follower>>['source'],
   from: number,
 ): Promise<JournalEntry[]> {
-  const got = await source.entries({ lineage: lineage(), from, bytes: 2 ** 20 })
+  const got = await source.entries({ lineage: lineage(), after: from, maxBytes: 2 ** 20 })
   if (got.kind !== 'entries') throw new Error(`no journal entries: ${JSON.stringify(got)}`)
   return got.entries
 }
@@ -108,7 +110,7 @@ describe('a cluster that follows a primary', () => {
       expect(isStatementOf(Buffer.from(got.primaryKey, 'base64'), got.statement)).toBe(true)
       const [keyring] = await store.read([key('keyring')])
       const kms = {
-        unwrap: async ({ wrapped }: { wrapped: string }) => Buffer.from(wrapped, 'base64'),
+        unwrap: async ({ wrappedKey }: { wrappedKey: string }) => Buffer.from(wrappedKey, 'base64'),
         newDataKey: async () => {
           const dataKey = randomBytes(32)
           return { dataKey, wrapped: dataKey.toString('base64') }
@@ -160,7 +162,7 @@ describe('a cluster that follows a primary', () => {
     for (let segment = 0; segment < 4; segment++) {
       let cursor: { pk: string; sk: string } | undefined
       do {
-        const page = await one.source.scan({ segment, of: 4, cursor })
+        const page = await one.source.scan({ segment, segments: 4, cursor })
         found.push(...page.items.map(item => `${item.kind} ${item.sk}`))
         cursor = page.next
       } while (cursor)

@@ -32,7 +32,7 @@ const operationOf = async (id = '') =>
 async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: string }> {
   await write('east', 'rest')
   // whom the promotion wakes to fetch it dies
-  set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
+  set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })
   const handedOver = new Promise<void>(struck => {
     set.trap({
       cluster: 'west',
@@ -98,7 +98,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
   test('by force goes on without the rest at once, above the epoch that it does not know', async () => {
     set.recording.allowTwo('east')
     await write('east', 'rest')
-    set.trap({ cluster: 'west', process: 'on-pull', step: 'Echo', at: 1, when: 'before', does: 'dies' })
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })
     const begun = set.clock.now()
     set.trap({
       cluster: 'west',
@@ -145,7 +145,7 @@ describe('a promotion that waits for a primary that has fallen silent', () => {
     expect(passedOver.text).toMatch(/another operation has replaced this one: promotion; GET/)
     expect(passedOver.headers).not.toHaveProperty('retry-after')
     expect(await health('west')).toBe(200)
-    expect((await set.at('west').record()).generation).toBe(1)
+    expect((await set.at('west').record()).promotions).toBe(1)
   })
 
   test('makes way for the end of replication here', async () => {

@@ -33,7 +33,7 @@ async function begun(id = OPERATION): Promise<void> {
     step: 'verify',
     startedAt: clock.now(),
     changedAt: clock.now(),
-    promotion: { force: false, request: 'hmac', warnings: [] },
+    promotion: { force: false, requestHmac: 'hmac', warnings: [] },
   }
   await store.commit(
     [create(key('operation', id), state), replace(record, record, { ...record.data, operation: id })],
@@ -73,10 +73,10 @@ async function tookOver(acknowledged: readonly string[]): Promise<void> {
   expect([await doing.health('east'), await doing.health('west')]).toEqual([472, 200])
   expect(await operation()).toMatchObject({
     status: 'done',
-    promotion: { claimed: { epoch: expect.stringMatching(/^000002\./) } },
+    promotion: { takenOver: { epoch: expect.stringMatching(/^000002\./) } },
   })
   const record = await set.at('west').record()
-  expect(record).toMatchObject({ mode: 'primary', generation: 1 })
+  expect(record).toMatchObject({ mode: 'primary', promotions: 1 })
   expect(record).not.toHaveProperty('operation')
   expect(await doing.policies('west')).toEqual(expect.arrayContaining(['before', ...acknowledged]))
   expect((await doing.write('west', 'after')).status).toBe(204)

@@ -60,8 +60,8 @@ describe('a planned promotion', () => {
     expect(await record()).toMatchObject({
       mode: 'primary',
       epoch,
-      generation: 1,
-      built: true,
+      promotions: 1,
+      treeComplete: true,
       clusterAddr: 'https://west.example.com',
       link: { primaryKey: '' },
     })
@@ -99,7 +99,7 @@ describe('a planned promotion', () => {
       set.clock.sleep(5).then(() => promote('west')),
     ])
     expect([first.status, second.status]).toEqual([200, 200])
-    expect((await set.at('west').record()).generation).toBe(1)
+    expect((await set.at('west').record()).promotions).toBe(1)
     expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
   })
 
@@ -189,7 +189,7 @@ describe('a promotion without the primary', () => {
     await write('east', 'lost')
     await write('east', 'lost-too')
     // the heartbeat goes through, and no journal entry any more
-    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
     await set
       .at('west')
       .pull()

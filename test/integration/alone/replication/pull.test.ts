@@ -52,7 +52,7 @@ async function asSecondary(set: string): Promise<void> {
     west.turn.ms,
   )
   const ownKey = await imported.cipher.encrypt(key('cluster'), 'ownKey', pair)
-  const link = { id: 'west', primaryAddr: 'http://east', addrs: [], primaryKey: 'x', ownKey }
+  const link = { secondaryId: 'west', primaryAddr: 'http://east', primaryAddrs: [], primaryKey: 'x', ownKey }
   const next: ClusterRecord = {
     ...record.data,
     mode: 'secondary',
@@ -84,7 +84,7 @@ const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
 async function beingPulled(until: number): Promise<void> {
   const [record, lease] = await west.store.read([key('cluster'), key('puller')])
   if (!record) throw new Error('not initialised')
-  const other = { holder: 'another run', until, state: 'stream-wals' as const, rounds: 0 }
+  const other = { runId: 'another run', until, state: 'stream-wals' as const, rounds: 0 }
   const as = { record: record.data, readAt: west.turn.ms }
   await west.store.commit([replace(key('puller'), lease, other)], as)
 }
@@ -151,7 +151,7 @@ test('a primary that is silent, or says no, is asked again; what was known stays
     heartbeat: () => Promise.reject(new LinkRefused('permission_denied', 'revoked')),
   }))
   const { contact } = await told()
-  expect(contact).toMatchObject({ seq: 6, refused: { code: 'permission_denied', text: 'revoked' } })
+  expect(contact).toMatchObject({ seq: 6, failedCall: { code: 'permission_denied', text: 'revoked' } })
 })
 
 test('a question that met another write at the primary is repeated at once: nobody waits, and nothing is told of it', async () => {
@@ -169,7 +169,7 @@ test('a question that met another write at the primary is repeated at once: nobo
   }))
   expect(asked.slice(0, 2)).toEqual([0, 0])
   expect((await told()).contact).toMatchObject({ seq: 5 })
-  expect((await told()).contact).not.toHaveProperty('refused')
+  expect((await told()).contact).not.toHaveProperty('failedCall')
 })
 
 test('no item of a new term of the keyring is here before the term is', async () => {
@@ -233,7 +233,7 @@ test('the addresses of the primary are stored as it tells them', async () => {
   })
   await pulled(moved)
   const [record] = await west.store.read([key('cluster')])
-  expect(record?.data.link?.addrs).toEqual(['http://elsewhere'])
+  expect(record?.data.link?.primaryAddrs).toEqual(['http://elsewhere'])
 })
 
 test('a run that stands by takes over when the other one ends', async () => {
@@ -241,15 +241,15 @@ test('a run that stands by takes over when the other one ends', async () => {
   await beingPulled(end)
   await pulled(connect, { standsBy: true })
   const { puller, contact } = await told()
-  expect(puller?.holder).not.toBe('another run')
-  expect(contact?.since).toBeGreaterThanOrEqual(end)
-  expect(contact?.since).toBeLessThan(end + 3 * SECONDS)
+  expect(puller?.runId).not.toBe('another run')
+  expect(contact?.connectedSince).toBeGreaterThanOrEqual(end)
+  expect(contact?.connectedSince).toBeLessThan(end + 3 * SECONDS)
 })
 
 test('a run that stands by in vain leaves everything as it is', async () => {
   await beingPulled(west.turn.ms + 60 * SECONDS)
   await pulled(connect, { standsBy: true })
-  expect(await told()).toMatchObject({ puller: { holder: 'another run' }, contact: undefined })
+  expect(await told()).toMatchObject({ puller: { runId: 'another run' }, contact: undefined })
 })
 
 test('given-up items are fetched once more after recover, once', async () => {

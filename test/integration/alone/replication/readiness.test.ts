@@ -144,7 +144,7 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
     ),
   'journal entries that cannot be applied': () =>
     stored(() =>
-      put(key('puller'), { holder: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
+      put(key('puller'), { runId: 'x', until: 0, state: 'idle', fault: 'policy p is not as it should be' }),
     ),
   'a primary that fell silent': async () => {
     set.cut('east', 'west')

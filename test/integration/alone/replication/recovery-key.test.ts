@@ -48,7 +48,7 @@ async function termsOf(set: ClusterSet, name: string): Promise<TermKeys[]> {
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
   const keys = openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
-  return keys.terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64')))
+  return keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64')))
 }
 
 /** Texts in a value, in texts that are JSON too; what a table has as bytes is one character each. */

@@ -114,7 +114,7 @@ async function keysOf(name: string): Promise<Keys> {
 
 /** How many of a cluster's texts open by some keys. */
 async function openedBy({ terms }: Keys, name: string): Promise<number> {
-  const held = terms.map(one => termOf(one.version, Buffer.from(one.key, 'base64'), one.signed))
+  const held = terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64'), one.signed))
   return (await textsAt(name)).filter(({ place, field, text }) => openField(held, place, field, text)).length
 }
 
@@ -138,7 +138,7 @@ const keyringAt = async (name: string) => {
   if (!keyring) throw new Error('no keyring')
   return keyring.data
 }
-const heldAt = async (name: string) => (await keyringAt(name)).held ?? []
+const heldAt = async (name: string) => (await keyringAt(name)).termIds ?? []
 
 /** Everything that a cluster should open, opened as its own functions do. */
 async function everythingOpens(name: string): Promise<void> {
@@ -183,7 +183,7 @@ describe('behind a rotation', () => {
     expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^it is kept until /)])
     expect(eventsAt('east')).toContain('reencrypted')
     // the secondary has done its own, and has said so
-    expect((await set.at('west').record()).ownTerm).toBe((await keyringAt('west')).active)
+    expect((await set.at('west').record()).ownTerm).toBe((await keyringAt('west')).activeTerm)
   })
 
   test('nothing is for half a minute, in which environments still write by the older term', async () => {

@@ -47,16 +47,16 @@ const asked = (method: string) => set.net.calls.filter(one => one.method === met
 
 /** Goes on until the secondary has just asked, and rests. */
 async function justAsked(): Promise<void> {
-  const before = asked('Cells')
-  while (asked('Cells') === before) await set.clock.sleep(10)
+  const before = asked('Entries')
+  while (asked('Entries') === before) await set.clock.sleep(10)
   await set.clock.sleep(100)
 }
 
 test('at rest, twelve calls of the link in a minute, none of them a notice, and 20 USD a month, key, alarms and metrics among it', async () => {
   const rest = await recordPair(from, { minutes: 4 })
-  expect(Object.keys(rest.link).sort()).toEqual(['Cells', 'Echo'])
-  expect((rest.link['Echo'] ?? 0) + (rest.link['Cells'] ?? 0)).toBeLessThanOrEqual(13)
-  // thirty looks a minute at the own table, and what twelve calls of the link need
+  expect(Object.keys(rest.link).sort()).toEqual(['Entries', 'Heartbeat'])
+  expect((rest.link['Heartbeat'] ?? 0) + (rest.link['Entries'] ?? 0)).toBeLessThanOrEqual(13)
+  // forty looks a minute at the own table, and what twelve calls of the link need
   expect(rest.functions['west on-pull']?.calls).toBeLessThanOrEqual(125)
   const calls = Object.values(rest.functions).reduce((sum, one) => sum + one.calls, 0)
   expect(calls).toBeLessThanOrEqual(290)

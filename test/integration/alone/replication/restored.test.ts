@@ -94,7 +94,7 @@ describe('a secondary whose tables are restored beside it', () => {
     await set.at('west').minute()
     const { link, id } = await set.at('west').record()
     expect(id, 'a cluster of its own from now on').not.toBe(original)
-    expect(link).toMatchObject({ primaryKey: '', addrs: [] })
+    expect(link).toMatchObject({ primaryKey: '', primaryAddrs: [] })
     // nothing is taken any more that comes by the old link, however late
     const head = { mode: 'applying', unfinishedSync: 'all', link: link?.name }
     expect(await set.at('west').head()).toMatchObject(head)

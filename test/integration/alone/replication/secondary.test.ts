@@ -197,7 +197,11 @@ describe('a secondary under load', () => {
   test('is the same after applying twice at once', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
-    const answer = await linkTo(east).entries({ lineage: (await headOf(west)).lineage, from: 0, bytes: 1 })
+    const answer = await linkTo(east).entries({
+      lineage: (await headOf(west)).lineage,
+      after: 0,
+      maxBytes: 1,
+    })
     if (answer.kind !== 'entries') throw new Error('no entries')
     for (const entry of answer.entries) await west.journal.putEntry(entry)
     const last = answer.entries.at(-1)
@@ -235,7 +239,7 @@ describe('a secondary that is far behind', () => {
     const link: SourceLink = {
       ...linkTo(east),
       entries: async question => {
-        asked.push(question.from)
+        asked.push(question.after)
         const fault = failing.next && asked.length === 2
         const answer = await linkTo(east).entries(question)
         if (fault) throw new Error('the link is broken')

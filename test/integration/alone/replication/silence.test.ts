@@ -54,7 +54,14 @@ test('how long a primary was silent is judged by when it was looked up: a promot
   await set.converge()
   set.recording.allowTwo('east')
   set.cut('east', 'west')
-  set.trap({ cluster: 'west', process: 'on-operation', step: 'Echo', at: 1, when: 'before', does: 70_000 })
+  set.trap({
+    cluster: 'west',
+    process: 'on-operation',
+    step: 'Heartbeat',
+    at: 1,
+    when: 'before',
+    does: 70_000,
+  })
   const reply = await set
     .at('west')
     .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
@@ -107,7 +114,7 @@ test('a primary whose epoch was ended by a call that died behind that steps down
 
 test.each([
   ...[1, 2, 3, 4, 5, 6].map(at => ['forward', 'answers', 300_000, 0, at, ''] as const),
-  ['back', 'does not', 0, 300_000, 1, 'Echo'] as const,
+  ['back', 'does not', 0, 300_000, 1, 'Heartbeat'] as const,
 ])(
   'a clock that is set %s while a promotion asks a primary that %s makes no silence that would do without force (%#)',
   async (_, manner, to, before, at, step) => {

@@ -44,13 +44,13 @@ describe('the status', () => {
     await journal.moveHead(moves.begin(undefined, EPOCH))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
-    const nobody = { expires: 0, jti: 'h', time: 0, address: '', apiAddress: '', version: '' }
+    const nobody = { expires: 0, jti: 'h', lastCallTime: 0, address: '', apiAddress: '', version: '' }
     await commit(
       create(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
       create(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
       create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', built: true })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
     // of secondaries, of terms, and of who was given them
     const QUERIES = ['Query', 'Query', 'Query']
     for (const path of PATHS) {
@@ -78,12 +78,12 @@ describe('the status', () => {
   })
 
   test('of a primary whose tree is being built says so, and has no root', async () => {
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-2', built: false })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-2', treeComplete: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
   })
 
   test('follows the record as it is read now, whatever role or tree the environment has seen before', async () => {
-    const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, built: true } as const
+    const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, treeComplete: true } as const
     await become({ ...primary, treeId: 'life-1' })
     const { merkle_root: one } = (await status()) as { merkle_root: string }
     expect(one).toMatch(/^[0-9a-f]{40}$/)
@@ -111,10 +111,10 @@ describe('the status', () => {
     await commit(
       put(key('contact'), {
         at: HEARD,
-        took: 3,
-        skew: 0,
+        roundTripMs: 3,
+        skewMs: 0,
         canaryAt: 0,
-        since: HEARD,
+        connectedSince: HEARD,
         seq: 1,
         frontier: 1,
         epoch: EPOCH,
@@ -124,9 +124,9 @@ describe('the status', () => {
     await become({
       mode: 'secondary',
       link: {
-        id: 'us-west',
+        secondaryId: 'us-west',
         primaryAddr: 'https://first.example',
-        addrs: [],
+        primaryAddrs: [],
         primaryKey: 'a key',
         ownKey: 'hidden-key' as Encrypted,
       },
@@ -150,17 +150,17 @@ describe('the status', () => {
     const BAD = 'https://me:secret@a.example'
     const heard = {
       at: HEARD,
-      took: 3,
-      skew: 0,
+      roundTripMs: 3,
+      skewMs: 0,
       canaryAt: 0,
-      since: HEARD,
+      connectedSince: HEARD,
       seq: 1,
       frontier: 1,
       epoch: EPOCH,
     }
-    const link = { id: 'us-west', primaryKey: 'a key', ownKey: 'hidden-key' as Encrypted }
+    const link = { secondaryId: 'us-west', primaryKey: 'a key', ownKey: 'hidden-key' as Encrypted }
     await commit(put(key('contact'), { ...heard, addresses: [BAD, 'https://b.example'], apiAddress: BAD }))
-    await become({ mode: 'secondary', link: { ...link, primaryAddr: BAD, addrs: [BAD] } })
+    await become({ mode: 'secondary', link: { ...link, primaryAddr: BAD, primaryAddrs: [BAD] } })
     expect(await status()).toMatchObject({
       primary_cluster_addr: '',
       known_primary_cluster_addrs: ['https://b.example'],
@@ -168,9 +168,9 @@ describe('the status', () => {
     })
     await commit(put(key('contact'), { ...heard, addresses: [BAD] }))
     expect(await status()).toMatchObject({ known_primary_cluster_addrs: [] })
-    const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', time: 0, version: '' }
+    const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', lastCallTime: 0, version: '' }
     await commit(put(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
-    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', built: true })
+    await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
     for (const path of [...PATHS, '/sys/replication/dr/readiness']) {
       const { status: code, text } = await api('GET', path)
       expect([path, code, text.includes('"c"'), text.includes('me:secret')]).toEqual([path, 200, true, false])
@@ -188,7 +188,7 @@ describe('the status', () => {
         fault: { code: 'activation_failed', text: 'the primary is silent' },
       }),
     )
-    await become({ failed: 'op-1' })
+    await become({ failedOperation: 'op-1' })
     expect(await status()).toEqual({
       mode: 'disabled',
       last_error: {
@@ -198,7 +198,7 @@ describe('the status', () => {
       },
     })
     for (const path of PATHS) expect(await costOf(path), path).toEqual(['BatchGetItem'])
-    await become({ failed: 'nobody knows' })
+    await become({ failedOperation: 'nobody knows' })
   })
 
   test('without replication costs what every request costs', async () => {

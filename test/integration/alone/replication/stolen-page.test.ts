@@ -71,5 +71,5 @@ test('the page of a stolen cluster cuts off a former primary that no token admit
   await fenceByThief(set, 'east')
   expect([await doing.health('west'), await doing.health('east')]).toEqual([200, 200])
   const [fences] = await set.at('east').ports.store.read([key('fences')])
-  expect(Object.values(fences?.data.asked ?? {})).toEqual([expect.objectContaining({ result: 'denied' })])
+  expect(Object.values(fences?.data.outcomes ?? {})).toEqual([expect.objectContaining({ result: 'denied' })])
 })

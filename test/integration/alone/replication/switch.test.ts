@@ -175,7 +175,7 @@ describe('after a disaster', () => {
       waits_for: expect.stringMatching(/update-pri/),
     })
     // the journals are about to be compared; the report is stored, and nothing of it is taken back yet
-    const stopsAt = ['Echo', 'Items'].map(step =>
+    const stopsAt = ['Heartbeat', 'Items'].map(step =>
       set.freezeAt({ cluster: 'east', process: 'on-pull', step, at: 1, when: 'before' }),
     )
     const reply = await operate('east', 'update-primary', { token: await tokenOf('west', 'east') })

@@ -67,8 +67,8 @@ describe('a rotation', () => {
     await rotate('east')
     await set.converge()
     const [here, there] = [await keyringAt('east'), await keyringAt('west')]
-    expect(there?.active).toBe(here?.active)
-    expect(there?.held).toEqual(here?.held)
+    expect(there?.activeTerm).toBe(here?.activeTerm)
+    expect(there?.termIds).toEqual(here?.termIds)
     expect(await termsAt('west')).toEqual(await termsAt('east'))
     expect((await termsAt('west')).map(({ number }) => number).toSorted()).toEqual([1, 2])
   })
@@ -236,7 +236,7 @@ describe('two keys that came under one number', () => {
 describe('a secondary that cannot get a term', () => {
   test('stages nothing at or behind it; its promotion is refused and names the term, and a forced one warns of what cannot be decrypted', async () => {
     await rotate('east')
-    const withheld = (await keyringAt('east'))?.active ?? ''
+    const withheld = (await keyringAt('east'))?.activeTerm ?? ''
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Keyring', at: 1, when: 'before', does: 'dies' })
     const { last } = await set.at('west').head()
     await set
@@ -244,7 +244,7 @@ describe('a secondary that cannot get a term', () => {
       .pull()
       .catch(() => undefined)
     expect((await set.at('west').head()).last).toBe(last)
-    expect((await keyringAt('west'))?.held).not.toContain(withheld)
+    expect((await keyringAt('west'))?.termIds).not.toContain(withheld)
     // now the primary is gone
     await doing.giveToken('west')
     set.cut('east', 'west')
@@ -266,14 +266,14 @@ describe('a term whose key came to the secondary, and whose item was lost with t
   test('is vouched for anew by whoever takes over: its batch tokens count, those of the former primary do not', async () => {
     await rotate('east')
     const lost = await batchToken('east')
-    set.trap({ cluster: 'west', process: 'on-pull', step: 'Cells', at: 1, when: 'before', does: 'dies' })
+    set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
     await set
       .at('west')
       .pull()
       .catch(() => undefined)
-    const { active = '' } = (await keyringAt('west')) ?? {}
-    expect(active).toBe((await keyringAt('east'))?.active)
-    expect((await termsAt('west')).map(({ id }) => id)).not.toContain(active)
+    const { activeTerm = '' } = (await keyringAt('west')) ?? {}
+    expect(activeTerm).toBe((await keyringAt('east'))?.activeTerm)
+    expect((await termsAt('west')).map(({ id }) => id)).not.toContain(activeTerm)
     await doing.giveToken('west')
     set.cut('east', 'west')
     set.pass(120_000)
@@ -314,7 +314,7 @@ describe('keys of a cluster’s own through its lives', () => {
     set.pass(60_000)
     await set.join('west', 'east', 'west-again')
     await set.converge()
-    expect((await keyringAt('west'))?.held).not.toContain(own?.active)
+    expect((await keyringAt('west'))?.termIds).not.toContain(own?.activeTerm)
     await switchTo('west', 'east')
     await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'third' })
     await storeSecret('west', 'after the return')

@@ -106,7 +106,7 @@ describe('a secondary that shall follow nobody', () => {
     const { reached, thaw } = set.freezeAt({
       cluster: 'west',
       process: 'on-pull',
-      step: 'Cells',
+      step: 'Entries',
       at: 1,
       when: 'after',
     })
@@ -133,8 +133,8 @@ describe('a secondary that shall look for its primary at addresses', () => {
       [`the primary answered at ${east}, and is followed there from now on`],
     ])
     const now = await set.at('west').record()
-    expect(now.link?.addrs[0]).toBe(east)
-    for (const name of ['id', 'primaryKey', 'ownKey', 'primaryAddr'] as const)
+    expect(now.link?.primaryAddrs[0]).toBe(east)
+    for (const name of ['secondaryId', 'primaryKey', 'ownKey', 'primaryAddr'] as const)
       expect(now.link?.[name]).toBe(link?.[name])
     await follows()
   })

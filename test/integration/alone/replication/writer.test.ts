@@ -79,16 +79,16 @@ describe('what a journaled commit costs', () => {
 
   test('items of this cluster alone are in no journal entry, and cost the same calls as before', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await commit(create(mine, { seen: '', stamped: '' }))).toBe('done')
+    expect(await commit(create(mine, { seenVersion: '', appliedVersion: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
   })
 
   test('together with something replicated it is in the same transaction, all or nothing', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await commit(create(mine, { seen: '1', stamped: '' }), put('a'))).toBe('done')
-    expect(await commit(create(mine, { seen: '2', stamped: '' }), put('b'))).toBe('conflict')
+    expect(await commit(create(mine, { seenVersion: '1', appliedVersion: '' }), put('a'))).toBe('done')
+    expect(await commit(create(mine, { seenVersion: '2', appliedVersion: '' }), put('b'))).toBe('conflict')
     expect(await roles('a', 'b')).toEqual(['a', undefined])
-    expect((await store.read([mine]))[0]?.data.seen).toBe('1')
+    expect((await store.read([mine]))[0]?.data.seenVersion).toBe('1')
     await sound()
   })
 })
@@ -412,7 +412,7 @@ describe('many at once', () => {
 
 describe('a request that read the cluster record before a journal was begun', () => {
   const late = (since?: string): ClusterRead => ({
-    record: { ...record, mode: 'disabled', ...(since === undefined ? {} : { since }) },
+    record: { ...record, mode: 'disabled', ...(since === undefined ? {} : { journalStart: since }) },
     readAt: clock.ms,
   })
 
@@ -515,6 +515,6 @@ describe('a cluster that follows another one', () => {
     const cluster: ClusterRead = { record: { ...record, mode }, readAt: clock.ms }
     await expect(store.commit([put('a')], cluster)).rejects.toMatchObject({ code })
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
-    expect(await store.commit([create(mine, { seen: '', stamped: '' })], cluster)).toBe('done')
+    expect(await store.commit([create(mine, { seenVersion: '', appliedVersion: '' })], cluster)).toBe('done')
   })
 })

@@ -50,8 +50,8 @@ export const exactEnd = (): Check => {
     const late = seen.see(entry).find(({ epoch }) => ended.has(epoch))
     if (late) return `${posText(late)} was written after the end of that epoch was told`
     const { head } = before
-    if (!head || head.own === '' || !told({ now, before })) return undefined
-    ended.add(head.own)
+    if (!head || head.ownEpoch === '' || !told({ now, before })) return undefined
+    ended.add(head.ownEpoch)
     return holeIn(now, head)
   }
 }

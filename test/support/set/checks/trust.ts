@@ -10,7 +10,7 @@ export const revoked = (): Check => {
     const [from, to] = [before.head, now.head]
     if (from?.mode !== 'writing' || to?.mode !== 'closed' || to.successor === '' || to.epoch !== from.epoch)
       return undefined
-    const at = revokedAt(now, to.successor, from.own)
+    const at = revokedAt(now, to.successor, from.ownEpoch)
     return at !== undefined && at < entry.at - UNDER_WAY_MS
       ? `${to.epoch} was ended by ${to.successor}, which was revoked ${entry.at - at} ms before`
       : undefined

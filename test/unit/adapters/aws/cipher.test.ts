@@ -18,10 +18,10 @@ function plainKms() {
   return {
     asked,
     kms: {
-      unwrap: async ({ wrapped }: Pick<Keyring, 'wrapped'>) => {
+      unwrap: async ({ wrappedKey }: Pick<Keyring, 'wrappedKey'>) => {
         asked.unwrap++
         await asked.slowly
-        return Buffer.from(wrapped, 'base64')
+        return Buffer.from(wrappedKey, 'base64')
       },
       newDataKey: async () => {
         asked.newDataKey++
@@ -57,9 +57,15 @@ async function world() {
     replaced: async () => {
       const { keyring: other } = await keyFactory.newKeyring(3000)
       const { dataKey, wrapped } = await kms.newDataKey()
-      const keys = openEnvelope(Buffer.from(other.wrapped, 'base64'), other.id, other.keys)
+      const keys = openEnvelope(Buffer.from(other.wrappedKey, 'base64'), other.id, other.keys)
       const closed = closeEnvelope(dataKey, keyring.id, keys, randomBytes(NONCE_LENGTH))
-      keyring = { ...other, id: keyring.id, wrapped, keys: closed, edition: (keyring.edition ?? 0) + 1 }
+      keyring = {
+        ...other,
+        id: keyring.id,
+        wrappedKey: wrapped,
+        keys: closed,
+        edition: (keyring.edition ?? 0) + 1,
+      }
     },
     rotate: async () => {
       const made = await keyFactory.withNextTerm(keyring, 2000)

@@ -83,7 +83,8 @@ const ways: Record<string, Way> = {
       const command = new DecryptCommand({ CiphertextBlob, EncryptionContext: contextOf(id) })
       return key((await kms.send(command)).Plaintext)
     },
-    wire: async id => key(await lazyKms(meter).unwrap({ id, wrapped: Buffer.from(id).toString('base64') })),
+    wire: async id =>
+      key(await lazyKms(meter).unwrap({ id, wrappedKey: Buffer.from(id).toString('base64') })),
   },
   'KMS, a new key': {
     answer: fc

@@ -57,7 +57,7 @@ export interface World {
   behind?: true
 }
 
-const BEHIND = { id: 'west', createdAt: 0, contact: { at: START, epoch: '', seq: 0 } } as Secondary
+const BEHIND = { id: 'west', createdAt: 0, heartbeat: { at: START, epoch: '', seq: 0 } } as Secondary
 
 /** The mount of a world, its IAM user and its clock; one rotation. */
 export async function rotate(world: World) {

@@ -62,7 +62,13 @@ describe('a new activation token', () => {
     const [secondary] = stored(changes, 'secondary')
     expect(secondary).toMatchObject({
       expected: 'absent',
-      data: { id: 'us-west', createdAt: request.now, expires, jti: jtiHash(claims?.jti ?? ''), time: 0 },
+      data: {
+        id: 'us-west',
+        createdAt: request.now,
+        expires,
+        jti: jtiHash(claims?.jti ?? ''),
+        lastCallTime: 0,
+      },
     })
     expect(JSON.stringify(changes)).not.toContain(claims?.jti)
   })

@@ -10,7 +10,17 @@ const two = '22222222-2222-4222-8222-222222222222'
 const item = (id: string, more: Partial<Secondary> = {}): Item<'secondary'> => ({
   ...key('secondary', id),
   rev: `rev of ${id}`,
-  data: { id, createdAt: 0, expires: 0, jti: '', time: 0, address: '', apiAddress: '', version: '', ...more },
+  data: {
+    id,
+    createdAt: 0,
+    expires: 0,
+    jti: '',
+    lastCallTime: 0,
+    address: '',
+    apiAddress: '',
+    version: '',
+    ...more,
+  },
 })
 const written = (changes: readonly Change[]) =>
   changes.map(change => (change.kind === 'put' ? `${change.key.kind} ${change.key.sk}` : 'something else'))

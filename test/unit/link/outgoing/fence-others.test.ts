@@ -36,7 +36,7 @@ beforeEach(async () => {
   await west.write(key('cluster'), { ...west.record, epoch })
   west.memory.set({
     epoch,
-    own: epoch,
+    ownEpoch: epoch,
     maxEpoch: 2,
     lineage: [
       [east.epoch, 1],
@@ -90,15 +90,15 @@ describe('a primary', () => {
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
       epoch,
-      asked: { [EAST]: { result: 'silent', text: 'nobody is there' } },
+      outcomes: { [EAST]: { result: 'silent', text: 'nobody is there' } },
     })
     down = false
     expect(await fencing()).toEqual([EAST])
     const text = `${east.record.id} has ended ${east.epoch} at 0`
-    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged', text } } })
+    expect(await outcomes()).toMatchObject({ outcomes: { [EAST]: { result: 'acknowledged', text } } })
     expect(east.memory.head()).toMatchObject({ mode: 'closed', successor: west.record.id })
     const [voucher] = (await self())?.statements ?? []
-    expect(voucher).toMatchObject({ by: east.record.id, id: west.record.id, epoch })
+    expect(voucher).toMatchObject({ issuer: east.record.id, subject: west.record.id, epoch })
     expect(voucher && isStatementOf(east.keys.signing, voucher)).toBe(true)
     expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
@@ -107,10 +107,12 @@ describe('a primary', () => {
     await east.revoke('west')
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
-      asked: { [EAST]: { result: 'denied', text: claimantRevoked(west.record.id).message, chain: 0 } },
+      outcomes: {
+        [EAST]: { result: 'denied', text: claimantRevoked(west.record.id).message, statements: 0 },
+      },
     })
     expect(await fencing()).toEqual([])
-    const more = { set: west.set, by: west.record.id, id: west.record.id, key: 'k', epoch }
+    const more = { set: west.set, issuer: west.record.id, subject: west.record.id, key: 'k', epoch }
     const known = await self()
     await west.write(key('member', west.record.id), {
       ...known,
@@ -123,7 +125,7 @@ describe('a primary', () => {
     await fencing()
     const next = epochName(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
-    west.memory.set({ epoch: next, own: next, lineage: [[next, 1]] })
+    west.memory.set({ epoch: next, ownEpoch: next, lineage: [[next, 1]] })
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
@@ -132,7 +134,7 @@ describe('a primary', () => {
     await meets({ addresses: [EAST] })
     await fencing()
     expect(await outcomes()).toMatchObject({
-      asked: { [EAST]: { result: 'silent', text: 'the answer is signed by an unknown key' } },
+      outcomes: { [EAST]: { result: 'silent', text: 'the answer is signed by an unknown key' } },
     })
     expect((await self())?.statements ?? []).toEqual([])
   })
@@ -146,27 +148,27 @@ describe('a primary', () => {
   })
 
   test('asks neither itself nor its secondaries, unless they have been silent for a minute', async () => {
-    const contact = { at: START, took: 0, skew: 0, epoch, seq: 0, state: 'stream-wals' }
+    const contact = { at: START, roundTripMs: 0, skewMs: 0, epoch, seq: 0, state: 'stream-wals' }
     await meets({ addresses: [WEST, 'https://north.example'] })
     await west.write(key('secondary', 'north'), {
       ...(await east.secondary('west')),
       id: 'north',
       epoch,
       address: 'https://north.example',
-      contact,
+      heartbeat: contact,
     })
     expect(await fencing()).toEqual([])
     pass(60_000)
     expect(await fencing()).toEqual(['https://north.example'])
-    expect(await outcomes()).toMatchObject({ asked: { 'https://north.example': { result: 'silent' } } })
+    expect(await outcomes()).toMatchObject({ outcomes: { 'https://north.example': { result: 'silent' } } })
     // what it did not say then is no news any more when it is heard again
     const again = { ...contact, at: west.clock.ms }
     await west.write(key('secondary', 'north'), {
       ...(await west.secondary('north')),
-      contact: again,
+      heartbeat: again,
     })
     expect(await fencing()).toEqual([])
-    expect((await outcomes())?.asked).toEqual({})
+    expect((await outcomes())?.outcomes).toEqual({})
   })
 })
 
@@ -191,7 +193,7 @@ describe('behind a promotion', () => {
     await promotedAt(west.clock.ms)
     await meets({ addresses: [EAST], key: west.keys.signing.toString('base64') })
     await fencing(20_000)
-    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'silent' } } })
+    expect(await outcomes()).toMatchObject({ outcomes: { [EAST]: { result: 'silent' } } })
     expect(new Set(patiences)).toEqual(new Set([2000]))
   })
 
@@ -231,7 +233,7 @@ describe('behind a promotion', () => {
     reachedAt = began + 20_000
     expect((await fencing(60_000)).length).toBe(11)
     expect(west.clock.ms - began).toBeLessThan(25_000)
-    expect(await outcomes()).toMatchObject({ asked: { [EAST]: { result: 'acknowledged' } } })
+    expect(await outcomes()).toMatchObject({ outcomes: { [EAST]: { result: 'acknowledged' } } })
   })
 })
 
@@ -240,13 +242,13 @@ describe('a primary that has been away', () => {
   beforeEach(async () => {
     const later = epochName(3, east.record.id)
     await east.write(key('cluster'), { ...east.record, epoch: later })
-    east.memory.set({ epoch: later, own: later, maxEpoch: 3 })
+    east.memory.set({ epoch: later, ownEpoch: later, maxEpoch: 3 })
   })
 
   test('asks everybody, whatever was said before, and waits until it is told to end', async () => {
     const fences = {
       epoch,
-      asked: { [EAST]: { result: 'acknowledged' as const, text: '', chain: 0, at: 1 } },
+      outcomes: { [EAST]: { result: 'acknowledged' as const, text: '', statements: 0, at: 1 } },
     }
     await west.write(key('fences'), fences)
     const began = west.clock.ms
@@ -281,8 +283,8 @@ describe('a primary that has been away', () => {
     await east.write(key('promoted'), promoted)
     await asking(askBeforeServing)
     expect(east.woken).toEqual(['woken'])
-    const silent = { result: 'silent' as const, text: '', chain: 0, at: 1 }
-    await east.write(key('fences'), { epoch: east.memory.head().own, asked: { [WEST]: silent } })
+    const silent = { result: 'silent' as const, text: '', statements: 0, at: 1 }
+    await east.write(key('fences'), { epoch: east.memory.head().ownEpoch, outcomes: { [WEST]: silent } })
     await asking(askBeforeServing)
     expect(east.woken).toEqual(['woken', 'woken'])
     const admitted = await east.secondary('west')
@@ -311,7 +313,7 @@ test.each([
 ] as const)(
   'whoever answered %s when 3 statements were shown is asked again with %i: %s',
   (result, chain, due) => {
-    const before = result && { result, text: '', at: 0, chain: 3, signers: 1 }
+    const before = result && { result, text: '', at: 0, statements: 3, signers: 1 }
     expect(isDue(before, { chain, signers: 1 })).toBe(due)
   },
 )
@@ -325,7 +327,7 @@ test.each([
 ] as const)(
   'a cluster that acknowledged when %s signers were shown is called again with %i: %s',
   (before, signers, due) => {
-    const outcome = { result: 'acknowledged' as const, text: '', at: 0, chain: 3 }
+    const outcome = { result: 'acknowledged' as const, text: '', at: 0, statements: 3 }
     expect(
       isDue({ ...outcome, ...(before === undefined ? {} : { signers: before }) }, { chain: 3, signers }),
     ).toBe(due)

@@ -41,7 +41,7 @@ describe.each(BAD)('%s', bad => {
     w.clock.ms += 1000
     const position = { epoch: w.epoch, seq: 0 }
     await one.source.heartbeat({ position, state: 'stream-wals', address: bad, apiAddress: bad })
-    expect((await w.secondary('west'))?.contact?.at).toBe(w.clock.ms)
+    expect((await w.secondary('west'))?.heartbeat?.at).toBe(w.clock.ms)
     expect((await w.secondary('west'))?.address).toBe('https://west.example')
     expect(everything()).not.toContain(bad)
   })

@@ -55,7 +55,7 @@ function badNetwork(world: World, random: () => number) {
     const old = seen[Math.floor(random() * seen.length)]
     if (old && chance('played back', 0.2)) unseen(old)
     // as another method than it was made for
-    if (old && chance('played back as another', 0.05)) unseen({ ...old, method: 'Echo' })
+    if (old && chance('played back as another', 0.05)) unseen({ ...old, method: 'Heartbeat' })
     const answer = await arrive({ method, bytes: mangled(sent.bytes) })
     if (chance('answer lost', 0.1)) throw new Error('answer lost')
     return fromBinary(AnswerSchema, mangled(answer))
@@ -74,8 +74,8 @@ function badNetwork(world: World, random: () => number) {
 const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[] =>
   commits.flat().flatMap(change => {
     if (change.kind !== 'put' || change.key.kind !== 'secondary' || change.key.sk !== id) return []
-    const { time } = change.data as Secondary
-    return time > 0 ? [time] : []
+    const { lastCallTime } = change.data as Secondary
+    return lastCallTime > 0 ? [lastCallTime] : []
   })
 
 const entryAt = (epoch: string, seq: number): JournalEntry =>
@@ -117,7 +117,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
     } else if (random() < 0.5) await one.heartbeat(held.length)
     else {
       const from = held.length
-      const got = await one.source.entries({ lineage, from, bytes: 2000 })
+      const got = await one.source.entries({ lineage, after: from, maxBytes: 2000 })
       if (got.kind !== 'entries') throw new Error('the journal has not diverged')
       if (held.length === from) held.push(...got.entries)
     }
@@ -143,7 +143,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
     if (!member.active) await member.one.activateBy(member.token)
     const { last } = world.memory.head()
     for (let turn = 0; member.held.length < last && turn < 10_000; turn++) {
-      const got = await member.one.source.entries({ lineage, from: member.held.length, bytes: 100_000 })
+      const got = await member.one.source.entries({ lineage, after: member.held.length, maxBytes: 100_000 })
       if (got.kind === 'entries') member.held.push(...got.entries)
     }
     await member.one.heartbeat(last)

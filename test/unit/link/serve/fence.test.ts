@@ -36,7 +36,12 @@ async function claimant(name = 'west', number = 2) {
   const { statement } = await one.activate(await w.token(name))
   const next = pair()
   const epoch = epochName(number, one.cluster)
-  const signed = { set: w.set, id: one.cluster, by: one.cluster, key: next.keys.signing.toString('base64') }
+  const signed = {
+    set: w.set,
+    subject: one.cluster,
+    issuer: one.cluster,
+    key: next.keys.signing.toString('base64'),
+  }
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const chain = [statement, statementOf(one.pair.signing, { ...signed, epoch })]
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
@@ -71,7 +76,7 @@ describe('a fence by a member', () => {
     const got = await one.acknowledged()
     expect(got).toMatchObject({ epoch: w.epoch, seq: 0, cluster: w.record.id, chain: [] })
     expect(got.addresses).toEqual([ADDRESS, 'https://west.example'])
-    expect(got.voucher).toMatchObject({ by: w.record.id, id: one.cluster, epoch: one.epoch })
+    expect(got.voucher).toMatchObject({ issuer: w.record.id, subject: one.cluster, epoch: one.epoch })
     expect(isStatementOf(w.keys.signing, got.voucher)).toBe(true)
     expect(w.memory.head()).toMatchObject({ mode: 'closed', maxEpoch: 7, successor: one.cluster })
     expect(await mode()).toBe('secondary')
@@ -137,7 +142,7 @@ describe('a fence by a member', () => {
     expect(member?.data).toMatchObject({
       key: one.next.keys.signing.toString('base64'),
       addresses: ['https://west.example'],
-      claimed: one.epoch,
+      claimedEpoch: one.epoch,
     })
   })
 
@@ -172,7 +177,7 @@ describe('a fence by a member', () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
-    w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
+    w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 3, lineage: [[again, 1]] })
     await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'permission_denied',
       message: expect.stringContaining('before this cluster became primary again'),
@@ -184,7 +189,7 @@ describe('a fence by a member', () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
-    w.memory.set({ epoch: again, own: again, maxEpoch: 3, lineage: [[again, 1]] })
+    w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 3, lineage: [[again, 1]] })
     await w.token('west', { epoch: again })
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })
@@ -215,7 +220,7 @@ describe('a fence changes nothing', () => {
     const issuer = { id: randomUUID(), key: 'k', epoch: epochName(4, randomUUID()) }
     await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
     const again = epochName(5, w.record.id)
-    w.memory.set({ epoch: again, own: again, maxEpoch: 5, lineage: [[again, 1]] })
+    w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 5, lineage: [[again, 1]] })
     await w.write(key('cluster'), { ...w.record, epoch: again })
     expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
   })
@@ -250,7 +255,7 @@ describe('a fence changes nothing', () => {
   test('by an epoch that is not later', async () => {
     const one = await claimant('west', 2)
     const own = epochName(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
-    w.memory.set({ epoch: own, own, lineage: [[own, 1]] })
+    w.memory.set({ epoch: own, ownEpoch: own, lineage: [[own, 1]] })
     expect(await one.fence()).toMatchObject({
       refusal: { code: 'failed_precondition', text: expect.stringContaining('which is later') },
     })
@@ -259,7 +264,7 @@ describe('a fence changes nothing', () => {
 
   test('on a cluster that follows another one', async () => {
     const one = await claimant()
-    w.memory.set({ mode: 'applying', own: '' })
+    w.memory.set({ mode: 'applying', ownEpoch: '' })
     expect(await one.fence()).toMatchObject({ refusal: { code: 'failed_precondition' } })
   })
 })

@@ -44,12 +44,12 @@ describe('a handover', () => {
     expect(await record()).toEqual({
       ...rest,
       mode: 'secondary',
-      link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: before?.ownKey },
+      link: { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey: before?.ownKey },
     })
     expect(w.audited.at(-1)).toMatchObject({
       event: 'primary-closed',
       reason: 'handover',
-      heir: one.cluster,
+      successor: one.cluster,
       epoch: w.epoch,
       seq: 3,
     })
@@ -61,7 +61,7 @@ describe('a handover', () => {
     // the keyring is sealed anew each time
     expect(await one.handover()).toEqual({ ...end, keyring: expect.any(String) })
     expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
-    const entries = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })
+    const entries = await one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 })
     expect(entries).toMatchObject({ frontier: 3 })
     w.clock.ms += 1000
     expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
@@ -124,7 +124,7 @@ describe('a handover', () => {
   test('is refused by a cluster that follows another one', async () => {
     const one = await admitted()
     await demote()
-    w.memory.set({ mode: 'applying', own: '' })
+    w.memory.set({ mode: 'applying', ownEpoch: '' })
     await expect(one.handover()).rejects.toThrow('this cluster is not a primary: its mode is secondary')
     expect(await demote()).toBeUndefined()
   })

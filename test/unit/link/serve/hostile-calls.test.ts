@@ -155,9 +155,13 @@ describe.each(methodNames)('%s', method => {
 })
 
 test.each([1, 2, 0x80, 0xff])('a frame of gRPC-Web with the flags %d is refused in words', async flags => {
-  const body = framed('application/grpc-web', callBytes('Echo'))
+  const body = framed('application/grpc-web', callBytes('Heartbeat'))
   body.writeUInt8(flags, 0)
-  const { status, grpc } = await sent('/cloudauth.link.v1.LinkService/Echo', 'application/grpc-web', body)
+  const { status, grpc } = await sent(
+    '/cloudauth.link.v1.LinkService/Heartbeat',
+    'application/grpc-web',
+    body,
+  )
   // invalid argument
   expect([status, Number(grpc)]).toEqual([200, 3])
 })
@@ -196,7 +200,7 @@ test('what is no call at all is refused by a declared code', { timeout: 600_000 
   )
   expectDeclared(
     await sent(
-      '/cloudauth.link.v1.LinkService/Echo',
+      '/cloudauth.link.v1.LinkService/Heartbeat',
       'application/proto',
       Buffer.from(toBinary(CallSchema, create(CallSchema, {}))),
     ),

@@ -40,18 +40,20 @@ const activation = ({ w, north, token }: Scene) => {
 /** A question, as the method's own form writes it. */
 const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
   Activate: of => methods.Activate.forms.question.write(activation(of)),
-  Echo: ({ w, one: { request } }) =>
-    methods.Echo.forms.question.write({
+  Heartbeat: ({ w, one: { request } }) =>
+    methods.Heartbeat.forms.question.write({
       position: { epoch: w.epoch, seq: 0 },
       state: 'stream-wals',
       format: FORMAT,
-      took: 5,
+      roundTripMs: 5,
       address: request.address,
       apiAddress: 'https://api.example',
     }),
-  Cells: ({ w }) => methods.Cells.forms.question.write({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }),
+  Entries: ({ w }) =>
+    methods.Entries.forms.question.write({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }),
   Items: () => methods.Items.forms.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
-  Scan: () => methods.Scan.forms.question.write({ segment: 0, of: 2, cursor: { pk: 'policy', sk: 'a' } }),
+  Scan: () =>
+    methods.Scan.forms.question.write({ segment: 0, segments: 2, cursor: { pk: 'policy', sk: 'a' } }),
   Tree: () => methods.Tree.forms.question.write({ level: 'page', page: 'r#0a' }),
   Keyring: () => methods.Keyring.forms.question.write({ term: 1 }),
   Handover: ({ w }) => methods.Handover.forms.question.write({ epoch: w.epoch }),
@@ -97,7 +99,7 @@ const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<strin
 
 /** What an answered call may change: nothing but the heartbeat of its caller, unless it changes who is what. */
 const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
-  Echo: ['secondary|west'],
+  Heartbeat: ['secondary|west'],
   Activate: 'roles',
   Handover: 'roles',
   Fence: 'roles',

@@ -24,7 +24,7 @@ function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHe
   }
 }
 
-const asked = { lineage, from: 0, bytes: 1000 }
+const asked = { lineage, after: 0, maxBytes: 1000 }
 
 let moved: object[]
 let refusals: number
@@ -61,7 +61,7 @@ describe('the frontier is noted before entries up to it are sent', () => {
   test('not by one that has ended, nor beyond what is known to be dense before', async () => {
     const closed: Head = { ...head, mode: 'closed' }
     await serveEntries(journalOf(closed, closed), asked)
-    await serveEntries(journalOf(head, head), { ...asked, from: 1 })
+    await serveEntries(journalOf(head, head), { ...asked, after: 1 })
     expect(moved).toEqual([])
   })
 })
@@ -84,7 +84,7 @@ describe('journal entries are given', () => {
   })
 
   test('not by a cluster that follows another one, before or after they are read', async () => {
-    const copy: Head = { ...head, own: '' }
+    const copy: Head = { ...head, ownEpoch: '' }
     await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',
     })

@@ -64,9 +64,15 @@ const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObj
   })
 }
 const heartbeatWith = async (one: Follower, change: object) => {
-  const asked = { position: { epoch: w.epoch, seq: 0 }, state: '', address: '', apiAddress: '', took: 0 }
-  const body = methods.Echo.forms.question.write({ ...asked, format: FORMAT, ...change })
-  await raw('Echo', body, { signing: one.pair.signing })
+  const asked = {
+    position: { epoch: w.epoch, seq: 0 },
+    state: '',
+    address: '',
+    apiAddress: '',
+    roundTripMs: 0,
+  }
+  const body = methods.Heartbeat.forms.question.write({ ...asked, format: FORMAT, ...change })
+  await raw('Heartbeat', body, { signing: one.pair.signing })
 }
 /** `Fence` by a cluster that names and signs by a key of its own. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
@@ -101,7 +107,7 @@ const fails = (error: Error) => {
 const closedMeanwhile = () => {
   const { commit } = w.store
   w.store.commit = async changes => {
-    w.memory.set({ mode: 'applying', own: '' })
+    w.memory.set({ mode: 'applying', ownEpoch: '' })
     return commit(changes)
   }
 }
@@ -114,8 +120,8 @@ const CLAIM = epochName(9, CLAIMANT)
 const reached: Record<string, () => Promise<LinkRefused>> = {
   bodyUnreadable: async () => {
     const one = await admitted()
-    await raw('Echo', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
-    return link.bodyUnreadable('Echo', 'premature EOF')
+    await raw('Heartbeat', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
+    return link.bodyUnreadable('Heartbeat', 'premature EOF')
   },
   brokenInside: async () => {
     fails(new Error('secret details'))
@@ -192,7 +198,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   fencedLater: async () => {
     const own = epochName(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
-    w.memory.set({ epoch: own, own })
+    w.memory.set({ epoch: own, ownEpoch: own })
     await fenceBy(CLAIMANT, CLAIM)
     return link.fencedLater(own, CLAIM)
   },
@@ -226,7 +232,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.inNoSet()
   },
   journalUnbuilt: async () => {
-    await w.write(key('cluster'), { ...w.record, built: false })
+    await w.write(key('cluster'), { ...w.record, treeComplete: false })
     await activateWith({})
     return link.journalUnbuilt(0)
   },
@@ -251,7 +257,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
       w.memory.set({ lineage: [[w.epoch, 2]] })
       return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
-    await told(one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 }))
+    await told(one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }))
     return link.lineageMoves()
   },
   lineageRevoked: async () => {
@@ -267,7 +273,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.lineageRevoked(outlaw)
   },
   noOwnJournal: async () => {
-    w.memory.set({ mode: 'applying', own: '' })
+    w.memory.set({ mode: 'applying', ownEpoch: '' })
     await activateWith({})
     return link.noOwnJournal()
   },
@@ -276,7 +282,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.noSuchPage()
   },
   notACall: async () => {
-    await serve('Echo', create(CallSchema))
+    await serve('Heartbeat', create(CallSchema))
     return link.notACall()
   },
   notAToken: async () => {
@@ -343,7 +349,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   servesNoCopy: async () => {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
-    await w.write(key('cluster'), { ...w.record, home: 'there' })
+    await w.write(key('cluster'), { ...w.record, homeTable: 'there' })
     await told(one.heartbeat())
     return link.servesNoCopy()
   },

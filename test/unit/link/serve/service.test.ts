@@ -42,13 +42,13 @@ describe('an activation', () => {
       recovery: { shares: 5, threshold: 3 },
       primaryKey: w.keys.signing.toString('base64'),
       addresses: [ADDRESS],
-      met: [],
+      memberAddresses: [],
     })
     expect(one.opened(got.keyring)).toBe('the keys')
     expect(got.statement).toMatchObject({
       set: w.set,
-      by: w.record.id,
-      id: one.cluster,
+      issuer: w.record.id,
+      subject: one.cluster,
       epoch: w.epoch,
       key: one.keys.signing.toString('base64'),
     })
@@ -87,12 +87,12 @@ describe('an activation', () => {
   test('tells of the other clusters that were met', async () => {
     await admitted('west')
     const got = await follower(w, 'north').activate(await w.token('north'))
-    expect(got.met).toEqual(['https://west.example'])
+    expect(got.memberAddresses).toEqual(['https://west.example'])
   })
 
   test('waits for the tree to be built', async () => {
     const token = await w.token('west')
-    await w.write(key('cluster'), { ...w.record, built: false })
+    await w.write(key('cluster'), { ...w.record, treeComplete: false })
     const building = (done: number) =>
       w.write(key('reindex'), { treeId: 'a life', stage: 'building', done, total: 300, late: 0 })
     await expect(follower(w, 'west').activate(token)).rejects.toMatchObject({
@@ -146,17 +146,17 @@ describe('a heartbeat', () => {
     const got = await one.heartbeat(3)
     expect(got).toMatchObject({
       time: START + 1000,
-      skew: 0,
+      skewMs: 0,
       seq: 7,
       frontier: 5,
       epoch: w.epoch,
       canaryAt: START,
       addresses: [ADDRESS],
     })
-    expect((await w.secondary('west'))?.contact).toEqual({
+    expect((await w.secondary('west'))?.heartbeat).toEqual({
       at: START + 1000,
-      took: 0,
-      skew: 0,
+      roundTripMs: 0,
+      skewMs: 0,
       epoch: w.epoch,
       seq: 3,
       state: 'stream-wals',
@@ -169,7 +169,7 @@ describe('a heartbeat', () => {
     const one = await admitted()
     const canaryAt = async (seq: number) => {
       await one.heartbeat(seq)
-      return (await w.secondary('west'))?.contact?.canaryAt
+      return (await w.secondary('west'))?.heartbeat?.canaryAt
     }
     expect(await canaryAt(0)).toBeUndefined()
     noops(2)
@@ -199,7 +199,7 @@ describe('a heartbeat', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
     const near = follower(w, 'west', { ahead: -299_000 })
     await near.activate(token)
-    expect((await near.heartbeat()).skew).toBe(299_000)
+    expect((await near.heartbeat()).skewMs).toBe(299_000)
   })
 })
 
@@ -281,7 +281,7 @@ describe('what a cluster answers depends on what it is', () => {
       code: 'failed_precondition',
       message: /no primary/,
     })
-    w.memory.set({ mode: 'writing', own: epochName(9, 'f'.repeat(12)) })
+    w.memory.set({ mode: 'writing', ownEpoch: epochName(9, 'f'.repeat(12)) })
     await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'failed_precondition',
       message: /no primary/,
@@ -293,7 +293,7 @@ describe('what a cluster answers depends on what it is', () => {
     const token = await w.token('north')
     noops(3)
     w.memory.set({ mode: 'closed' })
-    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes: 1000 })).toMatchObject({
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 })).toMatchObject({
       frontier: 3,
     })
     await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
@@ -327,7 +327,7 @@ describe('what a cluster answers depends on what it is', () => {
   })
 
   test('bytes that are not a call are refused as such', async () => {
-    const answer = await w.serve('Echo', create(CallSchema), '')
+    const answer = await w.serve('Heartbeat', create(CallSchema), '')
     expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
     expect(w.log).toEqual([
       ['link', expect.objectContaining({ code: 'invalid_argument' }), { LinkRefusals: 1 }],
@@ -365,7 +365,7 @@ describe('a secondary reads', () => {
     noops(250)
     w.memory.entries.delete(240)
     const one = await admitted()
-    const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 7, bytes: 1_000_000 })
+    const got = await one.source.entries({ lineage: [[w.epoch, 1]], after: 7, maxBytes: 1_000_000 })
     if (got.kind !== 'entries') throw new Error('no journal entries')
     expect(got.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 232 }, (_, index) => index + 8))
     expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
@@ -383,7 +383,7 @@ describe('a secondary reads', () => {
       })
     const one = await admitted()
     const ask = async (bytes: number) => {
-      const got = await one.source.entries({ lineage: [[w.epoch, 1]], from: 0, bytes })
+      const got = await one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: bytes })
       return got.kind === 'entries' ? got.entries.length : 0
     }
     expect([await ask(1), await ask(600), await ask(100_000)]).toEqual([1, expect.any(Number), 5])
@@ -395,7 +395,7 @@ describe('a secondary reads', () => {
     const other = epochName(2, 'f'.repeat(12))
     const one = await admitted()
     const ask = (lineage: readonly (readonly [string, number])[], from: number) =>
-      one.source.entries({ lineage, from, bytes: 1000 })
+      one.source.entries({ lineage, after: from, maxBytes: 1000 })
     expect(
       await ask(
         [
@@ -413,11 +413,11 @@ describe('a secondary reads', () => {
     noops(9)
     w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
-    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 3, bytes: 1 })).toEqual({
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], after: 3, maxBytes: 1 })).toEqual({
       kind: 'trimmed',
       retainedFrom: 4,
     })
-    expect(await one.source.entries({ lineage: [[w.epoch, 1]], from: 4, bytes: 1000 })).toMatchObject({
+    expect(await one.source.entries({ lineage: [[w.epoch, 1]], after: 4, maxBytes: 1000 })).toMatchObject({
       frontier: 9,
     })
   })
@@ -427,9 +427,9 @@ describe('a secondary reads', () => {
     const { items, epoch } = await one.source.items({ keys: [key('policy', 'a'), key('role', 'm', 'b')] })
     expect(items.map(item => item?.data)).toEqual([{ of: 'a' }, { of: 'b' }])
     expect(epoch).toBe(w.epoch)
-    const first = await one.source.scan({ segment: 2, of: 16 })
+    const first = await one.source.scan({ segment: 2, segments: 16 })
     expect(first.next).toEqual({ pk: 'policy', sk: 'a' })
-    expect((await one.source.scan({ segment: 2, of: 16, cursor: first.next })).next).toBeUndefined()
+    expect((await one.source.scan({ segment: 2, segments: 16, cursor: first.next })).next).toBeUndefined()
   })
 
   test('no item that is this cluster’s own', async () => {
@@ -446,16 +446,16 @@ describe('a secondary reads', () => {
         [epochName(2, w.record.id), 5],
       ],
       epoch: epochName(2, w.record.id),
-      own: epochName(2, w.record.id),
+      ownEpoch: epochName(2, w.record.id),
     })
     for (const call of [
-      () => one.source.scan({ segment: 0, of: 1 }),
+      () => one.source.scan({ segment: 0, segments: 1 }),
       () => one.source.items({ keys: [] }),
       () => one.source.tree({ level: 'root' }),
     ])
       await expect(call()).rejects.toThrow('the lineage of the journal has changed')
     await one.heartbeat()
-    expect((await one.source.scan({ segment: 0, of: 1 })).items).toHaveLength(1)
+    expect((await one.source.scan({ segment: 0, segments: 1 })).items).toHaveLength(1)
   })
 
   test('hashes of pages and sums of buckets', async () => {
@@ -519,7 +519,7 @@ describe('a notice', () => {
 
   test('is stored for the resting run, and starts no other one while that one runs', async () => {
     await following()
-    const lease = { holder: 'a run', state: 'stream-wals' as const }
+    const lease = { runId: 'a run', state: 'stream-wals' as const }
     await w.write(key('puller'), { ...lease, until: w.clock.ms + 1 })
     await w.serve('Notify', notice(), '')
     expect(await noticed()).toEqual({ at: w.clock.ms })

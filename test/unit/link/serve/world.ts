@@ -106,7 +106,7 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   keyring: 'k',
   term: 1,
   initialisedAt: START,
-  built: true,
+  treeComplete: true,
   treeId: 'a life',
   clusterAddr: ADDRESS,
   link: emptyLink(ownKey),

@@ -67,7 +67,7 @@ describe('what a fail-over has lost', () => {
       part('000000003.abc/0000-1', [
         entry(4),
         entry(5, { changes: [{ kind: 'policy', pk: 'policy', sk: 'gone' }] }),
-        entry(6, { bare: true, changes: [{ kind: 'policy', pk: 'policy', sk: 'large' }] }),
+        entry(6, { withoutItems: true, changes: [{ kind: 'policy', pk: 'policy', sk: 'large' }] }),
       ]),
     ]
     expect(await shown(parts)).toEqual({
@@ -146,7 +146,14 @@ describe('what a fail-over has lost', () => {
 })
 
 describe('the report is complete', () => {
-  const link = { name: 'n', id: 'west', primaryAddr: 'https://a', addrs: [], primaryKey: 'k', ownKey: '' }
+  const link = {
+    name: 'n',
+    secondaryId: 'west',
+    primaryAddr: 'https://a',
+    primaryAddrs: [],
+    primaryKey: 'k',
+    ownKey: '',
+  }
   const follows = { mode: 'secondary', link } as never
   const head = (mode: string, by = 'n') => ({ mode, link: by }) as never
 

@@ -31,7 +31,7 @@ const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
     createdAt: 1,
     expires: 2,
     jti: 'h',
-    time: 0,
+    lastCallTime: 0,
     address: '',
     apiAddress: '',
     version: '',

@@ -33,7 +33,13 @@ const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterR
   initialisedAt: 0,
   set: 'set-1',
   epoch: '000001.c',
-  link: { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: newLinkPair(randomBytes) as Encrypted },
+  link: {
+    secondaryId: '',
+    primaryAddr: '',
+    primaryAddrs: [],
+    primaryKey: '',
+    ownKey: newLinkPair(randomBytes) as Encrypted,
+  },
   ...parts,
 })
 const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
@@ -44,7 +50,7 @@ const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
     createdAt: 1,
     expires: 2,
     jti: 'h',
-    time: 0,
+    lastCallTime: 0,
     address: '',
     apiAddress: '',
     version: '',

@@ -109,8 +109,8 @@ describe('an operation that holds the record', () => {
 
 describe('the execution of an operation that has failed and holds the record still', () => {
   test.each([
-    ['gives the record back', { mode: 'disabled' }, 'failed', { mode: 'disabled', failed: ID }],
-    ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled', failed: ID }],
+    ['gives the record back', { mode: 'disabled' }, 'failed', { mode: 'disabled', failedOperation: ID }],
+    ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled', failedOperation: ID }],
     [
       'goes on with a wipe, from which there is no way back',
       { mode: 'bootstrapping', treeId: ID },

@@ -13,12 +13,12 @@ import {
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
 const alone: ClusterRecord = { id: 'c', name: 'c', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 }
-const own = { id: '', primaryAddr: '', addrs: [], primaryKey: '', ownKey: 'own' as Encrypted }
+const own = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey: 'own' as Encrypted }
 const primary: ClusterRecord = { ...alone, mode: 'primary', epoch: '000001.0123456789ab', link: own }
 const following: ClusterRecord = {
   ...alone,
   mode: 'secondary',
-  link: { ...own, id: 'west', primaryAddr: 'https://a', addrs: [], primaryKey: 'key' },
+  link: { ...own, secondaryId: 'west', primaryAddr: 'https://a', primaryAddrs: [], primaryKey: 'key' },
 }
 
 /** What a cluster may be when a call arrives. Whether a sync is under way its record does not say: it decides nothing. */

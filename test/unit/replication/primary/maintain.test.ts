@@ -46,7 +46,7 @@ beforeEach(() => {
   body = undefined
   memory = memoryStore()
   become({ mode: 'secondary', treeId: 'a life' })
-  head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 9, applied: 9 }
+  head = { ...firstHead(EPOCH, 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
 })
 
 /** Writes the cluster record. */
@@ -116,7 +116,7 @@ function changing(pages: number): void {
 }
 const primary = (mode: Head['mode'] = 'writing') => {
   become({ mode: 'primary', treeId: 'a life' })
-  head = { ...head, mode, own: EPOCH }
+  head = { ...head, mode, ownEpoch: EPOCH }
 }
 
 describe('holes are closed', () => {
@@ -129,7 +129,7 @@ describe('holes are closed', () => {
   test.each<[what: string, change: Partial<ClusterRecord>]>([
     ['a secondary', { mode: 'secondary' }],
     ['a cluster without a tree', { treeId: undefined as never }],
-    ['a restored copy', { home: 'other tables' }],
+    ['a restored copy', { homeTable: 'other tables' }],
     ['a cluster without replication', { mode: 'disabled' }],
     ['a cluster that is emptied', { mode: 'bootstrapping' }],
   ])('on none but that: %s', async (_, change) => {
@@ -273,7 +273,7 @@ describe('the beginning of a journal', () => {
   ])('of a head that is %s is %i', async (mode, from) => {
     const own = mode === 'writing' || mode === 'closed' ? EPOCH : ''
     const unfinishedSync = mode === 'syncing' ? 'all' : null
-    expect(await trimmed([40, 31, 2, 1], { mode, own, unfinishedSync })).toBe(from)
+    expect(await trimmed([40, 31, 2, 1], { mode, ownEpoch: own, unfinishedSync })).toBe(from)
   })
 
   test('never passes what is not applied, or not dense', async () => {

@@ -7,7 +7,7 @@ const SECOND = '000002.bbbbbbbbbbbb'
 const head: Head = {
   ...firstHead(FIRST, 1),
   mode: 'draining',
-  own: '',
+  ownEpoch: '',
   last: 40,
   applied: 40,
   incarnation: 7,
@@ -18,13 +18,13 @@ test.each([
   ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
   [
     'the epoch of the successor of its own, heard of or not',
-    { ...head, mode: 'closed' as const, own: FIRST, successor: 'some cluster' },
+    { ...head, mode: 'closed' as const, ownEpoch: FIRST, successor: 'some cluster' },
     [],
     '000003.bbbbbbbbbbbb',
   ],
   [
     'nothing more where its own was closed without a successor',
-    { ...head, mode: 'closed' as const, own: FIRST },
+    { ...head, mode: 'closed' as const, ownEpoch: FIRST },
     [],
     SECOND,
   ],
@@ -34,7 +34,7 @@ test.each([
 })
 
 describe('without force nothing may be missing', () => {
-  const end = { epoch: FIRST, seq: 40, of: FIRST }
+  const end = { epoch: FIRST, seq: 40, closedEpoch: FIRST }
 
   test('the secondary has exactly what the primary acknowledged', () => {
     expect(() => checkWhole(head, { force: false, end })).not.toThrow()

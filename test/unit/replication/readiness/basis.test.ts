@@ -6,9 +6,9 @@ type Circumstances = Parameters<typeof readinessBasis>[0]
 
 const link = {
   name: 'op-1',
-  id: 'west',
+  secondaryId: 'west',
   primaryAddr: 'https://a.example',
-  addrs: ['https://a.example'],
+  primaryAddrs: ['https://a.example'],
   primaryKey: 'key',
   ownKey: 'sealed' as never,
 }
@@ -24,11 +24,11 @@ describe('the basis of readiness', () => {
     ['the link, by update-primary', { record: { ...record, link: { ...link, name: 'op-2' } } }],
     ['the tree', { record: { ...record, treeId: 'other' } }],
     ['an operation that begins', { record: { ...record, operation: 'op-3' } }],
-    ['an operation that is given up', { record: { ...record, failed: 'op-3' } }],
+    ['an operation that is given up', { record: { ...record, failedOperation: 'op-3' } }],
     ['a first sync', { head: { mode: 'syncing' } }],
     ['the epoch of the primary', { contact: { ...contact, epoch: '2-b' } }],
     ['no contact', { contact: undefined }],
-    ['an unanswered call', { contact: { ...contact, refused } }],
+    ['an unanswered call', { contact: { ...contact, failedCall: refused } }],
     ['a contact of 30 s ago', { contact: { ...contact, at: NOW - 30_000 } }],
   ])('changes with %s', (_what, more) => {
     expect(basis(more)).not.toBe(basis({}))
@@ -36,16 +36,16 @@ describe('the basis of readiness', () => {
 
   test('changes when the calls of a silent primary show a minute of silence, and when it refuses instead', () => {
     const withSilence = (silentMs: number) =>
-      basis({ contact: { ...contact, refused: { ...refused, silentMs } } })
+      basis({ contact: { ...contact, failedCall: { ...refused, silentMs } } })
     expect(withSilence(10_000)).toBe(withSilence(59_999))
     expect(withSilence(60_000)).not.toBe(withSilence(59_999))
-    expect(basis({ contact: { ...contact, refused: { ...refused, code: 'permission_denied' } } })).not.toBe(
-      withSilence(0),
-    )
+    expect(
+      basis({ contact: { ...contact, failedCall: { ...refused, code: 'permission_denied' } } }),
+    ).not.toBe(withSilence(0))
   })
 
   test('stays the same while heartbeats come and the primary reports other addresses', () => {
-    const later = { record: { ...record, link: { ...link, addrs: ['https://b.example'] } } }
+    const later = { record: { ...record, link: { ...link, primaryAddrs: ['https://b.example'] } } }
     expect(basis({ ...later, contact: { ...contact, at: NOW + 8000 } }, NOW + 9000)).toBe(basis({}))
   })
 })

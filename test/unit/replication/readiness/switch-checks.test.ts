@@ -9,8 +9,15 @@ import {
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
-const contact: Heartbeat = { at: NOW - 5000, took: 3, skew: 0, epoch: EPOCH, seq: 90, state: 'stream-wals' }
-const west: SuccessorFacts = { id: 'west', contact, lag: 0 }
+const contact: Heartbeat = {
+  at: NOW - 5000,
+  roundTripMs: 3,
+  skewMs: 0,
+  epoch: EPOCH,
+  seq: 90,
+  state: 'stream-wals',
+}
+const west: SuccessorFacts = { id: 'west', heartbeat: contact, lag: 0 }
 const fine: SwitchFacts = {
   head: { mode: 'writing', epoch: EPOCH, last: 100 },
   built: true,
@@ -51,16 +58,16 @@ describe('what is in the way of a planned switch', () => {
 
 describe('why a secondary could not take over', () => {
   test.each<[Partial<SuccessorFacts>, RegExp]>([
-    [{ contact: { ...contact, at: NOW - 30_000 } }, /30 s ago/],
-    [{ contact: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
-    [{ contact: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
+    [{ heartbeat: { ...contact, at: NOW - 30_000 } }, /30 s ago/],
+    [{ heartbeat: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
+    [{ heartbeat: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
     [{ lag: 5001 }, /5 s behind/],
   ])('%j', (parts, text) => {
     expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
   })
 
   test('5 s behind, and a heartbeat of 29 s ago, do', () => {
-    const parts = { lag: 5000, contact: { ...contact, at: NOW - 29_999 } }
+    const parts = { lag: 5000, heartbeat: { ...contact, at: NOW - 29_999 } }
     expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
   })
 })

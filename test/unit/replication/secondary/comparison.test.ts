@@ -15,7 +15,7 @@ const START = 1_800_000_000_000
 const synced: SyncSegment = {
   incarnation: 3,
   treeId: TREE_ID,
-  what: 'all',
+  scope: 'all',
   start: 5,
   lineage: [['000001.aaaaaaaaaaaa', 1]],
   phase: 'closed',
@@ -35,7 +35,7 @@ let looks: { own: number; theirs: number }
 
 beforeEach(() => {
   now = START
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
   segments = Array.from({ length: 16 }, () => synced)
   made = lastEnded(START / 1000)
   looks = { own: 0, theirs: 0 }

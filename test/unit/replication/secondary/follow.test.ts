@@ -23,7 +23,7 @@ const OTHER = '000002.cccccccccccc'
 const following: Head = {
   ...firstHead(FIRST, 1),
   mode: 'applying',
-  own: '',
+  ownEpoch: '',
   last: 100,
   applied: 100,
 }
@@ -41,7 +41,7 @@ const demoted: Head = {
   ...following,
   mode: 'closed',
   epoch: OTHER,
-  own: OTHER,
+  ownEpoch: OTHER,
   last: 120,
   applied: 100,
   lineage: [
@@ -186,7 +186,7 @@ describe('a demoted primary', () => {
   })
 })
 
-const head: Head = { ...firstHead(FIRST, 1), mode: 'applying', own: '', last: 10, applied: 10 }
+const head: Head = { ...firstHead(FIRST, 1), mode: 'applying', ownEpoch: '', last: 10, applied: 10 }
 const lineage: Lineage = [
   [FIRST, 1],
   [SECOND, 13],
@@ -255,9 +255,9 @@ describe('prefetched journal entries', () => {
 describe('a heartbeat answer', () => {
   test('is outdated once this cluster has written an epoch of its own since, and not before', () => {
     const asked = { ownEpoch: FIRST }
-    expect(isOutdated(asked, { own: OTHER })).toBe(true)
-    expect(isOutdated({ ownEpoch: '' }, { own: OTHER })).toBe(true)
-    for (const own of [FIRST, '']) expect(isOutdated(asked, { own })).toBe(false)
+    expect(isOutdated(asked, { ownEpoch: OTHER })).toBe(true)
+    expect(isOutdated({ ownEpoch: '' }, { ownEpoch: OTHER })).toBe(true)
+    for (const own of [FIRST, '']) expect(isOutdated(asked, { ownEpoch: own })).toBe(false)
   })
 
   test('keeps the position from which on the source has journal entries, until the source fails', async () => {

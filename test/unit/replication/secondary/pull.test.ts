@@ -59,11 +59,11 @@ describe('a run that rests', () => {
     expect(await rested([NOW - 50_000, at])).toEqual({ waited: 3250, looks: 13, since: at })
   })
 
-  test('looks thirty times a minute once nothing has come for a minute', async () => {
+  test('looks forty times a minute once nothing has come for a minute', async () => {
     const since = NOW - 60_000
-    expect(await rested([since], NOW + 60_000, since)).toMatchObject({ waited: 10_000, looks: 5 })
+    expect(await rested([since], NOW + 60_000, since)).toMatchObject({ waited: 10_000, looks: 7 })
     const at = NOW + 3100
-    expect(await rested([since, at], NOW + 60_000, since)).toEqual({ waited: 4000, looks: 2, since: at })
+    expect(await rested([since, at], NOW + 60_000, since)).toEqual({ waited: 4500, looks: 3, since: at })
   })
 
   test('does not miss its heartbeat, nor its end', async () => {

@@ -3,7 +3,7 @@ import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../
 import type { PrimaryContact } from '../../../../shared/model/link.ts'
 import { silenceWith, unansweredCall } from '../../../../shared/replication/secondary/silence.ts'
 
-type Asked = Pick<PrimaryContact, 'at' | 'refused'>
+type Asked = Pick<PrimaryContact, 'at' | 'failedCall'>
 
 const HEARD = 1_000_000
 const heard: Asked = { at: HEARD }
@@ -14,7 +14,7 @@ const asked = (...steps: readonly (readonly [after: number, error: unknown])[]):
   let known = { ...heard, now: HEARD }
   for (const [after, error] of steps) {
     const now = known.now + after
-    known = { ...known, now, refused: unansweredCall(error, known, now) }
+    known = { ...known, now, failedCall: unansweredCall(error, known, now) }
   }
   return known
 }
@@ -37,14 +37,14 @@ test.each<[name: string, known: ReturnType<typeof asked>, silentMs: number]>([
   ['somebody else between two', asked([10_000, silent], [9_000, new LinkUnbelieved('other key')]), 10_000],
   ['a fault of one’s own', asked([10_000, silent], [9_000, new Error('disk')]), 10_000],
 ])('%s', (_, known, silentMs) => {
-  expect(known.refused?.silentMs).toBe(silentMs)
+  expect(known.failedCall?.silentMs).toBe(silentMs)
 })
 
 test('a question in vain just now adds to what is kept; what an older version kept counts from the last question', () => {
   expect(silenceWith(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
   expect(
     silenceWith(
-      { at: HEARD, refused: { at: HEARD + 50_000, code: 'unavailable', text: '' } },
+      { at: HEARD, failedCall: { at: HEARD + 50_000, code: 'unavailable', text: '' } },
       HEARD + 52_000,
     ),
   ).toBe(2_000)

@@ -25,7 +25,7 @@ let begun: object[]
 let comparison: Comparison & { kind: 'comparing' }
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', own: '', last: 9, applied: 9 }
+  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
   memory = memoryStore()
   asked = []
   begun = []

@@ -10,7 +10,7 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const NOW = 1_000_000
 const at = { epoch: EPOCH, seq: 40 }
 const secondary = (contact?: { at: number; epoch: string; seq: number }) =>
-  ({ id: 'west', createdAt: 0, contact }) as Secondary
+  ({ id: 'west', createdAt: 0, heartbeat: contact }) as Secondary
 
 test.each<[name: string, one: Secondary, waits: boolean]>([
   ['has it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],

@@ -29,7 +29,7 @@ const secondary = (number: number, heardAt?: number) =>
     id: `n-${number}`,
     createdAt: number,
     activatedAt: number,
-    ...(heardAt ? { contact: { at: heardAt } } : {}),
+    ...(heardAt ? { heartbeat: { at: heardAt } } : {}),
   }) as Secondary
 
 describe('what a primary shows of terms and secondaries', () => {

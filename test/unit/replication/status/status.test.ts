@@ -32,11 +32,17 @@ const journal = {
   rootComputedAt: NOW - 65_000,
   epoch: '000003.c1',
 } as const
-const contact = { at: NOW - 4_678, took: 4, skew: -1, canaryAt: NOW - 697, since: NOW - 60_000 }
+const contact = {
+  at: NOW - 4_678,
+  roundTripMs: 4,
+  skewMs: -1,
+  canaryAt: NOW - 697,
+  connectedSince: NOW - 60_000,
+}
 const link = {
-  id: 'us-west',
+  secondaryId: 'us-west',
   primaryAddr: 'https://a.example',
-  addrs: ['https://a2.example', 'https://a.example'],
+  primaryAddrs: ['https://a2.example', 'https://a.example'],
   primaryKey: 'key',
   ownKey: 'sealed-secret' as Encrypted,
 }
@@ -428,7 +434,7 @@ describe('status of a secondary', () => {
         shown({ record: own, journal: applying, contact: one })['primaries'] as Record<string, unknown>[]
       )[0]?.['replication_primary_canary_age_ms']
     expect(ageOf(without)).toBeUndefined()
-    expect(ageOf({ ...contact, skew: 0, canaryAt: NOW + 5 } as typeof contact)).toBe('0')
+    expect(ageOf({ ...contact, skewMs: 0, canaryAt: NOW + 5 } as typeof contact)).toBe('0')
   })
 })
 

@@ -13,7 +13,7 @@ const primary = (...heard: (number | undefined)[]): PeerFacts => ({
   record: { mode: 'primary' },
   secondaries: heard.map((seconds, index) => ({
     id: `s${index}`,
-    ...(seconds === undefined ? {} : { contact: heartbeat(seconds) }),
+    ...(seconds === undefined ? {} : { heartbeat: heartbeat(seconds) }),
   })),
   now: NOW,
 })
@@ -49,7 +49,7 @@ describe('a secondary', () => {
     ['hears nothing', secondary(heard(61)), ['the primary has not been heard of for 61 s']],
     [
       'is refused',
-      secondary({ ...heard(70), refused: { at: NOW, code: 'permission_denied', text: 'revoked' } }),
+      secondary({ ...heard(70), failedCall: { at: NOW, code: 'permission_denied', text: 'revoked' } }),
       ['the primary refuses this secondary: revoked'],
     ],
     [
@@ -67,7 +67,7 @@ describe('what is measured', () => {
   const journal = { last: 120, applied: 118 }
   const west = (seconds: number, seq: number) => ({
     id: `s${seq}`,
-    contact: { at: ago(seconds), seq } as never,
+    heartbeat: { at: ago(seconds), seq } as never,
   })
 
   test('on a primary is its worst secondary, and its frontier', () => {

@@ -10,9 +10,9 @@ const NOW = 1_000_000
 /** A source whose journal entries were written at these moments, and which keeps those behind a position. */
 const source = (times: readonly number[], from = 0) => ({
   entries: async (request: EntriesRequest): Promise<EntriesAnswer> => {
-    if (request.from < from) return { kind: 'trimmed', retainedFrom: from }
-    const at = times[request.from]
-    const entries = at === undefined ? [] : [{ epoch: EPOCH, seq: request.from + 1, id: 'x', at, body: [] }]
+    if (request.after < from) return { kind: 'trimmed', retainedFrom: from }
+    const at = times[request.after]
+    const entries = at === undefined ? [] : [{ epoch: EPOCH, seq: request.after + 1, id: 'x', at, body: [] }]
     return { kind: 'entries', entries, lineage, frontier: times.length }
   },
 })
