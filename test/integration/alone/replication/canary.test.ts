@@ -98,7 +98,7 @@ async function keysOf(name: string): Promise<Buffer[]> {
   const context = { keyring: item?.data.id ?? '' }
   return Promise.all(
     [...wrapped].map(async ([, text = '']) =>
-      Buffer.from(await kms.unwrap({ wrapped: text, context } as never)),
+      Buffer.from(await kms.unwrap({ wrappedKey: text, context } as never)),
     ),
   )
 }
