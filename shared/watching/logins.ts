@@ -37,8 +37,9 @@ export function loginDimensions(fault: LoginFault | undefined): LoginDimensions 
 
 /** Which type of login the parameters look like, whether they make one or not. */
 export const typeLookedLike = (given: Readonly<Record<string, unknown>>): LoginSeen['type'] => {
-  if ('pkcs7' in given || 'identity' in given) return 'ec2'
-  return 'iam_http_request_method' in given || 'iam_request_url' in given ? 'iam' : 'none'
+  const has = (field: string): boolean => given[field] !== undefined
+  if (has('pkcs7') || has('identity')) return 'ec2'
+  return has('iam_http_request_method') || has('iam_request_url') ? 'iam' : 'none'
 }
 
 /** Of one login. @param milliseconds that it took */

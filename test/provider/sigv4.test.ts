@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type PresentedSignature,
-  readSignature,
-} from '../../infra/local/provider/signing/presented-signature.ts'
+import { readSignature } from '../../infra/local/provider/signing/presented-signature.ts'
 import { verifySignature } from '../../infra/local/provider/signing/sigv4.ts'
 import type { WireRequest } from '../../infra/local/provider/wire/http.ts'
 import vectors from './sigv4-vectors.json' with { type: 'json' }
@@ -13,7 +10,7 @@ const minute = 60_000
 
 function verdict(request: WireRequest, now = signedAt, facts: Parameters<typeof verifySignature>[2] = key) {
   const presented = readSignature(request)
-  return 'scope' in presented ? verifySignature(request, presented, facts, now) : presented
+  return presented.ok ? verifySignature(request, presented.value, facts, now) : presented.fault
 }
 
 type Vector = (typeof vectors.cases)[number]
@@ -141,7 +138,9 @@ describe('temporary keys', () => {
     expect(verdict(vanilla, signedAt, { ...key, sessionToken: 'token' })).toMatchObject({
       kind: 'unknown-key',
     })
-    const presented = { ...(readSignature(vanilla) as PresentedSignature), sessionToken: 'token' }
+    const read = readSignature(vanilla)
+    if (!read.ok) throw new Error(read.fault.message)
+    const presented = { ...read.value, sessionToken: 'token' }
     expect(verifySignature(vanilla, presented, key, signedAt)).toMatchObject({ kind: 'unknown-key' })
   })
 

@@ -9,12 +9,12 @@ import { endingOnSignals } from '../os/ending.ts'
 
 /** What is said between a pair and the processes of its clusters. */
 export type Started = ClusterFile & Pick<Host, 'fileFolder'>
-export type FromMember = { started: Started } | { keys: SetKeys }
+export type FromMember = { kind: 'started'; started: Started } | { kind: 'keys'; keys: SetKeys }
 export type ToMember = { adopt: SetKeys }
 
 const ending = endingOnSignals(end => process.on('disconnect', end))
 try {
-  const tell = (keys: SetKeys) => process.send?.({ keys } satisfies FromMember)
+  const tell = (keys: SetKeys) => process.send?.({ kind: 'keys', keys } satisfies FromMember)
   const options = JSON.parse(process.argv[2] ?? '{}') as LastingOptions
   const host = await startLasting({ ...options, onKeys: tell })
   const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
@@ -24,7 +24,7 @@ try {
     await adoptKeys(adopt).catch(() => undefined)
     tell({ root_token: host.root_token, recovery_keys: host.recovery_keys })
   })
-  process.send?.({ started } satisfies FromMember)
+  process.send?.({ kind: 'started', started } satisfies FromMember)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1

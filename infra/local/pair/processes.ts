@@ -103,7 +103,7 @@ function launch(
 async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
   const ended = once(child, 'exit').then(() => undefined)
   const started = new Promise<Started>(resolve =>
-    child.on('message', (message: FromMember) => 'started' in message && resolve(message.started)),
+    child.on('message', (message: FromMember) => message.kind === 'started' && resolve(message.started)),
   )
   const file = await Promise.race([started, ended])
   if (!file) throw new Error('the pair does not start')
@@ -123,7 +123,7 @@ async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMemb
 /** Takes over the keys that a member names. New shares go to the other one too, which names them once it accepts them. */
 function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
   child.on('message', (message: FromMember) => {
-    if (!('keys' in message)) return
+    if (message.kind !== 'keys') return
     const { recovery_keys } = message.keys
     const isNew = recovery_keys.join() !== member.recovery_keys.join()
     Object.assign(member, message.keys)

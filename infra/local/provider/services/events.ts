@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { failed, ok, type Result } from '../../../../shared/values/result.ts'
 import { type KeptBusEvent, keepBusEvent } from '../faults/bus-events.ts'
 import { awsError } from '../wire/errors.ts'
 import type { JsonInput } from './json-protocol.ts'
@@ -6,7 +7,7 @@ import type { ActionCall } from './service.ts'
 
 const MOST_ENTRIES = 10
 
-interface Failed {
+interface FailedEntry {
   ErrorCode: string
   ErrorMessage: string
 }
@@ -18,29 +19,29 @@ export function putBusEvents({ aws, caller, region, input }: ActionCall<JsonInpu
     throw awsError(400, 'ValidationException', `Entries must be a list of 1 to ${MOST_ENTRIES} members.`)
   const entries = given.map(entry => {
     const event = eventIn(Object(entry) as Record<string, unknown>, aws.now())
-    if ('ErrorCode' in event) return event
-    const kept = { account: caller.account, region, ...event }
+    if (!event.ok) return event.fault
+    const kept = { account: caller.account, region, ...event.value }
     keepBusEvent(aws.arranged.busEvents, kept)
     aws.onBusEvent?.(kept)
-    return { EventId: randomUUID() }
+    return { EventId: randomUUID(), ErrorCode: undefined }
   })
-  return { FailedEntryCount: entries.filter(one => 'ErrorCode' in one).length, Entries: entries }
+  return { FailedEntryCount: entries.filter(one => one.ErrorCode !== undefined).length, Entries: entries }
 }
 
 function eventIn(
   { Source, DetailType, Detail, Time, EventBusName = 'default' }: Record<string, unknown>,
   now: number,
-): Omit<KeptBusEvent, 'account' | 'region'> | Failed {
+): Result<Omit<KeptBusEvent, 'account' | 'region'>, FailedEntry> {
   if (typeof Source !== 'string' || Source === '') return invalid('Parameter Source is not valid')
   if (typeof DetailType !== 'string' || DetailType === '') return invalid('Parameter DetailType is not valid')
   if (EventBusName !== 'default') return invalid('Event bus does not exist')
   const detail = typeof Detail === 'string' ? objectIn(Detail) : undefined
-  if (!detail) return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' }
+  if (!detail) return failed({ ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' })
   const at = typeof Time === 'number' ? Time * 1000 : now
-  return { source: Source, detailType: DetailType, time: new Date(at).toISOString(), detail }
+  return ok({ source: Source, detailType: DetailType, time: new Date(at).toISOString(), detail })
 }
 
-const invalid = (ErrorMessage: string): Failed => ({ ErrorCode: 'InvalidArgument', ErrorMessage })
+const invalid = (ErrorMessage: string) => failed<FailedEntry>({ ErrorCode: 'InvalidArgument', ErrorMessage })
 
 function objectIn(text: string): object | undefined {
   try {

@@ -5,10 +5,10 @@ import { type AwsCaller, type CallerKey, lookUpKey } from '../identity/callers.t
 import { isDenied, notAuthorized } from '../identity/permissions.ts'
 import { canonicalPath } from '../signing/canonical.ts'
 import { checkHost } from '../signing/host-rule.ts'
-import { type PresentedSignature, readSignature } from '../signing/presented-signature.ts'
+import { readSignature } from '../signing/presented-signature.ts'
 import { verifySignature } from '../signing/sigv4.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
-import { AwsError, type ErrorText } from '../wire/errors.ts'
+import { AwsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { findService, guessService } from './all.ts'
 import type { ProviderService } from './service.ts'
@@ -17,7 +17,7 @@ import type { ProviderService } from './service.ts'
 interface Opened {
   request: WireRequest
   requestId: string
-  presented: PresentedSignature | ErrorText
+  presented: ReturnType<typeof readSignature>
   key: CallerKey | undefined
   service: ProviderService
   exchange: Exchange
@@ -40,8 +40,8 @@ export function answerSignedCall(aws: ImitatedAws, request: WireRequest): Promis
 function open(aws: ImitatedAws, request: WireRequest): Opened {
   const requestId = randomUUID()
   const presented = readSignature(request)
-  const scope = 'scope' in presented ? presented.scope : undefined
-  const key = 'scope' in presented ? lookUpKey(aws, presented) : undefined
+  const scope = presented.ok ? presented.value.scope : undefined
+  const key = presented.ok ? lookUpKey(aws, presented.value) : undefined
   const [name, service] = findService(scope?.service) ?? guessService(request)
   const exchange: Exchange = {
     request,
@@ -66,8 +66,12 @@ async function perform(aws: ImitatedAws, opened: Opened): Promise<HttpAnswer> {
 }
 
 /** The caller and the region, once the signature holds. */
-function prove(aws: ImitatedAws, { request, presented, key }: Opened): { caller: AwsCaller; region: string } {
-  if (!('scope' in presented)) throw new AwsError(presented.kind, presented.message)
+function prove(
+  aws: ImitatedAws,
+  { request, presented: read, key }: Opened,
+): { caller: AwsCaller; region: string } {
+  if (!read.ok) throw new AwsError(read.fault.kind, read.fault.message)
+  const presented = read.value
   const { region, service } = presented.scope
   if (findService(service) === undefined) {
     throw new AwsError('unknown-action', `No service is scoped as '${service}' here.`)

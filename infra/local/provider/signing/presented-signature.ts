@@ -1,3 +1,4 @@
+import { failed, ok, type Result } from '../../../../shared/values/result.ts'
 import { type ErrorText, errorText } from '../wire/errors.ts'
 import { type FormPair, parsePairs } from '../wire/form.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
@@ -25,50 +26,58 @@ const algorithm = 'AWS4-HMAC-SHA256'
  * @returns a refusal `unsigned` when there is none, `incomplete` or `bad-signature` when it is malformed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
-export function readSignature(request: WireRequest): PresentedSignature | ErrorText {
+export function readSignature(request: WireRequest): Result<PresentedSignature, ErrorText> {
   const query = parsePairs(request.query)
-  if (query === undefined) return errorText('incomplete', 'The query string contains a syntax error')
+  if (query === undefined) return failed(errorText('incomplete', 'The query string contains a syntax error'))
   const presigned = query.filter(([name]) => name.startsWith('X-Amz-'))
   const authorization = headerOf(request, 'authorization')
   const inQuery = presigned.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature')
   if (authorization !== undefined && inQuery) {
-    return errorText('incomplete', 'Only one of the Authorization header and the query may carry a signature')
+    return failed(
+      errorText('incomplete', 'Only one of the Authorization header and the query may carry a signature'),
+    )
   }
   if (authorization !== undefined) return fromHeader(request, authorization)
   if (inQuery) return fromQuery(presigned)
-  return errorText('unsigned', 'Request is missing Authentication Token')
+  return failed(errorText('unsigned', 'Request is missing Authentication Token'))
 }
 
-function fromHeader(request: WireRequest, authorization: string): PresentedSignature | ErrorText {
+function fromHeader(request: WireRequest, authorization: string): Result<PresentedSignature, ErrorText> {
   const [name, ...rest] = authorization.trim().split(/\s+/)
-  if (name !== algorithm) return errorText('incomplete', `Unsupported authorization type: '${name}'`)
+  if (name !== algorithm) return failed(errorText('incomplete', `Unsupported authorization type: '${name}'`))
   const fields = uniqueFields(
     rest
       .join(' ')
       .split(',')
       .map(part => splitField(part.trim())),
   )
-  if (fields === undefined) return errorText('incomplete', 'Authorization header names a parameter twice')
+  if (fields === undefined)
+    return failed(errorText('incomplete', 'Authorization header names a parameter twice'))
   const missing = ['Credential', 'Signature', 'SignedHeaders'].filter(field => !fields.get(field))
   const timestamp = headerOf(request, 'x-amz-date') ?? basicDate(headerOf(request, 'date'))
   if (missing.length > 0 || timestamp === undefined) {
-    return errorText(
-      'incomplete',
-      missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '),
+    return failed(
+      errorText(
+        'incomplete',
+        missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '),
+      ),
     )
   }
   return signatureOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
 }
 
-function fromQuery(pairs: readonly FormPair[]): PresentedSignature | ErrorText {
+function fromQuery(pairs: readonly FormPair[]): Result<PresentedSignature, ErrorText> {
   const fields = uniqueFields(pairs)
-  if (fields === undefined) return errorText('incomplete', 'The query string names a parameter twice')
+  if (fields === undefined) return failed(errorText('incomplete', 'The query string names a parameter twice'))
   if (fields.get('X-Amz-Algorithm') !== algorithm) {
-    return errorText('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`)
+    return failed(
+      errorText('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`),
+    )
   }
   const wanted = ['X-Amz-Credential', 'X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Date']
   const missing = wanted.filter(field => !fields.get(field))
-  if (missing.length > 0) return errorText('incomplete', missing.map(requires('AWS query-string')).join(' '))
+  if (missing.length > 0)
+    return failed(errorText('incomplete', missing.map(requires('AWS query-string')).join(' ')))
   const timestamp = fields.get('X-Amz-Date') ?? ''
   return signatureOf('query', fields, 'X-Amz-', timestamp, fields.get('X-Amz-Security-Token'))
 }
@@ -79,23 +88,27 @@ function signatureOf(
   prefix: string,
   timestamp: string,
   sessionToken: string | undefined,
-): PresentedSignature | ErrorText {
+): Result<PresentedSignature, ErrorText> {
   const credential = fields.get(`${prefix}Credential`) ?? ''
   const [accessKeyId = '', date = '', region = '', service = '', terminator, ...more] = credential.split('/')
   if (terminator === undefined || more.length > 0) {
     const sample = 'keyid/date/region/service/term'
-    return errorText(
-      'incomplete',
-      `Credential must have exactly 5 slash-delimited elements, e.g. ${sample}, got '${credential}'`,
+    return failed(
+      errorText(
+        'incomplete',
+        `Credential must have exactly 5 slash-delimited elements, e.g. ${sample}, got '${credential}'`,
+      ),
     )
   }
   if (terminator !== 'aws4_request') {
-    return errorText(
-      'bad-signature',
-      `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
+    return failed(
+      errorText(
+        'bad-signature',
+        `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
+      ),
     )
   }
-  return {
+  return ok({
     form,
     accessKeyId,
     scope: { date, region, service },
@@ -103,7 +116,7 @@ function signatureOf(
     signature: fields.get(`${prefix}Signature`) ?? '',
     timestamp,
     sessionToken,
-  }
+  })
 }
 
 function uniqueFields(pairs: readonly FormPair[]): Map<string, string> | undefined {

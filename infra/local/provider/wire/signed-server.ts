@@ -40,8 +40,9 @@ export function refusalOfSignature(
 }
 
 function faultOf(keys: readonly AccessKeyPair[], request: WireRequest): ErrorText | undefined {
-  const presented = readSignature(request)
-  if (!('scope' in presented)) return presented
+  const read = readSignature(request)
+  if (!read.ok) return read.fault
+  const presented = read.value
   const key = keys.find(one => one.accessKeyId === presented.accessKeyId)
   return key === undefined
     ? errorText('unknown-key', 'This host does not know the access key: use the one that cluster.json names.')
