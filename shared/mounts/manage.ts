@@ -28,8 +28,7 @@ import type { Item } from '../storage/kinds.ts'
 import { isObject } from '../values/json.ts'
 import { NAME } from '../values/names.ts'
 import { sha256 } from '../values/secret.ts'
-import { newMount } from './new-mount.ts'
-import { storeMounts } from './store.ts'
+import { newMount, storeMounts } from './store.ts'
 
 /** A lifetime as command lines send it: always there, and empty when nothing was said about it. */
 function lease(doc: string): Field<number> {

@@ -1,4 +1,4 @@
-import type { MountTable } from '../model/mount.ts'
+import type { Mount, MountTable, MountType } from '../model/mount.ts'
 import { type Change, put, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
@@ -11,3 +11,19 @@ export const storeMounts = (read: Item<'mounts'> | undefined, next: MountTable):
   replace(key('mounts'), read, next),
   put(key('mounts-revision'), {}),
 ]
+
+/** A mount with its defaults. Its accessor is new: items of a mount that stood at the path before stay apart. */
+export const newMount = (
+  { path, type, description }: { path: string; type: MountType; description: string },
+  uuid: string,
+): Mount => ({
+  path,
+  type,
+  accessor: `auth_${type}_${uuid.replaceAll('-', '').slice(0, 12)}`,
+  uuid,
+  description,
+  defaultLeaseTtl: 0,
+  maxLeaseTtl: 0,
+  tokenType: 'default-service',
+  options: {},
+})

@@ -1,7 +1,8 @@
 import { answer, type Call, data, type Outcome } from '../api/call.ts'
 import { type Licence, readLicence } from '../api/licence.ts'
-import type { Deployment } from '../ports.ts'
+import type { Deployment, Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
+import { tellDaysLeft } from '../watching/notice.ts'
 
 /** GET sys/license/status: the licence in the deployment's settings, or why it cannot be used. */
 export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
@@ -38,4 +39,12 @@ export function licenceOfHealth({ license }: Deployment) {
   return !licensing.ok
     ? undefined
     : { state: 'autoloaded', expiry_time: printTime(licensing.value.endsAt * 1000), terminated: false }
+}
+
+/** Writes down how many days of a licence are left, as a warning in its last thirty days and after its end. */
+export function watchLicence({ deployment, clock, log }: Pick<Ports, 'deployment' | 'clock' | 'log'>): void {
+  const read = readLicence(deployment.license)
+  if (!read.ok) return
+  const { id, endsAt } = read.value
+  tellDaysLeft({ clock, log }, 'the licence', { id }, { endsAt: endsAt * 1000, metric: 'LicenceDays' })
 }

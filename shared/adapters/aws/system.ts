@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Logger } from '@aws-lambda-powertools/logger'
 import type { Clock, Entropy, Log, Meter, Write } from '../../ports.ts'
-import { embeddedMetrics } from '../../watching/emf.ts'
+import { embeddedMetrics } from '../../watching/metrics.ts'
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -1,6 +1,5 @@
 import type { CommonAlarm } from '../../../infra/watching/alarms.ts'
-import { embeddedMetrics } from '../../../shared/watching/emf.ts'
-import { metricNamespace } from '../../../shared/watching/metrics.ts'
+import { embeddedMetrics, metricNamespace } from '../../../shared/watching/metrics.ts'
 import { type CloudWatch, cloudWatch } from '../service/cloud-watch.ts'
 import type { ClusterSet } from './set.ts'
 

@@ -23,7 +23,7 @@ import {
   tuneMount,
   visibleMounts,
 } from '../../../shared/mounts/manage.ts'
-import { newMount } from '../../../shared/mounts/new-mount.ts'
+import { newMount } from '../../../shared/mounts/store.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { structuredLog } from '../../../shared/adapters/aws/system.ts'
-import { embeddedMetrics } from '../../../shared/watching/emf.ts'
+import { embeddedMetrics } from '../../../shared/watching/metrics.ts'
 
 const NOW = 1_800_000_000_000
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { watchLicence } from '../../../shared/cluster/watch-licence.ts'
+import { watchLicence } from '../../../shared/system/license-status.ts'
 import type { Measures } from '../../../shared/watching/metrics.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { portsWith } from '../../builders/ports.ts'
