@@ -43,6 +43,20 @@ export default defineConfig({
         },
       },
       {
+        // Storage and logins once more, where AWS's SDK makes all calls to the tables (the setting `tablesClient`).
+        extends: true,
+        test: {
+          name: 'integration-sdk',
+          include: ['test/integration/alone/storage/*.test.ts', 'test/integration/login/{ec2,iam}.test.ts'],
+          env: { TABLES_CLIENT: 'sdk' },
+          globalSetup: './test/support/runner/running-engine.ts',
+          isolate: false,
+          setupFiles: ['./test/support/runner/afresh.ts', './test/support/runner/answers.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
         // The imitated AWS, and the adapters that call it.
         extends: true,
         test: {

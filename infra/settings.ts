@@ -131,6 +131,11 @@ export const settingsSchema = v.strictObject({
    * opened it go on, and every new one fails
    */
   healthChecksKeyring: v.optional(v.boolean(), false),
+  /**
+   * which client makes the calls to the tables that are hot: those of logins, renewals, token checks, the follower and of
+   * all commits. `wire` is ours, and takes half of the processor time; the others are made by AWS's SDK
+   */
+  tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
   ...frontFields,
   /** address of the API when it has a domain of its own; default: that of `domain`, else the one that API Gateway gives */
   apiAddress: v.optional(

@@ -18,6 +18,8 @@ interface FunctionRow {
   settings?: readonly (keyof OwnSettings)[]
   /** the only workflow that it has to do with; absent: all workflows of operations */
   workflow?: string
+  /** its calls to the tables are hot, and go over the wire; absent: all but commits are the SDK's */
+  tables?: 'wire'
   /** the setting that gives it a domain of its own, so that no proxy stands before it; absent: it has none */
   domain?: 'linkDomain'
 }
@@ -28,11 +30,16 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   fallback: { settings: ['console'] },
   init: { settings: ['initPgpKeys'] },
   link: { domain: 'linkDomain' },
+  login: { tables: 'wire' },
   'on-attempt': { workflow: ATTEMPT_WORKFLOW },
   'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW },
+  // applies the primary's journal while it streams, in the least memory that Lambda has
+  'on-pull': { tables: 'wire' },
   rekey: { settings: ['strictCeremony'] },
+  renewal: { tables: 'wire' },
   replication: { settings: ['consoleOrigin'] },
   system: { settings: ['consoleOrigin', 'healthChecksKeyring'] },
+  tokens: { tables: 'wire' },
 }
 
 /** The variables by which a function learns a setting. */
@@ -52,3 +59,10 @@ export const ownVariables = (folder: string, settings: OwnSettings): Record<stri
   defined(
     Object.assign({}, ...(functionTable[folder]?.settings ?? []).map(one => variablesOf[one](settings))),
   )
+
+/**
+ * Returns the client that makes a function's calls to the tables.
+ * @param setting `sdk`: the SDK makes all of them, in every function
+ */
+export const tablesClientOf = (folder: string, setting: 'wire' | 'sdk') =>
+  setting === 'sdk' ? 'sdk' : (functionTable[folder]?.tables ?? 'sdk-but-commits')

@@ -50,8 +50,8 @@ const clients = {
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
 
-/** Clients of services that are called over the wire alone. */
-const inClients = (path: string): boolean => /@aws-sdk\/(client-(dynamodb|kms)|lib-dynamodb)\//.test(path)
+/** The client of a service that is called over the wire alone. */
+const inClient = (path: string): boolean => path.includes('@aws-sdk/client-kms/')
 
 /** Functions that answer other clusters, or ask them. */
 const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
@@ -80,19 +80,15 @@ describe('what is in the bundles, and what is not', () => {
     expect(modules.filter(path => /node_modules\/@(aws-sdk|smithy)\//.test(path))).toEqual([])
   })
 
-  test('a function without a use that needs it holds nothing of the SDK', () => {
+  test('every function can call the tables by the SDK, and KMS over the wire alone', () => {
     for (const name of functionNames()) {
-      const needed = Object.values(clients).flat()
-      if (usesOfFunction(name).some(use => needed.includes(use))) continue
-      expect(
-        inputsOf(name).filter(path => /@(aws-sdk|smithy)\//.test(path)),
-        name,
-      ).toEqual([])
+      const callsTables = inputsOf(name).includes('shared/adapters/aws/table.ts')
+      expect(holds(name, '@aws-sdk/lib-dynamodb'), name).toBe(callsTables)
     }
     expect(
       Object.values(bundles)
         .flatMap(one => Object.keys(one.inputs))
-        .filter(inClients),
+        .filter(inClient),
     ).toEqual([])
   })
 

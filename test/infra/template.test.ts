@@ -900,6 +900,25 @@ describe('recovery shares', () => {
     expect(told).toEqual([['cloud-auth: system', 'true']])
   })
 
+  test.each([
+    [
+      'hot functions call the tables over the wire, the others by the SDK but for commits',
+      {},
+      'sdk-but-commits',
+    ],
+    ['with `tablesClient: sdk` all functions call the tables by the SDK', { tablesClient: 'sdk' }, 'sdk'],
+  ])('%s', (_, settings, others) => {
+    const from = resourcesOf({ stage: 'tables', ...settings })
+    const clients = ofType(from, 'AWS::Lambda::Function').map(([, { Properties }]) => [
+      Properties.Description,
+      Properties.Environment.Variables.TABLES_CLIENT,
+    ])
+    const differing = clients.filter(([, client]) => client !== others).map(([name]) => String(name))
+    const hot = ['login', 'on-pull', 'renewal', 'tokens'].map(name => `cloud-auth: ${name}`)
+    expect(differing.toSorted()).toEqual(others === 'sdk' ? [] : hot)
+    expect(clients.filter(([, client]) => client === 'wire')).toHaveLength(others === 'sdk' ? 0 : hot.length)
+  })
+
   test('the console page is variables of three functions, and no resource more; without its settings it is nothing', () => {
     const of = (settings: object) => resourcesOf({ stage: 'page', ...settings })
     const toldIn = (from: ReturnType<typeof of>) =>

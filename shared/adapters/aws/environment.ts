@@ -42,6 +42,7 @@ const schema = v.object({
   DRILL_POLICY: text,
   INIT_PGP_KEYS: text,
   STRICT_CEREMONY: flag,
+  TABLES_CLIENT: v.optional(v.picklist(['wire', 'sdk', 'sdk-but-commits']), 'wire'),
   HEALTH_CHECKS_KEYRING: flag,
   PLAIN_ENDPOINTS: flag,
   ASSUMABLE_ROLES: text,
@@ -58,6 +59,9 @@ const schema = v.object({
   CLOUD_SECRET_KEY: text,
   CLOUD_REGION: text,
 })
+
+/** Which client makes a function's calls to the tables: the wire, the SDK, or the SDK all but commits. */
+export type TablesClient = 'wire' | 'sdk' | 'sdk-but-commits'
 
 /** What a Lambda is told by its environment. */
 export interface Environment extends Deployment {
@@ -92,6 +96,8 @@ export interface Environment extends Deployment {
   onLambda: boolean
   /** where a Web Function listens; absent: events come instead */
   webEndpoint: { host: string; port: number } | undefined
+  /** the client that makes calls to the tables */
+  tablesClient: TablesClient
 }
 
 /** @param text `host:port`, an IPv6 address in brackets; empty: there is none */
@@ -151,6 +157,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     // a Web Function has no variable with its name
     onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '' || webEndpoint !== undefined,
     webEndpoint,
+    tablesClient: e.TABLES_CLIENT,
   }
 }
 

@@ -10,7 +10,7 @@ import { lazyKms } from './kms.ts'
 import { loadedLater, once } from './loaded-later.ts'
 import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
-import { dynamoTables } from './table.ts'
+import { dynamoTables, sendsBy } from './table.ts'
 import type { Send } from './wire/tables.ts'
 
 /**
@@ -29,7 +29,8 @@ export function awsPorts(
   const entropy = systemEntropy
   const log = structuredLog(service, environment.metricNamespace, clock)
   const around = { tables: environment.tables, clock, entropy, meter, log }
-  const { store, journal, journalView } = dynamoTables(around, tables, true)
+  const { all, commits } = tables ? { all: tables, commits: tables } : sendsBy(environment.tablesClient)
+  const { store, journal, journalView } = dynamoTables(around, all, true, commits)
   const kms = lazyKms(meter)
   const inAccounts = once(async () => {
     const { accounts } = await import('./accounts.ts')

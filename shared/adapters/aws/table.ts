@@ -1,5 +1,6 @@
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
+import type { TablesClient } from './environment.ts'
 import { loadedLater, once } from './loaded-later.ts'
 import { batchCalls } from './storage/batching/batch-calls.ts'
 import { batchReads } from './storage/batching/reads.ts'
@@ -11,31 +12,48 @@ import { reads } from './storage/reads.ts'
 import { type Send, tableSend } from './wire/tables.ts'
 import { tablesOverHttp } from './wire/tables-over-http.ts'
 
+/** What sends calls to the tables' engine. */
+interface Sends {
+  all: Send
+  commits: Send
+}
+
+export function sendsBy(client: TablesClient): Sends {
+  const wire = tableSend(tablesOverHttp())
+  if (client === 'wire') return { all: wire, commits: wire }
+  const loaded = once(async () => (await import('./sdk-tables.ts')).sdkSend(wire))
+  const sdk: Send = async (operation, input, options) => (await loaded())(operation, input, options)
+  return { all: sdk, commits: client === 'sdk' ? sdk : wire }
+}
+
 /**
  * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
  * @param send sends calls to the engine
  * @param shares whether reads that wait at the same time go out together, and positions are taken together: for all that one
  * environment does
+ * @param commitBy sends the calls of commits
  */
 export function dynamoTables(
   dependencies: Dependencies,
-  send: Send = tableSend(tablesOverHttp()),
+  send: Send,
   shares = false,
+  commitBy = send,
 ): {
   store: Store
   journal: Journal
   journalView: JournalView
 } {
   const engine = storageEngine(send, dependencies)
+  const writing = commitBy === send ? engine : storageEngine(commitBy, dependencies)
   const ask = shares ? batchCalls : undefined
   const journaled = once(async () => {
     const { openJournal } = await import('./storage/journal.ts')
-    return openJournal(engine, ask)
+    return openJournal(engine, writing, ask)
   })
   const part = <K extends keyof OpenJournal>(name: K): OpenJournal[K] =>
     loadedLater(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
-  const commit = commits(engine, { plain: plainWriter(engine), journaled: withJournal })
+  const commit = commits(writing, { plain: plainWriter(writing), journaled: withJournal })
   const find = ask && batchReads(engine)
   return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
 }

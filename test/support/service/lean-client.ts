@@ -5,7 +5,9 @@ import {
   engineWire,
 } from '../../../infra/local/engine/wire.ts'
 import type { StorageTap } from '../../../infra/local/faults/storage-tap.ts'
+import { sdkSend } from '../../../shared/adapters/aws/sdk-tables.ts'
 import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
 import {
   type Send,
   type TableCall,
@@ -40,6 +42,24 @@ export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: stri
   return async call => answerOf(await send(requestOf(call)))
 }
 
+/** Calls by the client of the tables that these tests run with (`.config/vitest.config.ts`): the wire, or the SDK. */
+const sendBy = (engine: TableEngine): Send =>
+  process.env['TABLES_CLIENT'] === 'sdk' ? sdkSend(tableSend(engine), sdkHandler(engine)) : tableSend(engine)
+
+/** Sends the SDK's requests to an engine. */
+export const sdkHandler = (engine: TableEngine): Parameters<typeof sdkSend>[1] => ({
+  handle: async ({ headers, body = '' }, { requestTimeout = ATTEMPT_MS } = {}) => {
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+    const call: TableCall = {
+      operation: headers['x-amz-target']?.split('.')[1] ?? '',
+      input: JSON.parse(text) as TableCall['input'],
+      invocation: headers['amz-sdk-invocation-id'] ?? '',
+    }
+    const { statusCode, body: answer } = await engine(call, requestTimeout)
+    return { response: { statusCode, headers: {}, body: Buffer.from(JSON.stringify(answer)) } }
+  },
+})
+
 const wires = new Map<string, EngineWire>()
 
 /** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
@@ -47,7 +67,7 @@ export function leanSend(url: string, accessKeyId: string): Send {
   const wire = wires.get(url) ?? engineWire(url)
   wires.set(url, wire)
   const engine = engineOver(wire, accessKeyId)
-  return tableSend(async (call, ms) => refusedCall(call) ?? engine(call, ms))
+  return sendBy(async (call, ms) => refusedCall(call) ?? engine(call, ms))
 }
 
 /** The same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
@@ -63,7 +83,7 @@ export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: stri
     if (!answer) throw unanswered('the connection broke', 'ECONNRESET')
     return answerOf(answer)
   }
-  return tableSend(engine)
+  return sendBy(engine)
 }
 
 /** What breaks on a connection that was kept is sent again at once, which is no attempt (`connections.ts`). */

@@ -21,10 +21,18 @@ export interface OpenJournal {
   writer: { commit: Commit }
 }
 
-/** @param batchCalls where given, commits that wait at the same time get their positions by one call */
-export function openJournal(engine: Engine, batchCalls: BatchCalls | undefined): OpenJournal {
+/**
+ * @param writing makes the calls of commits
+ * @param batchCalls where given, commits that wait at the same time get their positions by one call
+ */
+export function openJournal(
+  engine: Engine,
+  writing: Engine,
+  batchCalls: BatchCalls | undefined,
+): OpenJournal {
   const journal = dynamoJournal(engine, batchCalls)
-  const { commit, backfill } = journaledWriter(engine, journal)
+  const written = writing === engine ? journal : dynamoJournal(writing, batchCalls)
+  const { commit, backfill } = journaledWriter(writing, written)
   return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
 }
 

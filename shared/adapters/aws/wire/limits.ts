@@ -10,8 +10,11 @@ export const LARGEST_ANSWER = 32 * 2 ** 20
 /** Longest that connecting may take, milliseconds. */
 export const CONNECT_MS = 1000
 
-/** Before the first repetition of a call to a service, at most, milliseconds; the tables are asked again sooner. */
+/** Before the first repetition of a call to a service, at most, milliseconds. */
 export const PAUSE_MS = 50
+
+/** The same for a call to the tables, milliseconds. */
+export const TABLES_PAUSE_MS = 25
 
 /** Attempts at a call to our own tables and keys. */
 export const MOST_ATTEMPTS = 3

@@ -10,7 +10,7 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { type JsonAnswer, resultIn } from './json.ts'
-import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS } from './limits.ts'
+import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './limits.ts'
 import { insisting } from './retry.ts'
 import { unreadable } from './service-error.ts'
 import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
@@ -45,7 +45,7 @@ interface Page {
 }
 
 /** What it gives, as far as the storage looks at it. */
-interface Outputs {
+export interface Outputs {
   BatchGetItem: { Responses: Record<string, PlainItem[]>; UnprocessedKeys: Record<string, PlainItem[]> }
   /** items that were not put, by table */
   BatchWriteItem: { UnprocessedItems: Record<string, PlainItem[]> }
@@ -75,12 +75,9 @@ export type Send = <O extends TableOperation>(
   options?: SendOptions,
 ) => Promise<Outputs[O]>
 
-/** Milliseconds before the first repetition, at most. */
-const PAUSE_MS = 25
-
 /** Calls to the tables, by an engine that does single attempts. */
 export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
-  const insist = insisting({ most: attempts, pauseMs: PAUSE_MS })
+  const insist = insisting({ most: attempts, pauseMs: TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
     return insist(async left => {
@@ -102,7 +99,7 @@ function params(input: object): Params {
   return made
 }
 
-function byTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
+export function byTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
   const made: Record<string, R> = {}
   for (const table in tables) made[table] = of(tables[table] as T)
   return made

@@ -1,0 +1,153 @@
+import { DynamoDBClient, DynamoDBServiceException } from '@aws-sdk/client-dynamodb'
+import {
+  BatchGetCommand,
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  PutCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactWriteCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb'
+import { clientSettings, overWire, within } from './client.ts'
+import { ownCredentials, wireSettings } from './environment.ts'
+import { CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './wire/limits.ts'
+import { insisting } from './wire/retry.ts'
+import { ServiceError, unreadable } from './wire/service-error.ts'
+import { byTable, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
+import type { PlainItem } from './wire/values.ts'
+
+const commands = {
+  BatchGetItem: BatchGetCommand,
+  BatchWriteItem: BatchWriteCommand,
+  DeleteItem: DeleteCommand,
+  PutItem: PutCommand,
+  Query: QueryCommand,
+  Scan: ScanCommand,
+  TransactWriteItems: TransactWriteCommand,
+  UpdateItem: UpdateCommand,
+} as const
+
+interface Answer {
+  Responses?: Record<string, PlainItem[]>
+  UnprocessedKeys?: Record<string, { Keys?: PlainItem[] }>
+  UnprocessedItems?: Record<string, { PutRequest?: { Item?: PlainItem } }[]>
+  Items?: PlainItem[]
+  LastEvaluatedKey?: PlainItem
+  Attributes?: PlainItem
+}
+
+const missing = (what: string): never => {
+  throw unreadable(`an answer has no ${what}`)
+}
+
+const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
+  LastEvaluatedKey ? { Items, LastEvaluatedKey } : { Items }
+
+const nothing = () => ({})
+
+/** How the storage sees the SDK's answers. */
+const outputs: { readonly [O in TableOperation]: (answer: Answer) => Outputs[O] } = {
+  BatchGetItem: ({ Responses = {}, UnprocessedKeys }) => ({
+    Responses,
+    // keys that nobody names would count as absent
+    UnprocessedKeys: byTable(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
+  }),
+  BatchWriteItem: ({ UnprocessedItems }) => ({
+    UnprocessedItems: byTable(UnprocessedItems, writes =>
+      writes.map(({ PutRequest }) => PutRequest?.Item ?? missing('item')),
+    ),
+  }),
+  DeleteItem: nothing,
+  PutItem: nothing,
+  Query: pageIn,
+  Scan: pageIn,
+  TransactWriteItems: nothing,
+  UpdateItem: ({ Attributes }) => (Attributes ? { Attributes } : {}),
+}
+
+/** A member of this name is lost in `lib-dynamodb`, which assigns it: it becomes the object's prototype. */
+const LOST = '__proto__'
+
+const holdsLost = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  !ArrayBuffer.isView(value) &&
+  (Object.hasOwn(value, LOST) || Object.values(value).some(holdsLost))
+
+/** An answer with such a member. */
+class Unkept extends Error {}
+
+type Handler = ReturnType<typeof overWire>
+
+/** Refuses answers that `lib-dynamodb` would not keep as they are. */
+const keeping = ({ handle }: Handler): Handler => ({
+  handle: async (...request) => {
+    const answer = await handle(...request)
+    if (answer.response.body.includes(`"${LOST}"`)) throw new Unkept()
+    return answer
+  },
+})
+
+/** Attributes as JSON has them, in an error of the engine. */
+function inJson(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (Array.isArray(value)) return value.map(inJson)
+  return typeof value === 'object' && value !== null
+    ? byTable(value as Record<string, unknown>, inJson)
+    : value
+}
+
+/** What the engine says of a call that it did not do. Other errors stay what they are. */
+function refusalIn(error: unknown): unknown {
+  if (!(error instanceof DynamoDBServiceException)) return error
+  const { name, message, $metadata, CancellationReasons, Item } = error as DynamoDBServiceException & {
+    CancellationReasons?: unknown
+    Item?: unknown
+  }
+  const said = inJson({ CancellationReasons, Item }) as object
+  return new ServiceError(name, message, { status: $metadata.httpStatusCode ?? 0, said })
+}
+
+const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
+
+/**
+ * Calls to the tables by the SDK, as often and within the same limits as over the wire.
+ * @param wire for what `lib-dynamodb` does not keep: items with a member of the name `__proto__`
+ * @param handler sends the SDK's requests
+ */
+export function sdkSend(wire: Send, handler = overWire()): Send {
+  const { region, accountMode, accountId } = wireSettings()
+  const credentials = () => ({ ...ownCredentials(), ...(accountId === '' ? {} : { accountId }) })
+  const settings = {
+    ...clientSettings('dynamodb', { region, credentials }, keeping(handler)),
+    accountIdEndpointMode: accountMode,
+    // commands of `lib-dynamodb` would be sent with the input of the first of their kind
+    cacheMiddleware: false,
+    endpointDiscoveryEnabled: false,
+  }
+  // how numbers are read is kept in the client
+  const documents = {
+    rounded: DynamoDBDocumentClient.from(new DynamoDBClient(settings), { marshallOptions }),
+    exact: DynamoDBDocumentClient.from(new DynamoDBClient(settings), {
+      marshallOptions,
+      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
+    }),
+  }
+  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
+  return (operation, input, options = {}) => {
+    if (holdsLost(input)) return wire(operation, input, options)
+    const { numbers = 'rounded', ms = CALL_MS } = options
+    const command = new commands[operation](input as never)
+    return insist(async left => {
+      const answer = await documents[numbers].send(command as never, within(left)).catch((error: unknown) => {
+        throw refusalIn(error)
+      })
+      return outputs[operation](answer as Answer)
+    }, ms).catch((error: unknown) => {
+      if (error instanceof Unkept) return wire(operation, input, options)
+      throw error
+    })
+  }
+}

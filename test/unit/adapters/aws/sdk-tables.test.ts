@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { sdkSend } from '../../../../shared/adapters/aws/sdk-tables.ts'
+import type { JsonAnswer } from '../../../../shared/adapters/aws/wire/json.ts'
+import { type Send, type TableCall, tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
+import { sized } from '../../../support/runner/size.ts'
+import { sdkHandler } from '../../../support/service/lean-client.ts'
+import { operations } from './wire/sdk-tables.ts'
+import { answers, inputs } from './wire/table-values.ts'
+
+// Calls to the tables by the SDK mean the same to the storage as those over the wire.
+
+const GENERATED = sized(40, 400)
+
+beforeEach(() => {
+  vi.stubEnv('AWS_REGION', 'eu-west-1')
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AK')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret')
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  return () => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  }
+})
+
+/** An engine that answers all calls alike, and a `Send` of each kind to it. */
+function world() {
+  const state = { answer: { statusCode: 200, body: {} } as JsonAnswer, asked: [] as TableCall[] }
+  const engine = async (call: TableCall): Promise<JsonAnswer> => {
+    state.asked.push(JSON.parse(JSON.stringify(call)) as TableCall)
+    return state.answer
+  }
+  const wire = tableSend(engine)
+  const overWire = vi.fn(wire) as unknown as Send & typeof vi.fn
+  return { state, wire, overWire, sdk: sdkSend(overWire, sdkHandler(engine)) }
+}
+
+/** What a call comes to, and what the engine was asked last. */
+async function outcome(send: Send, state: ReturnType<typeof world>['state'], ...call: Parameters<Send>) {
+  const end = await send(...call).then(
+    value => ({ value }),
+    ({ name, message, said, $metadata }) => ({ name, message, said, status: $metadata?.httpStatusCode }),
+  )
+  const { operation, input } = state.asked.at(-1) ?? {}
+  return { end, operation, input }
+}
+
+describe.each(operations)('%s, by the SDK as over the wire', operation => {
+  test('what is sent', async () => {
+    const { state, wire, sdk } = world()
+    await fc.assert(
+      fc.asyncProperty(inputs[operation], async input => {
+        const over = await outcome(wire, state, operation, structuredClone(input) as never)
+        const by = await outcome(sdk, state, operation, structuredClone(input) as never)
+        // the SDK gives each attempt at a transaction a token, by which a repetition on a new connection is known
+        const { ClientRequestToken: _, ...sent } = by.input as Record<string, unknown>
+        const { ClientRequestToken: __, ...expected } = over.input as Record<string, unknown>
+        expect({ ...by, input: sent }).toEqual({ ...over, input: expected })
+      }),
+      { numRuns: GENERATED },
+    )
+  })
+
+  test.each(['rounded', 'exact'] as const)('what is answered, numbers %s', async numbers => {
+    const { state, wire, sdk } = world()
+    const input = fc.sample(inputs[operation], { numRuns: 1, seed: 1 })[0] as never
+    await fc.assert(
+      fc.asyncProperty(answers[numbers][operation], async body => {
+        state.answer = { statusCode: 200, body: JSON.parse(JSON.stringify(body)) as object }
+        const over = await wire(operation, input, { numbers })
+        expect(await sdk(operation, input, { numbers })).toEqual(over)
+      }),
+      { numRuns: GENERATED },
+    )
+  })
+})
+
+const item = { pk: { S: 'a' }, n: { N: '1' }, b: { B: 'AAE=' } }
+const put = { TableName: 'data', Item: { pk: 'a', sk: 'b' } }
+
+test.each([
+  [400, 'ConditionalCheckFailedException', { Item: item }],
+  [
+    400,
+    'TransactionCanceledException',
+    { CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed', Item: item }] },
+  ],
+  [400, 'ValidationException', {}],
+])('%i %s reads alike, with what was in the way', async (statusCode, name, said) => {
+  const { state, wire, sdk } = world()
+  const body = { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'refused', ...said }
+  state.answer = { statusCode, body }
+  const over = await outcome(wire, state, 'PutItem', put)
+  expect(over.end).toMatchObject({ name, said })
+  expect(await outcome(sdk, state, 'PutItem', put)).toEqual(over)
+})
+
+test.each([
+  [400, 'ThrottlingException'],
+  [500, 'InternalServerError'],
+])('%i %s is tried three times', async (statusCode, name) => {
+  const { state, sdk } = world()
+  state.answer = { statusCode, body: { __type: name, message: 'later' } }
+  await expect(sdk('PutItem', put)).rejects.toMatchObject({ name })
+  expect(state.asked).toHaveLength(3)
+})
+
+test('keys that were not processed and are not named are refused, as over the wire', async () => {
+  const { state, sdk } = world()
+  state.answer = { statusCode: 200, body: { UnprocessedKeys: { data: {} } } }
+  const RequestItems = { data: { Keys: [{ pk: 'a', sk: 'b' }] } }
+  await expect(sdk('BatchGetItem', { RequestItems })).rejects.toMatchObject({ name: 'UnreadableAnswer' })
+})
+
+test('a member named __proto__ is sent and read over the wire, because `lib-dynamodb` loses it', async () => {
+  const { state, overWire, sdk } = world()
+  const Item = { pk: 'a', sk: 'b', meta: JSON.parse('{"__proto__":"x","team":"a"}') as object }
+  await sdk('PutItem', { TableName: 'data', Item })
+  expect(JSON.stringify(state.asked.at(-1)?.input)).toContain('"__proto__":{"S":"x"}')
+  expect(overWire).toHaveBeenCalledTimes(1)
+  state.answer = {
+    statusCode: 200,
+    body: JSON.parse('{"Items":[{"meta":{"M":{"__proto__":{"S":"x"}}}}]}') as object,
+  }
+  const { Items } = await sdk('Scan', { TableName: 'data' })
+  expect(JSON.stringify(Items)).toBe('[{"meta":{"__proto__":"x"}}]')
+  expect(overWire).toHaveBeenCalledTimes(2)
+})
+
+test('calls that are under way at the same time are not mixed up', async () => {
+  const { state, sdk } = world()
+  await Promise.all(['a', 'b', 'c'].map(pk => sdk('PutItem', { TableName: 'data', Item: { pk, sk: 'x' } })))
+  const sent = state.asked.map(({ input }) => (input as { Item: { pk: { S: string } } }).Item.pk.S)
+  expect(sent.toSorted()).toEqual(['a', 'b', 'c'])
+})
