@@ -13,6 +13,9 @@ export interface Position {
 /** Lineage: the epochs of a journal with their first positions, oldest first, twelve at most. */
 export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
+/** Reports whether two lineages are the same. */
+export const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
+
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
 /** The most epochs that a lineage has. */

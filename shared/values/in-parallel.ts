@@ -1,15 +1,16 @@
 const AT_ONCE = 16
 
-/** Does something with each element, sixteen at a time. @returns the results, in the elements' order */
+/** Does something with each element, `atOnce` at a time. @returns the results, in the elements' order */
 export async function inParallel<T, R>(
   elements: readonly T[],
   work: (element: T) => Promise<R>,
+  atOnce = AT_ONCE,
 ): Promise<R[]> {
   const results: R[] = []
   const waiting = elements.entries()
   const worker = async () => {
     for (const [index, element] of waiting) results[index] = await work(element)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: atOnce }, worker))
   return results
 }

@@ -2,7 +2,7 @@ import { bucketLine } from '../../journal/bucket-line.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { compareLineages, type Lineage } from '../../journal/position.ts'
+import { compareLineages, sameLineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
 import { amountOf, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -31,8 +31,6 @@ export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head>
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
   throw noOwnJournal()
 }
-
-const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
  * Journal entries behind a position, without gaps; the lineage is the same before and after they were read. Their end is

@@ -76,7 +76,8 @@ export type Judgement =
   | { readonly kind: 'write'; readonly steps: Steps }
   | { readonly kind: 'mismatch'; readonly places: readonly Place[] }
 
-const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
+/** Returns the key of an item or of a change, without the rest. */
+export const placeOf = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
 /** What a piece does if everything is as its journal entry expects: this needs no read. */
 export function judgeAsWritten(piece: Piece, setting: Setting): Steps {

@@ -3,6 +3,7 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { markText, posText } from '../../journal/position.ts'
 import { bucketOf, bucketText } from '../../journal/tree.ts'
 import type { Clock, Entropy } from '../../ports.ts'
+import { inParallel } from '../../values/in-parallel.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import {
@@ -43,8 +44,8 @@ export async function applyWindow(
   setting: Setting,
   target: Target,
 ): Promise<Applied> {
-  let components = componentsOf(setting.treeId, entries).map(component =>
-    runsOf(component, setting.replayUntil),
+  let components = splitIntoComponents(setting.treeId, entries).map(component =>
+    splitIntoRuns(component, setting.replayUntil),
   )
   const mismatch: Place[] = []
   let busy = false
@@ -52,13 +53,17 @@ export async function applyWindow(
   for (let round = 0; components.length > 0; round++) {
     const runs = components.flatMap(component => component.slice(round, round + 1))
     const stuck = new Set<Component>()
-    await atOnce(packComponents(runs, WORKERS), async pack => {
-      for (const { run, wrong } of await applyPack(pack, setting, target)) {
-        stuck.add(run)
-        mismatch.push(...wrong)
-        if (wrong.length === 0) busy = true
-      }
-    })
+    await inParallel(
+      packComponents(runs, WORKERS),
+      async pack => {
+        for (const { run, wrong } of await applyPack(pack, setting, target)) {
+          stuck.add(run)
+          mismatch.push(...wrong)
+          if (wrong.length === 0) busy = true
+        }
+      },
+      WORKERS,
+    )
     components = components.filter(all => all.length > round + 1 && !all.some(one => stuck.has(one)))
   }
   return { busy, mismatch }
@@ -90,7 +95,7 @@ async function tryOnce(left: readonly Left[], setting: Setting, target: Target):
   const found = await target.find(wholes)
   const judged = left.map(({ run }, index) => ({
     run,
-    verdict: verdictOn(run, wholes[index]?.changes ?? [], found[index], setting),
+    verdict: judgeRest(run, wholes[index]?.changes ?? [], found[index], setting),
   }))
   const wrong = judged.flatMap(({ run, verdict }) =>
     verdict.kind === 'mismatch' ? [{ run, wrong: verdict.places }] : [],
@@ -104,7 +109,7 @@ async function tryOnce(left: readonly Left[], setting: Setting, target: Target):
 }
 
 /** Judges the part of a run that is not applied yet. */
-function verdictOn(
+function judgeRest(
   run: Component,
   changes: readonly DatedChange[],
   { items, mark }: Found = { items: [], mark: '' },
@@ -115,15 +120,6 @@ function verdictOn(
   const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
   const whole = mergePieces(rest)
   return judge(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
-}
-
-/** Does something with all elements, so many at a time. */
-async function atOnce<T>(elements: readonly T[], work: (element: T) => Promise<void>): Promise<void> {
-  const waiting = elements.values()
-  const worker = async () => {
-    for (const element of waiting) await work(element)
-  }
-  await Promise.all(Array.from({ length: WORKERS }, worker))
 }
 
 /** What a part of the secondary may reach of its own cluster. */
@@ -183,10 +179,10 @@ type Component = readonly Piece[]
  * @param treeId id of the own tree
  * @param entries in the order of their positions
  */
-export function componentsOf(treeId: string, entries: readonly JournalEntry[]): Component[] {
+export function splitIntoComponents(treeId: string, entries: readonly JournalEntry[]): Component[] {
   const components = new Map<string, Piece[]>()
   for (const entry of entries)
-    for (const piece of piecesOf(treeId, entry)) {
+    for (const piece of splitIntoPieces(treeId, entry)) {
       const place = bucketText(piece.bucket)
       const component = components.get(place) ?? []
       components.set(place, component)
@@ -195,7 +191,7 @@ export function componentsOf(treeId: string, entries: readonly JournalEntry[]): 
   return [...components.values()]
 }
 
-function piecesOf(treeId: string, entry: JournalEntry): Piece[] {
+function splitIntoPieces(treeId: string, entry: JournalEntry): Piece[] {
   const { seq, at } = entry
   const pos = posText(entry)
   const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
@@ -231,7 +227,7 @@ function mergePieces(pieces: Component): Piece {
  * Splits a component into runs that are applied one after the other, each as large as a transaction allows.
  * @param until pieces up to this position and later ones are judged by different rules, and are not merged
  */
-function runsOf(component: Component, until: number): Component[] {
+function splitIntoRuns(component: Component, until: number): Component[] {
   const runs: Piece[][] = []
   let [items, bytes] = [new Set<string>(), 0]
   for (const piece of component) {

@@ -4,9 +4,10 @@ import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
 import { comparisonFailed, nothingToCompare, OperationFailed, syncRuns } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
+import { nameItems } from '../secondary/diverging.ts'
 import { newFollower } from '../secondary/follower.ts'
-import { differencesTo } from '../sync/compare.ts'
-import { haveFetched } from '../sync/sync.ts'
+import { findDifferences } from '../sync/compare.ts'
+import { requestSync } from '../sync/sync.ts'
 import { checkTime, endTreeWork, type TreeStand, treeStanding } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
@@ -50,11 +51,11 @@ async function fetchDifferences(
   const beside = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
   // commits from now on have to arrive here before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
-  const places = await differencesTo(beside).catch((cause: unknown) => {
+  const places = await findDifferences(beside).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
     throw comparisonFailed(cause)
   })
-  const names = places.slice(0, NAMED).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`.slice(0, LONGEST_NAME))
+  const names = nameItems(places, NAMED).map(name => name.slice(0, LONGEST_NAME))
   if (places.length > 0) {
     ports.log.error(alarming.items, {
       operation: id,
@@ -64,7 +65,7 @@ async function fetchDifferences(
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     const now = record && { record: record.data, readAt }
-    if (!now || (await haveFetched(ports, now, places)) !== 'done') throw syncRuns()
+    if (!now || (await requestSync(ports, now, places)) !== 'done') throw syncRuns()
     await wakePuller(ports, now).catch(() => undefined)
   }
   return { count: places.length, names }

@@ -8,10 +8,10 @@ import type { Own } from '../apply/window.ts'
 import {
   type Beside,
   COMPARED_AT_ONCE,
-  differingIn,
   findStillDiffering,
-  lookAtSource,
+  findSuspects,
   MOST_COMPARED,
+  readAtSource,
 } from '../sync/compare.ts'
 import { noteCompared, readSegments } from '../sync/segments.ts'
 import { nameItems } from './diverging.ts'
@@ -99,7 +99,7 @@ async function compareSome(
   const [page] = pages
   if (page) {
     // one page at a time, because new journal entries wait meanwhile; a page whose questions fail stays
-    const keys = await differingIn(beside, page)
+    const keys = await findSuspects(beside, page)
     pages.shift()
     suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))
     return 'worked'
@@ -111,7 +111,7 @@ async function compareSome(
     return 'worked'
   }
   if (suspects.length === 0) return 'done'
-  comparison.looked = await lookAtSource(beside, suspects.slice(0, COMPARED_AT_ONCE))
+  comparison.looked = await readAtSource(beside, suspects.slice(0, COMPARED_AT_ONCE))
   suspects.splice(0, COMPARED_AT_ONCE)
   return 'worked'
 }

@@ -21,14 +21,14 @@ const MOST = 200
  */
 export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
 
-/** What is said of the link and the tree that a cluster has now. */
+/** Returns the keys that were noted for the link and the tree that a cluster has now. */
 export const divergingOf = (
   item: { readonly data: Diverging } | undefined,
   { treeId, link }: { treeId: string | undefined; link: string | undefined },
 ): readonly DivergingKey[] =>
   item && item.data.treeId === treeId && item.data.link === (link ?? '') ? item.data.keys : []
 
-/** The keys that have been given up, each once, as texts of `placeText`. */
+/** Reads the keys that have been given up, each once, as texts of `placeText`. */
 export async function readGivenUpKeys(
   journal: Pick<Journal, 'raw'>,
   here: { treeId: string; link: string },
@@ -38,11 +38,11 @@ export async function readGivenUpKeys(
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 
-/** A short public name of a key: its kind, and the beginning of its SHA-256, hex. */
+/** Returns a short public name of a key: its kind, and the beginning of its SHA-256, hex. */
 export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
 
-/** Some of many, in a text that status shows: the log has their names. */
+/** Names some of many keys in a text that status shows: the log has their full names. */
 export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
   keys.slice(0, 10).map(tagOf).join(', ')
 
@@ -50,7 +50,7 @@ export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
 export const nameItems = (items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[], most = 10): string[] =>
   items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
 
-/** The keys as places, but for kinds that this version does not know. */
+/** Returns the keys as places, except those of kinds that this version does not know. */
 export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
 
@@ -66,10 +66,10 @@ interface Round {
 }
 
 /**
- * What to do about keys that differ from the primary's.
+ * Decides what happens to keys that differ from the primary's.
  * @param now epoch milliseconds
  */
-export function afterRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
+export function judgeRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
   const names = new Set(wrong.map(placeText))
   const known = before.filter(one => isGivenUp(one) || now - one.at < ROUND_FORGOTTEN_MS)
   const again = known.map(one =>
@@ -109,7 +109,7 @@ export async function countRound(
   const [before] = await own.store.read([place])
   const now = own.clock.now()
   const known = divergingOf(before, { treeId, link: linkName })
-  const { keys, fallen, left, tooMany } = afterRound(known, wrong, now)
+  const { keys, fallen, left, tooMany } = judgeRound(known, wrong, now)
   if (fallen.length > 0) {
     const facts = { count: fallen.length, items: nameItems(fallen, NAMED) }
     own.log.error(alarming.givenUp, {

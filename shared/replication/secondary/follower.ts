@@ -194,7 +194,7 @@ export type FollowerPorts = Pick<
 >
 
 /**
- * A follower of the primary that the cluster record names; undefined when this cluster is no secondary.
+ * Makes a follower of the primary that the cluster record names; undefined when this cluster is no secondary.
  * @param hasTime whether there is time for another page of a sync
  * @param reported what the run before reported
  * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
@@ -204,11 +204,11 @@ export async function newFollower(
   connect: Connect,
   { hasTime, reported, until }: { hasTime: () => boolean; reported?: Puller | undefined; until?: number },
 ): Promise<Follower | undefined> {
-  const cluster = secondaryRecord(ports)
+  const cluster = secondaryRecordReader(ports)
   const first = await cluster()
   const { treeId } = first?.record ?? {}
   if (!first || treeId === undefined) return undefined
-  const link = await linkOf(first, ports, peer => connect({ ...peer, until }))
+  const link = await connectPrimary(first, ports, peer => connect({ ...peer, until }))
   const { journal, store, clock, entropy, log, audit } = ports
   return {
     own: { journal, store, clock, entropy, log, audit },
@@ -231,8 +231,8 @@ export async function newFollower(
   }
 }
 
-/** The cluster record while this cluster is a secondary, read again before it is too old to commit with. */
-function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
+/** Makes a reader of the cluster record, which reads it again before it is too old to commit with. */
+function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
   let read: ClusterRead | undefined
   return async (): Promise<ClusterRead | undefined> => {
     if (read && clock.now() - read.readAt <= bounds.RECORD_REREAD_MS) return read
@@ -244,7 +244,7 @@ function secondaryRecord({ store, clock, cipher }: FollowerPorts) {
   }
 }
 
-async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
+async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
   const { set } = record
   const link = primaryOf(record)
   if (!link || !set) return undefined
@@ -262,7 +262,7 @@ async function linkOf({ record }: ClusterRead, { cipher }: FollowerPorts, connec
 
 type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
-/** The needs that a keyring meets; given-up terms count as held. */
+/** Returns the needs that a keyring meets; given-up terms count as held. */
 export const termsHeldBy = ({
   term,
   highestTerm = term,
@@ -276,10 +276,10 @@ export const termsHeldBy = ({
 })
 
 /**
- * Takes the keyring of the primary besides the own one when something is brought by a term that this cluster does not
- * hold yet. It is stored before anything of that term is.
- * @returns what is held
- * @throws Error where the primary does not give the term
+ * Fetches the keyring of the primary, and merges it into the own one, if this cluster does not hold the terms that it
+ * needs. The keyring is stored before anything of these terms is.
+ * @returns the terms that are held then
+ * @throws Error if the primary does not send them
  */
 async function holdTerm(
   ports: Needs,
@@ -294,16 +294,16 @@ async function holdTerm(
   if (meets(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
   const united = termsHeldBy(await takeSealed(ports, cluster, sealed))
-  // a rotation since the primary told of its term may have brought another one that encrypts
+  // a rotation since the primary's last answer may have made another term that encrypts
   if (!meets(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
   return united
 }
 
 /**
- * Stores the terms of the primary's keyring besides the own ones, where this cluster still follows by the same link.
- * @param sealed as the primary gave it
- * @returns the keyring as it stands then
+ * Merges the primary's keyring into the own one, if this cluster still follows by the same link.
+ * @param sealed as the primary sent it
+ * @returns the stored keyring
  */
 async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): Promise<Keyring> {
   const [record, own] = await ports.store.read([key('cluster'), key('keyring')])
@@ -321,7 +321,7 @@ async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): P
   return now?.data ?? own.data
 }
 
-/** A cluster's change to another keyring. @param rest of the record */
+/** Returns the changes that give a cluster another keyring. @param rest further changes of the record */
 export function keyringChanges(
   record: Item<'cluster'>,
   own: Item<'keyring'> | undefined,

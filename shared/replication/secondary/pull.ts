@@ -8,7 +8,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
-import { haveFetched } from '../sync/sync.ts'
+import { requestSync } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
 import { divergingOf, placesOf } from './diverging.ts'
 import { followOn } from './follow.ts'
@@ -19,6 +19,7 @@ import {
   isReplaced,
   newFollower,
   type Progress,
+  type Streaming,
   sendHeartbeat,
 } from './follower.ts'
 import { unansweredCall } from './silence.ts'
@@ -46,7 +47,7 @@ export async function pull(
   connect: Connect,
   { deadline, standsBy = false, beside }: PullTimes,
 ): Promise<void> {
-  const free = await untilFree(ports, standsBy ? deadline - STANDBY_MS : 0)
+  const free = await awaitLease(ports, standsBy ? deadline - STANDBY_MS : 0)
   if (!free) return
   const [before, recovery, notice] = free
   let next = 0
@@ -56,21 +57,21 @@ export async function pull(
   const first = await newFollower(ports, connect, { hasTime, reported })
   const cluster = await first?.cluster()
   if (!first || !cluster) return
-  if (recovery) await beginAnew(first, recovery)
+  if (recovery) await restartLink(first, recovery)
   const pulling: Pulling = {
     ports,
     follower: first,
     holder: ports.entropy.uuid(),
     since: ports.clock.now(),
-    attention: attentionTo(notice),
+    attention: beginAttention(notice),
   }
   let lease = before
   while (ports.clock.now() < deadline) {
     const { follower } = pulling
     if (ports.clock.now() >= next || (!follower.session.source && follower.link)) {
       next = ports.clock.now() + bounds.HEARTBEAT_MS
-      await askPrimary(pulling)
-      const renewed = await renew(pulling, lease)
+      await contactPrimary(pulling)
+      const renewed = await renewLease(pulling, lease)
       if (!renewed) return
       lease = renewed.item
       await beside?.()
@@ -80,13 +81,13 @@ export async function pull(
     if (progress === 'stopped' && (!follower.link || follower.session.reported.fault !== undefined)) break
     if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
-  await renew(pulling, lease, 0)
+  await renewLease(pulling, lease, 0)
   // a notice that came while the lease was held has started no run
-  if (await isNoticed(ports, pulling.attention)) await followOnCarefully(pulling.follower)
+  if (await takeNotice(ports, pulling.attention)) await followOnCarefully(pulling.follower)
 }
 
-/** The lease that another run has left, as soon as it has; nothing where none does before a moment. */
-async function untilFree({ store, clock }: FollowerPorts, end: number) {
+/** Waits until no other run holds the lease, and returns it; undefined if one still does at `end`. */
+async function awaitLease({ store, clock }: FollowerPorts, end: number) {
   const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
@@ -105,7 +106,7 @@ interface Pulling {
   readonly attention: Attention
 }
 
-/** Goes on by the link that the record names now. @returns whether this cluster is a secondary still */
+/** Continues by the link that the record names now. @returns whether this cluster is still a secondary */
 async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   const { hasTime } = pulling.follower
   const follower = await newFollower(pulling.ports, connect, { hasTime })
@@ -115,7 +116,7 @@ async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   return true
 }
 
-/** The link may fail at any moment: then the primary is asked again before anything else. */
+/** Takes a step. If the link fails, the run sends a heartbeat before anything else. */
 async function followOnCarefully(follower: Follower): Promise<Progress> {
   try {
     return await followOn(follower)
@@ -126,8 +127,8 @@ async function followOnCarefully(follower: Follower): Promise<Progress> {
   }
 }
 
-/** Asks the primary, and keeps what it says for status. */
-async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
+/** Sends a heartbeat, and stores the answer for status. */
+async function contactPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const cluster = await follower.cluster()
   follower.session.roleChangePending = cluster?.record.operation !== undefined
   const head = await ports.journal.head()
@@ -136,14 +137,14 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
     const { lineage: _, time: __, format: ___, ...heard } = await sendHeartbeat(follower)
-    // asking takes seconds, and commits need a fresh cluster record
+    // a heartbeat takes seconds, and commits need a fresh cluster record
     const now = await follower.cluster()
     if (!now) return
     const contact = {
       ...heard,
       at: ports.clock.now(),
       connectedSince: since,
-      canaryAt: canaryOf(heard, follower),
+      canaryAt: canaryOf(heard, follower.session.streaming),
     }
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, heard.addresses)
@@ -159,17 +160,13 @@ async function askPrimary({ ports, follower, since }: Pulling): Promise<void> {
   }
 }
 
-/** When the newest journal entry that has arrived here was written; what the primary has written since may be on its way. */
+/** Returns when the newest entry that has arrived here was written: entries that the primary wrote since may be under way. */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
-  {
-    session: {
-      streaming: { lastStaged },
-    },
-  }: Follower,
+  { lastStaged }: Streaming,
 ): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
-/** Where the primary is reached may change: the record names the addresses that it told last. */
+/** Stores the addresses that the primary reported last in the cluster record, because they may change. */
 async function rememberAddresses(
   { store, clock }: FollowerPorts,
   follower: Follower,
@@ -190,8 +187,8 @@ async function rememberAddresses(
 }
 
 /**
- * Stores addresses of the others of the set: a cluster that becomes primary calls all of them.
- * @param before what was known of it a moment ago; where that has changed since, the next heartbeat tells again
+ * Stores addresses of the other clusters of the set: a cluster that becomes primary calls all of them.
+ * @param before the member item as it was just read; if it has changed since, the next heartbeat brings them again
  */
 async function rememberMet(
   { store }: FollowerPorts,
@@ -207,8 +204,8 @@ async function rememberMet(
 
 const MOST_ADDRESSES = 8
 
-/** @returns nothing when another run has taken over */
-async function renew(
+/** Renews the lease, and reports in it for status. @returns undefined if another run has taken over */
+async function renewLease(
   { ports, follower, holder }: Pulling,
   lease: Item<'puller'> | undefined,
   forMs = bounds.PULLER_LEASE_MS,
@@ -239,14 +236,14 @@ interface Attention {
   since: number
 }
 
-/** What a run begins with: what was told shortly before is looked for. */
-const attentionTo = (notice: Item<'notice'> | undefined): Attention => ({
+/** Begins with the notice that stands there: the run looks for what it announced. */
+const beginAttention = (notice: Item<'notice'> | undefined): Attention => ({
   notice,
   since: notice?.data.at ?? 0,
 })
 
-/** Whether there is a notice that this run has not seen yet. */
-async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
+/** Reads the notice. @returns whether it is one that this run has not seen yet */
+async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
   const [notice] = await store.read([key('notice')])
   if (!notice || notice.rev === attention.notice?.rev) return false
   attention.notice = notice
@@ -255,39 +252,21 @@ async function isNoticed({ store }: Pick<Ports, 'store'>, attention: Attention):
 }
 
 /**
- * How long the primary is not asked when it had nothing. The pause grows as long as nothing comes, but not while a change
- * of the role is under way, or a comparison, or anything else but following.
+ * Returns how long a run waits before it asks the primary again. The pause grows as long as nothing comes, but not during
+ * a role change, a comparison, or anything else but streaming.
  */
-export function pauseOf(
-  {
-    session: {
-      source,
-      streaming: { cameAt = 0 },
-      reported,
-      roleChangePending,
-      comparison,
-    },
-  }: Pick<Follower, 'session'>,
-  { since }: Attention,
-  now: number,
-): number {
+export function pauseOf({ session }: Pick<Follower, 'session'>, { since }: Attention, now: number): number {
+  const { source, streaming, reported, roleChangePending, comparison } = session
   if (!source) return SILENT_PRIMARY_PAUSE_MS
   if (reported.state !== 'stream-wals' || roleChangePending || comparison?.kind === 'comparing')
     return REST_PAUSE_MS.least
-  const quiet = now - Math.max(cameAt, since)
+  const quiet = now - Math.max(streaming.cameAt ?? 0, since)
   return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - bounds.EAGER_MS))
 }
 
-/** Milliseconds between two looks for a notice. */
-const listeningOf = (
-  {
-    session: {
-      streaming: { cameAt = 0 },
-    },
-  }: Pick<Follower, 'session'>,
-  { since }: Attention,
-  now: number,
-): number => (now - Math.max(cameAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later)
+/** Returns the milliseconds between two reads of the notice. */
+const listeningOf = ({ cameAt = 0 }: Streaming, { since }: Attention, now: number): number =>
+  now - Math.max(cameAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
 
 /** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
 export async function restUntil(
@@ -301,13 +280,15 @@ export async function restUntil(
   if (pause <= SILENT_PRIMARY_PAUSE_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
-  const everyMs = listeningOf(follower, attention, clock.now())
+  const everyMs = listeningOf(follower.session.streaming, attention, clock.now())
   await clock.sleep(Math.min(everyMs, until - clock.now()))
-  await polling(clock, { everyMs, until }, async () => ((await isNoticed(ports, attention)) ? ok() : PENDING))
+  await polling(clock, { everyMs, until }, async () =>
+    (await takeNotice(ports, attention)) ? ok() : PENDING,
+  )
 }
 
-/** Forgets why a link has stopped; given-up items are fetched once more, and then must be as journal entries expect again. */
-async function beginAnew(
+/** Restarts a link that has stopped. Given-up items are fetched once more, and then must be as journal entries expect. */
+async function restartLink(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   recovery: Item<'recovery'>,
 ): Promise<void> {
@@ -315,7 +296,7 @@ async function beginAnew(
   if (!read) return
   const places = placesOf(divergingOf(found, { treeId, link: linkName }))
   // a sync that is under way, or due, has the same effect
-  if (places.length > 0) await haveFetched(own, read, places)
+  if (places.length > 0) await requestSync(own, read, places)
   const forgotten = found ? [removeIfUnchanged(found)] : []
   await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)
 }

@@ -33,28 +33,28 @@ export const MOST_COMPARED = 10_000
 export const COMPARED_AT_ONCE = 100
 
 /**
- * Keys that this secondary holds otherwise than its primary, though it has applied everything that the primary had
- * written when it was asked.
+ * Finds the keys whose items differ from the primary's, although this secondary has applied everything that the primary
+ * had written when it was asked.
  * @throws Error when it does not keep up
  */
-export async function differencesTo(beside: Comparing): Promise<Place[]> {
+export async function findDifferences(beside: Comparing): Promise<Place[]> {
   const found = await inParallel(allPages, async place => {
-    const keys = await differingIn(beside, place)
+    const keys = await findSuspects(beside, place)
     await beside.progress()
     return keys
   })
   const suspects = found.flat().slice(0, MOST_COMPARED)
   const real: Place[] = []
   for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
-    const looked = await lookAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
-    await caughtUp(beside, looked.seq)
+    const looked = await readAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
+    await awaitApplied(beside, looked.seq)
     real.push(...(await findStillDiffering(beside, looked)))
   }
   return real
 }
 
-/** Keys in the buckets of a page whose sums differ. What the primary has written just now is among them. */
-export async function differingIn({ journal, treeId, now, link }: Beside, place: PagePlace): Promise<Key[]> {
+/** Finds the keys in those buckets of a page whose sums differ. Keys that the primary has just written are among them. */
+export async function findSuspects({ journal, treeId, now, link }: Beside, place: PagePlace): Promise<Key[]> {
   const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
     journal.page(pkOfPage(treeId, place)),
@@ -69,14 +69,14 @@ export async function differingIn({ journal, treeId, now, link }: Beside, place:
       link.tree({ level: 'bucket', page: `${page}/${sk}` }),
     ])
     keys.push(
-      ...keysThatDiffer(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, treeId, one)),
+      ...compareLines(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, treeId, one)),
     )
   }
   return keys
 }
 
 /** @param now epoch seconds: what had ended by then may be missing on either side */
-function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
+function compareLines(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(readBucketLine)
   const counting = lines.filter(([, , , , gen]) => gen === null || !hasEnded(gen, now))
@@ -89,19 +89,19 @@ function keysThatDiffer(mine: readonly string[], theirs: readonly string[], now:
 const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk }: Key): boolean =>
   bucketText(bucketOf(treeId, kind, pk, sk)) === bucketText(bucket)
 
-/** Items of the primary as they were, and the last position that it had given away by then. */
+/** Items as the primary had them, and the last position that it had allocated by then. */
 export interface Looked {
   readonly keys: readonly Key[]
   readonly items: readonly (StoredItem | undefined)[]
   readonly seq: number
 }
 
-export async function lookAtSource({ link }: Pick<Beside, 'link'>, keys: readonly Key[]): Promise<Looked> {
+export async function readAtSource({ link }: Pick<Beside, 'link'>, keys: readonly Key[]): Promise<Looked> {
   const { items, seq } = await link.items({ keys })
   return { keys, items, seq }
 }
 
-/** Those of the keys whose items are different, after this cluster has applied all that the primary had then. */
+/** Finds those of the keys whose items still differ, after this cluster has applied all that the primary had then. */
 export async function findStillDiffering(
   { journal, now, link }: Beside,
   { keys, items }: Looked,
@@ -124,7 +124,7 @@ function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now:
 const COMPARE_TIMEOUT_MS = 30_000
 const COMPARE_PAUSE_MS = 200
 
-async function caughtUp(
+async function awaitApplied(
   { journal, clock }: Pick<Comparing, 'journal' | 'clock'>,
   seq: number,
 ): Promise<void> {

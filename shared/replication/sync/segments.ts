@@ -7,6 +7,7 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches } from '../../values/batches.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
+import { placeOf } from '../apply/judge.ts'
 import { type Own, pauseBefore } from '../apply/window.ts'
 
 const SEGMENTS = 16
@@ -54,7 +55,7 @@ export async function openSegments(own: Own, segment: SyncSegment): Promise<Held
   )
   if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
-  const result = await insist(own, () => own.journal.transact(next.map(({ element }) => element)))
+  const result = await transactAgain(own, () => own.journal.transact(next.map(({ element }) => element)))
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
@@ -63,7 +64,7 @@ export async function closeSegments(own: Own, segments: readonly HeldSegment[]):
   const elements = segments.flatMap(held =>
     held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
   )
-  await insist(own, () => own.journal.transact(elements))
+  await transactAgain(own, () => own.journal.transact(elements))
 }
 
 /** The closed segments say no more that what they have fetched is to be compared. */
@@ -73,13 +74,13 @@ export async function noteCompared(own: Own): Promise<void> {
     const { compare: _, ...data } = held.data
     return [nextElement(own, held, data).element]
   })
-  if (elements.length === SEGMENTS) await insist(own, () => own.journal.transact(elements))
+  if (elements.length === SEGMENTS) await transactAgain(own, () => own.journal.transact(elements))
 }
 
 const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
-async function insist(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
+async function transactAgain(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
   const result = await retrying(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
     async () => {
@@ -108,14 +109,14 @@ interface Work {
  * Does the work of a segment, page by page, and closes it: from then on no write of this sync is accepted there,
  * however late it comes.
  */
-export async function workOn(work: Work, first: HeldSegment): Promise<'closed' | 'lost' | 'time'> {
+export async function syncSegment(work: Work, first: HeldSegment): Promise<'closed' | 'lost' | 'time'> {
   let held = first
   for (;;) {
     const { data } = held
     if (!data) return 'lost'
     if (data.phase === 'closed') return 'closed'
     if (!work.hasTime()) return 'time'
-    const { wanted, next } = await pageOf(work, held.index, data)
+    const { wanted, next } = await fetchPage(work, held.index, data)
     await work.prepare(wanted.flatMap(({ item }) => item ?? []))
     const written = await writePage(work, held, wanted, next)
     if (written === 'lost') return 'lost'
@@ -130,15 +131,15 @@ interface FetchedPage {
   next: SyncSegment
 }
 
-function pageOf(work: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
-  if (segment.scope === 'touched') return touchedPage(work, index, segment)
-  return segment.phase === 'source' ? sourcePage(work, index, segment) : ownPage(work, index, segment)
+function fetchPage(work: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+  if (segment.scope === 'touched') return fetchTouched(work, index, segment)
+  return segment.phase === 'source' ? fetchFromSource(work, index, segment) : compareOwn(work, index, segment)
 }
 
 /** An item that the source has not taken into its tree yet comes with a journal entry of its own, later. */
 const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
-async function touchedPage({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+async function fetchTouched({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const mine = keys.filter((_, at) => at % SEGMENTS === index)
   const some = mine.slice(segment.seen, segment.seen + PAGE)
   const { items } = some.length > 0 ? await link.items({ keys: some }) : { items: [] }
@@ -149,7 +150,11 @@ async function touchedPage({ link, keys }: Work, index: number, segment: SyncSeg
   }
 }
 
-async function sourcePage({ link, fresh }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+async function fetchFromSource(
+  { link, fresh }: Work,
+  index: number,
+  segment: SyncSegment,
+): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await link.scan({ segment: index, segments: SEGMENTS, cursor })
   const seen = segment.seen + items.length
@@ -159,7 +164,7 @@ async function sourcePage({ link, fresh }: Work, index: number, segment: SyncSeg
 }
 
 /** Items that only this cluster has, and those that the source has changed meanwhile. */
-async function ownPage({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+async function compareOwn({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
   const keys = items.map(placeOf)
@@ -170,8 +175,6 @@ async function ownPage({ own, link }: Work, index: number, segment: SyncSegment)
   })
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
 }
-
-const placeOf = ({ kind, pk, sk }: StoredItem): Place => ({ kind, pk, sk })
 
 /** Writes a page, some items at a time; the segment moves on with the last of them. */
 async function writePage(

@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { epochNumber, type Lineage } from '../../journal/position.ts'
+import { epochNumber, type Lineage, sameLineage } from '../../journal/position.ts'
 import { forgetHashes } from '../../journal/refresh.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
@@ -12,7 +12,7 @@ import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Own } from '../apply/window.ts'
 import { reportName, reportParts, storeReport } from './report.ts'
-import { type HeldSegment, openSegments, readSegments, workOn } from './segments.ts'
+import { type HeldSegment, openSegments, readSegments, syncSegment } from './segments.ts'
 
 /** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
 export type Scope = {
@@ -49,7 +49,7 @@ interface Running {
   readonly segments: readonly HeldSegment[]
 }
 
-/** The sync that was begun for a source that is still the same, and has not ended. */
+/** Returns the sync that has not ended, if it was begun for this lineage of the source. */
 export async function findRunningSync(
   { own, treeId }: SyncPlace,
   head: Head,
@@ -67,8 +67,6 @@ export async function findRunningSync(
   return goesOn ? { incarnation: head.incarnation, fresh, segments } : undefined
 }
 
-const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 /**
  * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
  * @param source asked just now
@@ -80,7 +78,7 @@ export async function beginSync(
   scope: Scope,
   source: HeartbeatAnswer,
 ): Promise<Running | undefined> {
-  const start = scope.what === 'all' ? await startOf(link, source) : scope.start
+  const start = scope.what === 'all' ? await findReplayStart(link, source) : scope.start
   // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
   // source. What was a primary once has a lineage, and items that no sync has brought
   const isEmpty = head.lineage.length === 0
@@ -116,7 +114,7 @@ export async function continueSync(
   keys: readonly Place[],
 ): Promise<'done' | 'time' | 'lost'> {
   const work = { ...place, keys, fresh: running.fresh }
-  const ends = await Promise.all(running.segments.map(one => workOn(work, one)))
+  const ends = await Promise.all(running.segments.map(one => syncSegment(work, one)))
   if (ends.includes('lost')) return 'lost'
   return ends.includes('time') ? 'time' : 'done'
 }
@@ -143,11 +141,11 @@ export async function endSync(
 }
 
 /**
- * Where the replay after a full sync begins: behind it are all journal entries of the last minute.
+ * Finds where the replay after a full sync begins: behind it are all journal entries of the last minute.
  * @param frontier of the source: below it no journal entry is missing
  * @param time of the source, epoch milliseconds
  */
-export async function startOf(
+export async function findReplayStart(
   link: Pick<SourceLink, 'entries'>,
   { lineage, frontier, time }: { lineage: Lineage; frontier: number; time: number },
 ): Promise<number> {
@@ -194,7 +192,7 @@ export async function stopSync(own: Own, treeId: string, head: Head): Promise<He
  * Notes keys whose items differ from the primary's; the next sync fetches them, before anything else is applied.
  * @returns `busy` while a sync is under way
  */
-export async function haveFetched(
+export async function requestSync(
   { journal, store, clock, entropy }: Pick<Ports, 'journal' | 'store' | 'clock' | 'entropy'>,
   cluster: ClusterRead,
   places: readonly Place[],

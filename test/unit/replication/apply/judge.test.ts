@@ -8,7 +8,7 @@ import {
   type Setting,
   type Steps,
 } from '../../../../shared/replication/apply/judge.ts'
-import { componentsOf } from '../../../../shared/replication/apply/window.ts'
+import { splitIntoComponents } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, policyAt, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 import { tables } from '../../../builders/tables.ts'
@@ -22,7 +22,7 @@ const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, no
 /** The only piece of each journal entry of a writer. */
 const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
   entries.map(entry => {
-    const [piece] = componentsOf(TREE_ID, [entry]).flat()
+    const [piece] = splitIntoComponents(TREE_ID, [entry]).flat()
     if (!piece) throw new Error('a journal entry without changes')
     return piece
   })

@@ -5,8 +5,8 @@ import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
 import type { Setting } from '../../../../shared/replication/apply/judge.ts'
 import {
   applyWindow,
-  componentsOf,
   packComponents,
+  splitIntoComponents,
   type Target,
 } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
@@ -260,7 +260,7 @@ describe('components of a window', () => {
       fc.property(commits, all => {
         const { commit, entries } = writer()
         for (const places of all) commit(0, ...places.map(one => [one, 'v'] as const))
-        const components = componentsOf(TREE_ID, entries)
+        const components = splitIntoComponents(TREE_ID, entries)
         const buckets = components.map(one => [
           ...new Set(
             one.flatMap(piece =>
@@ -284,7 +284,7 @@ describe('components of a window', () => {
   test('two changes of one journal entry in one bucket are one piece', () => {
     const { commit, entries } = writer()
     commit(0, [a, '1'], [apart, '1'], [b, '1'])
-    const components = componentsOf(TREE_ID, entries)
+    const components = splitIntoComponents(TREE_ID, entries)
     expect(components.map(one => one.map(piece => piece.changes.map(change => change.sk)))).toEqual([
       [[a.sk, b.sk]],
       [[apart.sk]],
@@ -296,14 +296,16 @@ describe('components of a window', () => {
     const token = tokenAt('t')
     const DAY = 86_400
     for (const days of [1, 9, 3, 400, 2]) commit(0, [token, `${days}`, days * DAY])
-    const [only, ...others] = componentsOf(TREE_ID, entries)
+    const [only, ...others] = splitIntoComponents(TREE_ID, entries)
     expect(others).toEqual([])
     expect(only?.map(piece => piece.seq)).toEqual([1, 2, 3, 4, 5])
   })
 
   test('a journal entry without changes is in no component', () => {
     expect(
-      componentsOf(TREE_ID, [{ epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true }]),
+      splitIntoComponents(TREE_ID, [
+        { epoch: '000001.aaaaaaaaaaaa', seq: 1, id: '', at: 0, body: [], noop: true },
+      ]),
     ).toEqual([])
   })
 })
@@ -313,7 +315,7 @@ describe('transactions of pieces', () => {
     const { commit, entries } = writer()
     for (let n = 0; n < count; n++)
       commit(0, ...Array.from({ length: changes }, (_, i) => [policyAt(`n${n}-${i}`), 'v'] as const))
-    return componentsOf(TREE_ID, entries).map(one => one.slice(0, 1))
+    return splitIntoComponents(TREE_ID, entries).map(one => one.slice(0, 1))
   }
 
   test('hold 98 elements at most, and every piece is in one', () => {

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../../../../shared/journal/journal.ts'
 import type { DivergingKey } from '../../../../shared/model/secondary.ts'
 import {
-  afterRound,
   countRound,
   divergingOf,
   isGivenUp,
+  judgeRound,
   placesOf,
   tagOf,
 } from '../../../../shared/replication/secondary/diverging.ts'
@@ -23,7 +23,7 @@ const names = (places: readonly { sk: string }[]) => places.map(({ sk }) => sk).
 function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   let keys: DivergingKey[] = []
   return rounds.map((wrong, index) => {
-    const round = afterRound(keys, wrong.map(at), index * pause)
+    const round = judgeRound(keys, wrong.map(at), index * pause)
     keys = round.keys
     return { fallen: names(round.fallen), left: names(round.left), tooMany: round.tooMany, keys }
   })
@@ -54,8 +54,8 @@ describe('a key that is found wrong', () => {
   test('that is given up stays known, however many others are found after it', () => {
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
     const others = Array.from({ length: 200 }, (_, index) => at(`k${index}`))
-    const first = afterRound([], others, 0).keys
-    const { keys } = afterRound([...first, ...(last?.keys ?? [])], [], 1000)
+    const first = judgeRound([], others, 0).keys
+    const { keys } = judgeRound([...first, ...(last?.keys ?? [])], [], 1000)
     expect([keys.length, keys[0]?.sk]).toEqual([200, 'x'])
   })
 
@@ -67,7 +67,7 @@ describe('a key that is found wrong', () => {
       ['x'],
     ])
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
-    const later = afterRound(last?.keys ?? [], [at('y')], 10 * HOUR)
+    const later = judgeRound(last?.keys ?? [], [at('y')], 10 * HOUR)
     expect(later.keys.filter(isGivenUp).map(({ sk }) => sk)).toEqual(['x'])
   })
 

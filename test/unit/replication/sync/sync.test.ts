@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EntriesAnswer, EntriesRequest } from '../../../../shared/link/source.ts'
-import { startOf } from '../../../../shared/replication/sync/sync.ts'
+import { findReplayStart } from '../../../../shared/replication/sync/sync.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const lineage = [[EPOCH, 1]] as const
@@ -20,18 +20,18 @@ const source = (times: readonly number[], from = 0) => ({
 describe('the replay after a full sync', () => {
   test('begins before everything of the last minute', async () => {
     const times = [1, 5, NOW - 61_000, NOW - 59_000, NOW - 1000, NOW]
-    const start = await startOf(source(times), { lineage, frontier: times.length, time: NOW })
+    const start = await findReplayStart(source(times), { lineage, frontier: times.length, time: NOW })
     expect(start).toBe(3)
   })
 
   test('never begins behind the frontier, whatever has been given away', async () => {
-    expect(await startOf(source([1, 2, 3]), { lineage, frontier: 3, time: NOW })).toBe(3)
-    expect(await startOf(source([]), { lineage, frontier: 0, time: NOW })).toBe(0)
+    expect(await findReplayStart(source([1, 2, 3]), { lineage, frontier: 3, time: NOW })).toBe(3)
+    expect(await findReplayStart(source([]), { lineage, frontier: 0, time: NOW })).toBe(0)
   })
 
   test('begins where journal entries are kept, if all of them are young', async () => {
     const times = Array.from({ length: 50 }, () => NOW)
-    expect(await startOf(source(times, 20), { lineage, frontier: 50, time: NOW })).toBe(20)
+    expect(await findReplayStart(source(times, 20), { lineage, frontier: 50, time: NOW })).toBe(20)
   })
 
   test('leaves no young journal entry before it, for any journal', async () => {
@@ -39,7 +39,11 @@ describe('the replay after a full sync', () => {
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: NOW })), fc.nat(), async (unsorted, cut) => {
         const times = unsorted.toSorted((a, b) => a - b)
         const from = cut % (times.length + 1)
-        const start = await startOf(source(times, from), { lineage, frontier: times.length, time: NOW })
+        const start = await findReplayStart(source(times, from), {
+          lineage,
+          frontier: times.length,
+          time: NOW,
+        })
         expect(start).toBeGreaterThanOrEqual(from)
         expect(times.slice(from, start).every(at => at < NOW - 60_000)).toBe(true)
         expect(times.slice(start).every(at => at >= NOW - 60_000)).toBe(true)
