@@ -78,13 +78,6 @@ export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
   readonly fetched: Fetched
   /** what `prepare` found out */
   readonly prepared: unknown
-  /**
-   * Asks AWS, and keeps the answer for the attempts that follow. `name` holds everything that shapes the question, because
-   * an item that the question was made of may have changed by the next attempt: see `nameOfQuestion`.
-   */
-  once<T>(name: string, work: () => Promise<T>): Promise<T>
-  /** Whether the provider was asked in this attempt: then what was read is older than its answer. */
-  asked(): boolean
 }
 
 /** What a handler is given: the cluster is initialised. */
@@ -116,16 +109,38 @@ export interface Outcome {
   fault?: ApiError
   /** cleaning up that may follow the commit; it fails without a word to the caller, and tidy does what it leaves undone */
   afterwards?: () => Promise<void>
-  /** further warnings, which nobody can know before the commit */
-  thenTold?: () => Promise<readonly string[]>
+  /** finds the warnings that nobody can know before the commit */
+  lateWarnings?: () => Promise<readonly string[]>
 }
 
+/** A question to AWS. `key` holds everything that shapes the answer: within a request, equal keys share one answer. */
+export interface Question<T> {
+  key: string
+  ask: () => Promise<T>
+  /** names what the answer makes worth reading, for a request that reads again */
+  leadsTo?: (answer: T) => readonly Key[]
+}
+
+/** Asks AWS, or returns the answer that the request got to this question before. */
+export type Ask = <T>(question: Question<T>) => Promise<T>
+
 /**
- * Instead of an outcome: what was read has aged while the provider was asked. Everything is read again in one
- * batch, together with these items, and judged again.
+ * The phases of a request that asks AWS. The dispatcher walks them in this order, and again when the commit is lost. It
+ * keeps the answers by their keys, so that a question is asked again only if its key has changed.
  */
-export interface Anew {
-  anew: readonly Key[]
+export interface Phases<C = AlwaysCall, I = unknown, G = unknown, A = unknown> {
+  /**
+   * Whether the request is decided by what is stored once AWS has answered: after each phase that has asked, the
+   * dispatcher reads everything again and walks from the first phase.
+   */
+  rereads?: true
+  /** Finds out whom the request is about, where that has to be known before the rest is read. */
+  identify?(call: C, ask: Ask): Promise<I>
+  /** Reads what the request depends on, and makes the checks that need no answer of AWS. */
+  gather(call: C, identity: I): G | Promise<G>
+  /** Asks what only AWS knows. */
+  ask(call: C, gathered: G, ask: Ask): Promise<A>
+  decide(call: C, gathered: G, answers: A): Outcome | Promise<Outcome>
 }
 
 /** `retryAfter`: seconds after which the same request may be answered with more, in the header of that name */

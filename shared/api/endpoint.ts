@@ -1,7 +1,7 @@
 import type { Capability } from '../model/policy.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import type { LoginSeen } from '../watching/logins.ts'
-import type { AlwaysCall, Anew, Call, Early, MountCall, Operation, Outcome } from './call.ts'
+import type { AlwaysCall, Call, Early, MountCall, Operation, Outcome, Phases } from './call.ts'
 import { ApiError } from './errors.ts'
 import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
@@ -156,12 +156,20 @@ export interface Endpoint {
   login?: (given: Readonly<Record<string, unknown>>) => LoginSeen
   subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<Prepared>
-  handle: (call: AlwaysCall) => Handled | Promise<Handled>
+  /** taken once in a request, before `handle`, which gets its result in every try to commit; it may be taken again by another request */
+  first?: (call: AlwaysCall) => Promise<unknown>
+  handle: Handler<AlwaysCall> | Phased<AlwaysCall>
   /** instead of `handle`, where the mount that the path names does not exist and its endpoint is for anyone */
-  nowhere?: (call: AlwaysCall) => Handled | Promise<Handled>
+  nowhere?: Handler<AlwaysCall>
 }
 
-type Handled = Outcome | Anew
+/** @param first result of the row's first step */
+type Handler<C, T = unknown> = (call: C, first: T) => Outcome | Promise<Outcome>
+
+/** How a request that asks AWS is handled. */
+interface Phased<C> {
+  phases: (call: C) => Phases<C>
+}
 
 /** Endpoints served by one Lambda. */
 export interface Group {
@@ -176,7 +184,7 @@ export interface Group {
 /** What help and logs show of an endpoint: its row without the handler. */
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
-type Handling = 'fields' | 'prepare' | 'handle' | 'nowhere' | 'path' | 'serves' | 'uses'
+type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'nowhere' | 'path' | 'serves' | 'uses'
 
 /** What a row's handler is given, by the row's path and the clusters that it serves. */
 type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = [S] extends ['always']
@@ -185,14 +193,15 @@ type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = 
     ? MountCall<F>
     : Call<F>
 
-type Row<F extends Fields, P extends string, S extends Endpoint['serves']> = Omit<Endpoint, Handling> & {
+type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = Omit<Endpoint, Handling> & {
   path: P
   fields?: F
   serves?: S
   uses?: Endpoint['uses']
   prepare?: (early: Early<F>) => Promise<Prepared>
-  handle: (call: CallOf<F, P, S>) => Handled | Promise<Handled>
-  nowhere?: (call: Call<F>) => Handled | Promise<Handled>
+  first?: (call: CallOf<F, P, S>) => Promise<T>
+  handle: Handler<CallOf<F, P, S>, NoInfer<T>> | Phased<CallOf<F, P, S>>
+  nowhere?: Handler<Call<F>>
 }
 
 /**
@@ -203,8 +212,9 @@ export const endpoint = <
   P extends string,
   F extends Fields = Record<never, never>,
   S extends Endpoint['serves'] = 'active',
+  T = unknown,
 >(
-  row: Row<F, P, S>,
+  row: Row<F, P, S, T>,
 ): Endpoint =>
   ({
     serves: 'active',

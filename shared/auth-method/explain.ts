@@ -1,4 +1,4 @@
-import { answer, data, type MountCall, type Outcome } from '../api/call.ts'
+import { type Ask, answer, data, type MountCall, type Phases } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { storedOf } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
@@ -9,12 +9,12 @@ import { enforce, failed, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import type { Grant } from './login/grant.ts'
 import { grantedToken } from './login/outcome.ts'
-import { readLogin } from './login.ts'
+import { type Proof, readLogin } from './login.ts'
 import * as ec2 from './login-ec2/decide.ts'
-import { gatherEc2, seeEc2 } from './login-ec2/gather.ts'
+import { askAboutInstance, gatherEc2, withInstance } from './login-ec2/gather.ts'
 import { type Ec2Proof, provenDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
-import { askSts, gatherIam, seeIam } from './login-iam/gather.ts'
+import { askAboutCaller, gatherIam, stsQuestion } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
@@ -25,33 +25,48 @@ interface Report {
   token?: Readonly<Record<string, unknown>> | undefined
 }
 
+/** A login that is asked about, and what was found out while it was read. */
+interface Asked {
+  /** with the role that the path names */
+  call: ExplainCall
+  proof: Proof | undefined
+  found: Report
+}
+
 /**
  * POST role/:role/explain (an addition of ours): the body of a login in, every check with the value it saw and
- * its verdict out. Nothing is written, and no token is made.
+ * its verdict out. It asks what the login would ask and goes on where a check fails. It reads once, nothing is written, and
+ * no token is made.
  */
-export async function explain(call: ExplainCall): Promise<Outcome> {
-  const role = storedOf(call, 'role')
-  const asked: ExplainCall = { ...call, given: { ...call.given, role: role.sk } }
-  const found: Report = { checks: [] }
-  const legacy = call.ports.deployment.legacySignatures
-  const proof = await step(found, 'parameters', () => readLogin(asked.given, legacy))
-  if (proof) await (proof.type === 'ec2' ? explainEc2(asked, proof, found) : explainIam(asked, proof, found))
-  const { token, checks } = found
-  const { signatures, warnings } = reportOn(algorithms(), legacy)
-  const ofDocuments = proof?.type !== 'iam'
-  return answer(
-    data(
-      defined({
-        role: role.sk,
-        auth_type: proof?.type,
-        login_would_succeed: token !== undefined,
-        checks,
-        token: token ?? null,
-        signatures: ofDocuments ? signatures : undefined,
-      }),
-      ofDocuments ? warnings : [],
-    ),
-  )
+export const explanation: Phases<ExplainCall, undefined, Asked, void> = {
+  gather: async call => {
+    const given = { ...call.given, role: storedOf(call, 'role').sk }
+    const found: Report = { checks: [] }
+    const legacy = call.ports.deployment.legacySignatures
+    const proof = await step(found, 'parameters', () => readLogin(given, legacy))
+    return { call: { ...call, given }, proof, found }
+  },
+  ask: async (_, { call, proof, found }, ask) => {
+    if (proof)
+      await (proof.type === 'ec2' ? explainEc2(call, proof, found, ask) : explainIam(call, proof, found, ask))
+  },
+  decide: (_, { call, proof, found: { token, checks } }) => {
+    const { signatures, warnings } = reportOn(algorithms(), call.ports.deployment.legacySignatures)
+    const ofDocuments = proof?.type !== 'iam'
+    return answer(
+      data(
+        defined({
+          role: call.given.role,
+          auth_type: proof?.type,
+          login_would_succeed: token !== undefined,
+          checks,
+          token: token ?? null,
+          signatures: ofDocuments ? signatures : undefined,
+        }),
+        ofDocuments ? warnings : [],
+      ),
+    )
+  },
 }
 
 let tried: readonly Algorithm[] | undefined
@@ -76,12 +91,14 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
   }
 }
 
-async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Promise<void> {
+async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report, ask: Ask): Promise<void> {
   const document = await step(found, 'signature', () => provenDocument(call, proof))
   if (!document) return
   const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
   found.checks.push(...report(ec2.ec2ChecksBefore, gathered.facts))
-  const facts = await step(found, 'look-up of the instance', () => seeEc2(call, gathered))
+  const facts = await step(found, 'look-up of the instance', async () =>
+    withInstance(call, gathered, await askAboutInstance(call, gathered, ask)),
+  )
   if (!facts) return
   found.checks.push(...report(ec2.ec2ChecksAfter, facts))
   if (!passes(found)) return
@@ -89,13 +106,16 @@ async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report): Pr
   await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
-async function explainIam(call: ExplainCall, proof: IamProof, found: Report): Promise<void> {
-  const caller = await step(found, 'caller identity', () => askSts(call, proof.request))
+async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask: Ask): Promise<void> {
+  const caller = await step(found, 'caller identity', async () => ask(await stsQuestion(call, proof.request)))
   if (!caller) return
   const gathered = await gatherIam(call, caller)
   found.checks.push(...report(iam.iamChecksBefore, gathered.facts))
-  const facts = await step(found, 'look-ups of principal and instance', () => seeIam(call, gathered))
-  if (!facts) return
+  const seen = await step(found, 'look-ups of principal and instance', () =>
+    askAboutCaller(call, gathered, ask),
+  )
+  if (!seen) return
+  const facts = { ...gathered.facts, ...seen }
   found.checks.push(...report(iam.iamChecksAfter, facts))
   if (!passes(found)) return
   const passed = enforce(iam.iamChecksAfter, enforce(iam.iamChecksBefore, facts))

@@ -1,4 +1,4 @@
-import type { Anew, Call, Early, MountCall, Outcome } from '../api/call.ts'
+import type { Call, Early, MountCall, Phases } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
 import { notAccepted } from '../identity-proof/caller-identity.ts'
@@ -19,10 +19,10 @@ import { defaultSettings } from './config/client-settings.ts'
 import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
-import { loginEc2 } from './login-ec2/login.ts'
+import { ec2Login } from './login-ec2/login.ts'
 import { type Ec2Input, type Ec2Proof, guessDocument } from './login-ec2/proof.ts'
 import { outboundOf } from './login-iam/gather.ts'
-import { type IamProof, loginIam } from './login-iam/login.ts'
+import { type IamProof, iamLogin } from './login-iam/login.ts'
 
 type Given = Supplied<typeof loginFields>
 
@@ -125,11 +125,9 @@ function keysOf(
   ]
 }
 
-/** POST login. */
-export function login(call: MountCall<typeof loginFields>): Promise<Outcome | Anew> {
-  const proof = proofOf(call)
-  return proof.type === 'ec2' ? loginEc2(call, proof) : loginIam(call, proof)
-}
+/** The phases of POST login, by the type of its proof. */
+export const loginPhases = (call: MountCall<typeof loginFields>): Phases<MountCall<typeof loginFields>> =>
+  proofOf(call).type === 'ec2' ? ec2Login : iamLogin
 
 function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
   if (!prepared) throw new ApiError('internal', 'a login without proof')

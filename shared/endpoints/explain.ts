@@ -1,5 +1,5 @@
 import { endpoint, type Group, policy } from '../api/endpoint.ts'
-import { explain } from '../auth-method/explain.ts'
+import { explanation } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -16,7 +16,7 @@ export const explainGroup: Group = {
       uses: ['instances', 'principals', 'caller-identity'],
       answers: 'data',
       subject: ({ mount, params }) => key('role', mount, params['role'] ?? ''),
-      handle: explain,
+      handle: { phases: () => explanation },
     }),
   ],
 }

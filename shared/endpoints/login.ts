@@ -1,6 +1,6 @@
 import { anyone, endpoint, type Group } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
-import { login, loginNowhere, prepareLogin } from '../auth-method/login.ts'
+import { loginNowhere, loginPhases, prepareLogin } from '../auth-method/login.ts'
 import { typeLookedLike } from '../watching/logins.ts'
 
 const LARGEST_LOGIN = 64 * 1024
@@ -20,7 +20,7 @@ export const loginGroup: Group = {
       uniqueKeys: true,
       login: given => ({ type: typeLookedLike(given) }),
       prepare: prepareLogin,
-      handle: login,
+      handle: { phases: loginPhases },
       nowhere: loginNowhere,
     }),
   ],

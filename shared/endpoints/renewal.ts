@@ -1,10 +1,10 @@
 import { endpoint, type Group, policy } from '../api/endpoint.ts'
 import {
-  renew,
-  renewAccessor,
   renewAccessorFields,
+  renewal,
+  renewalByAccessor,
+  renewalOfSelf,
   renewFields,
-  renewSelf,
   renewSelfFields,
 } from '../auth-method/renewal/renew.ts'
 
@@ -24,21 +24,21 @@ export const renewalGroup: Group = {
       path: '/auth/token/renew',
       summary: 'Renew a token',
       fields: renewFields,
-      handle: renew,
+      handle: { phases: () => renewal },
     }),
     endpoint({
       ...renewing,
       path: '/auth/token/renew-self',
       summary: 'Renew the caller’s token',
       fields: renewSelfFields,
-      handle: renewSelf,
+      handle: { phases: () => renewalOfSelf },
     }),
     endpoint({
       ...renewing,
       path: '/auth/token/renew-accessor',
       summary: 'Renew a token by its accessor',
       fields: renewAccessorFields,
-      handle: renewAccessor,
+      handle: { phases: () => renewalByAccessor },
     }),
   ],
 }

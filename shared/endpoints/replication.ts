@@ -1,15 +1,21 @@
 import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
-import { disablePrimary, enablePrimary, primaryFields } from '../replication/handlers/primary.ts'
+import {
+  disablePrimary,
+  enablePrimary,
+  endOwnJournal,
+  primaryFields,
+} from '../replication/handlers/primary.ts'
 import { demotePrimary, preparePromotion, promote, promoteFields } from '../replication/handlers/promote.ts'
 import { showReadiness, showSecondaryReadiness } from '../replication/handlers/readiness.ts'
 import { prepareRecord } from '../replication/handlers/record.ts'
-import { revokeFields, revokeSecondary } from '../replication/handlers/revoke.ts'
+import { revokeFields, revokeSecondary, revokeTarget } from '../replication/handlers/revoke.ts'
 import { prepareKeys } from '../replication/handlers/rotate.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
+  noteReplacement,
   prepareToken,
   secondaryTokenFields,
 } from '../replication/handlers/secondaries.ts'
@@ -111,6 +117,7 @@ export const replicationGroup: Group = {
       serves: 'primary',
       uses: ['journal', 'key-factory', 'link', 'background'],
       prepare: prepareRecord,
+      first: endOwnJournal,
       handle: disablePrimary,
     }),
     endpoint({
@@ -125,6 +132,7 @@ export const replicationGroup: Group = {
       answers: 'data',
       secretAnswers: ['token'],
       prepare: prepareToken,
+      first: noteReplacement,
       handle: makeSecondaryToken,
     }),
     endpoint({
@@ -136,6 +144,7 @@ export const replicationGroup: Group = {
       serves: 'primary',
       uses: ['journal', 'link', 'key-factory'],
       prepare: prepareKeys,
+      first: revokeTarget,
       handle: revokeSecondary,
     }),
     endpoint({

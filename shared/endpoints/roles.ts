@@ -4,7 +4,7 @@ import { removeStored } from '../api/subject.ts'
 import { createRoleTag, roleTagFields } from '../auth-method/role-tags/create.ts'
 import { roleFields } from '../auth-method/roles/fields.ts'
 import { readRole } from '../auth-method/roles/read.ts'
-import { writeRole } from '../auth-method/roles/write.ts'
+import { roleWrite } from '../auth-method/roles/write.ts'
 import { key } from '../storage/kinds.ts'
 
 const role = {
@@ -23,7 +23,7 @@ export const rolesGroup: Group = {
       access: policy('by-existence'),
       uses: ['write', 'principals'],
       answers: 'nothing',
-      handle: writeRole,
+      handle: { phases: () => roleWrite },
     }),
     endpoint({
       ...role,

@@ -1,4 +1,12 @@
-import { type AlwaysCall, type Answer, type Outcome, warned } from '../api/call.ts'
+import {
+  type AlwaysCall,
+  type Answer,
+  type Ask,
+  type Outcome,
+  type Phases,
+  type Question,
+  warned,
+} from '../api/call.ts'
 import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { BY_ROLE, countRefusal, isByRole, tellRefusals } from '../journal/counted-refusals.ts'
@@ -86,37 +94,42 @@ interface State {
    */
   uninitialised?: true
   alive?: Alive
+  /** the first step of the row, once it is taken */
+  first?: { result: unknown }
   /** of a login: its mount is known once it has been looked for */
   login?: LoginSeen | undefined
 }
 
 const COMMIT_TRIES = 4
-/** How often configurations may change under the calls to the provider that they shape. */
+/** How often AWS may be asked because a configuration has changed that shapes a question. */
 const ROUNDS = 4
 
-// Everything that was read is read again when a commit finds that something had changed meanwhile, and when the
-// provider has been asked meanwhile.
+// Everything that was read is read again when a commit finds that something had changed meanwhile, and where a request
+// is decided by what is stored once AWS has answered.
 async function attempt(
   intake: Intake,
   trail: Trail | undefined,
   ports: Ports,
   state: State,
 ): Promise<HttpResponse> {
-  const kept = new Map<string, Promise<unknown>>()
+  const answers: Answers = new Map()
   let more = intake.keys
-  for (let [lost, rounds] = [0, 0]; ; ) {
-    const call = await admitted(intake, trail, ports, state, { first: lost + rounds === 0, kept, more })
+  let rounds = 0
+  let lost = 0
+  for (;;) {
+    const call = await admitted(intake, trail, ports, state, { first: lost + rounds === 0, more })
     const { endpoint } = call
-    const outcome = await handlerOf(endpoint, call)(call)
-    if ('anew' in outcome) {
+    const step = await handled(call, answers, state)
+    if (step.kind === 'reread') {
       rounds += 1
       if (rounds > ROUNDS)
         throw new ApiError('busy', 'the settings changed while the request was processed; try again', {
           retryAfter: 1,
         })
-      more = [...call.fetched.keys(), ...outcome.anew]
+      more = [...call.fetched.keys(), ...step.keys]
       continue
     }
+    const { outcome } = step
     const { changes, info, frame } = await completed(outcome, call, endpoint, intake, ports)
     const done =
       isIdle(outcome, changes) ||
@@ -126,7 +139,7 @@ async function attempt(
       await outcome.afterwards?.().catch((error: unknown) => {
         ports.log.warn('cleaning up', { id: intake.facts.id, operation: endpoint.path, cause: String(error) })
       })
-      const more = (await outcome.thenTold?.().catch(() => undefined)) ?? []
+      const more = (await outcome.lateWarnings?.().catch(() => undefined)) ?? []
       const answer = warned(outcome.answer, more)
       await trail?.response(defined({ answer, wrapped: info }))
       return info ? renderWrapped(info, frame) : render(answer, frame)
@@ -137,6 +150,42 @@ async function attempt(
     more = call.fetched.keys()
     await ports.clock.sleep((ports.entropy.bytes(1)[0] ?? 0) % (10 * lost))
   }
+}
+
+/** Answers of AWS by the keys of their questions. */
+type Answers = Map<string, unknown>
+
+type Step =
+  | { kind: 'decided'; outcome: Outcome }
+  /** `keys`: what the answers make worth reading besides */
+  | { kind: 'reread'; keys: readonly Key[] }
+
+async function handled(call: Ready, answers: Answers, state: State): Promise<Step> {
+  const { first } = call.endpoint
+  const handle = handlerOf(call.endpoint, call)
+  if (typeof handle !== 'function') return walk(handle.phases(call), call, answers)
+  if (first) state.first ??= { result: await first(call) }
+  return { kind: 'decided', outcome: await handle(call, state.first?.result) }
+}
+
+/** Walks the phases of a request that asks AWS. */
+export async function walk<C, I, G, A>(phases: Phases<C, I, G, A>, call: C, answers: Answers): Promise<Step> {
+  const keys: Key[] = []
+  const before = answers.size
+  const ask: Ask = async <T>({ key, ask, leadsTo }: Question<T>) => {
+    if (answers.has(key)) return answers.get(key) as T
+    const answer = await ask()
+    answers.set(key, answer)
+    if (leadsTo) keys.push(...leadsTo(answer))
+    return answer
+  }
+  const isOutdated = () => phases.rereads === true && answers.size > before
+  const identity = (await phases.identify?.(call, ask)) as I
+  if (isOutdated()) return { kind: 'reread', keys }
+  const gathered = await phases.gather(call, identity)
+  const said = await phases.ask(call, gathered, ask)
+  if (isOutdated()) return { kind: 'reread', keys }
+  return { kind: 'decided', outcome: await phases.decide(call, gathered, said) }
 }
 
 // A batch token is written nowhere; the commit of nothing still refuses a cluster record that has aged.
@@ -151,8 +200,6 @@ type Ready = AlwaysCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
-  /** answers of the provider */
-  kept: Map<string, Promise<unknown>>
   /** what to read besides what every request reads */
   more: readonly Key[]
 }
@@ -162,7 +209,7 @@ async function admitted(
   trail: Trail | undefined,
   ports: Ports,
   state: State,
-  { first, kept, more }: Attempt,
+  { first, more }: Attempt,
 ): Promise<Ready> {
   const { found } = intake
   const base = await readBase(intake, more, ports)
@@ -198,7 +245,6 @@ async function admitted(
     ...admission,
     fetched: base.fetched,
     prepared: intake.prepared,
-    ...provider(kept),
   })
 }
 
@@ -206,18 +252,6 @@ async function admitted(
 function checkWrapping({ cluster }: Base, { facts }: Intake): void {
   if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
     throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')
-}
-
-/** Calls to the provider in one attempt; those of earlier attempts are not made again. */
-function provider(kept: Map<string, Promise<unknown>>): Pick<AlwaysCall, 'once' | 'asked'> {
-  const before = kept.size
-  return {
-    once: <T>(name: string, work: () => Promise<T>) => {
-      if (!kept.has(name)) kept.set(name, work())
-      return kept.get(name) as Promise<T>
-    },
-    asked: () => kept.size > before,
-  }
 }
 
 const missed = ({ found }: Intake): ApiError =>

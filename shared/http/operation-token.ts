@@ -1,13 +1,48 @@
-import { denied } from '../api/errors.ts'
+import { type Endpoint, policy } from '../api/endpoint.ts'
+import { ApiError, denied } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
 import { operationTokenMissing, operationTokenUnreadable, termUnknown } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
-import type { Item } from '../storage/kinds.ts'
+import { notASecondary } from '../replication/operation/refusals.ts'
+import { type Item, key } from '../storage/kinds.ts'
 import { successorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
 import { type Alive, authenticate, present, sealingTerm } from './authenticate.ts'
+import { type Admitted, authorise, loadCaller } from './authorise.ts'
+import type { Base } from './base.ts'
+import type { Intake } from './intake.ts'
+
+/**
+ * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
+ * looked at; a request without one stays anonymous.
+ * @throws ApiError `permission_denied`, `invalid_token`, `invalid_request`
+ * @see docs/spec/operation-tokens.md#operation-tokens
+ */
+export async function admitOperator(
+  endpoint: Endpoint,
+  intake: Intake,
+  { cluster, mounts, fetched, now }: Base,
+  ports: Ports,
+  identified: () => Promise<Alive>,
+): Promise<Admitted | undefined> {
+  if (!cluster) throw new ApiError('not_initialised')
+  const { record } = cluster
+  if (record.mode !== 'secondary') {
+    if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
+    // nobody repeats what was never taken: a request that a secondary takes has a token
+    const repeats = (intake.raw['dr_operation_token'] ?? '') !== ''
+    if (endpoint.serves === 'secondary' || !repeats) throw notASecondary(record.mode)
+    return undefined
+  }
+  const facts = { mounts, source: intake.facts.source, now, record }
+  const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
+  if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }
+  const row = { ...endpoint, access: policy('update') }
+  const admitted = await authorise(row, intake, holder, { mounts, mount: undefined }, ports)
+  return { ...admitted, operator: 'batch' }
+}
 
 /**
  * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
@@ -15,7 +50,7 @@ import { type Alive, authenticate, present, sealingTerm } from './authenticate.t
  * @param raw parameters as sent
  * @throws ApiError `invalid_request` without a token, `invalid_token` or `permission_denied` for one that is not valid
  */
-export async function operatorOf(
+async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
   generated: Item<'operation-token'> | undefined,
   { record, ...facts }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: ClusterRecord },

@@ -1,3 +1,4 @@
+import type { Question } from '../../api/call.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
@@ -11,37 +12,41 @@ export interface AccountItems {
   sts: Item<'sts-role'> | undefined
 }
 
-/** Where a question to AWS is sent. */
-type Place = Pick<AwsTarget, 'account' | 'region'>
+/** Where a question to AWS is sent, and how. */
+export interface AccountAccess extends AccountItems {
+  account: string
+  region: string
+}
 
 /**
- * Names a question to AWS, for `once`. Questions of the same name get the same answer, so the name holds everything that
- * shapes it: the account, the region, the revisions of what reaches the account, and what is asked for (`subject`).
+ * Returns a question to AWS about what is in an account. Its key holds everything that shapes the answer: the account, the
+ * region, the revisions of what reaches the account, and `subject`, which names what is asked for.
  */
-export const nameOfQuestion = (
-  { account, region }: Place,
-  { client, sts }: AccountItems,
+export const accountQuestion = <T>(
+  access: AccountAccess,
   subject: readonly unknown[],
-): string => JSON.stringify([account, region, client?.rev, sts?.rev, subject])
+  cipher: FieldCipher,
+  ask: (target: AwsTarget) => Promise<T>,
+): Question<T> => ({
+  key: JSON.stringify([access.account, access.region, access.client?.rev, access.sts?.rev, subject]),
+  ask: async () => ask(await awsTarget(access, cipher)),
+})
 
 /**
  * How to call AWS for an account: through its STS role, or with the server's own credentials, which the
  * adapter uses only where the server's own account is that account.
  * @see docs/spec/configuration.md#reaching-accounts
  */
-export async function awsTarget(
-  account: string,
-  region: string,
-  { client, sts }: AccountItems,
+const awsTarget = async (
+  { account, region, client, sts }: AccountAccess,
   cipher: FieldCipher,
-): Promise<AwsTarget> {
-  return defined({
+): Promise<AwsTarget> =>
+  defined({
     account,
     region,
     client: await providerSettings(client, cipher),
     assume: sts ? { role: sts.data.role, externalId: sts.data.externalId } : undefined,
   })
-}
 
 /** The settings of a mount's calls to AWS, with its secrets opened. */
 export async function providerSettings(

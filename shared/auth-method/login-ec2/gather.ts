@@ -1,17 +1,17 @@
-import type { MountCall } from '../../api/call.ts'
+import type { Ask, MountCall } from '../../api/call.ts'
 import type { InstanceDocument, VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { lowerAscii } from '../../values/names.ts'
-import { awsTarget, nameOfQuestion } from '../config/accounts.ts'
+import type { AccountItems } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
-import { noRole, type Passed } from '../login/checks.ts'
+import { noRole } from '../login/checks.ts'
+import { instanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
 import { hintOf, remember } from '../login/hints.ts'
 import type { SeenInstance } from '../login/instance.ts'
-import { instanceSubject, seeInstance } from '../login/see-instance.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
 import { defaultTidy } from '../tidy/settings.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
@@ -54,7 +54,7 @@ export interface GatheredEc2<F extends Ec2Facts = Ec2Facts> {
   facts: F
   role: Item<'role'>
   alias: Item<'alias'> | undefined
-  reach: Parameters<typeof awsTarget>[2]
+  reach: AccountItems
 }
 
 /** Reads all that a login depends on. @throws ApiError when there is no such role */
@@ -102,34 +102,32 @@ export async function gatherEc2(
   return { facts, role, alias: aliasItem, reach: { client, sts } }
 }
 
-/** The look-up of a login: nothing of EC2's quota is spent on one that is refused anyway. */
-export const askEc2: (call: LoginCall, gathered: GatheredEc2<Passed<Ec2Facts>>) => Promise<SeenInstance> =
-  lookUp
-
-/** Asks EC2, and IAM where the role needs it; kept when the login is judged again with the same settings. */
-async function lookUp(call: LoginCall, { facts, role, reach }: GatheredEc2): Promise<SeenInstance> {
-  const { accountId: account, region, instanceId, startedAt } = facts.document
-  const question = nameOfQuestion({ account, region }, reach, instanceSubject(instanceId, role.data))
-  return call.once(question, async () => {
-    const target = await awsTarget(account, region, reach, call.ports.cipher)
-    return seeInstance(call, target, instanceId, role.data, startedAt.seconds)
+/** Asks EC2 and IAM about the instance. What they answer leads to the deny-list entry of its role tag. */
+export function askAboutInstance(
+  call: LoginCall,
+  { facts, role, reach }: GatheredEc2,
+  ask: Ask,
+): Promise<SeenInstance> {
+  const { account, region, instanceId: id, document } = facts
+  const asked = { id, role: role.data, startedAt: document.startedAt.seconds }
+  return ask({
+    ...instanceQuestion(call, { account, region, client: reach.client, sts: reach.sts }, asked),
+    leadsTo: seen => denyListKeys(call, role, seen),
   })
 }
 
-/** The denial, if there is one, of the tag that the instance carries under the role's name for it. */
-export const denialOf = (call: LoginCall, { role }: GatheredEc2, seen: SeenInstance): Key<'deny'>[] => {
+const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: SeenInstance): Key<'deny'>[] => {
   const value = tagOf(role, seen)
   return value ? [key('deny', call.mount.accessor, value)] : []
 }
 
-/** What EC2, IAM and the instance's role tag say; what the facts have passed so far stays with them. */
-export async function seeEc2<F extends Ec2Facts>(
+/** Adds to the facts what EC2 and IAM said, and the role tag. What the facts have passed so far stays with them. */
+export async function withInstance<F extends Ec2Facts>(
   call: LoginCall,
-  gathered: GatheredEc2<F>,
+  { facts, role }: GatheredEc2<F>,
+  seen: SeenInstance,
 ): Promise<F & SeenEc2Facts> {
-  const { facts, role } = gathered
-  const seen = await lookUp(call, gathered)
-  const tag = role.data.roleTag === '' ? {} : { tag: await seeTag(call, gathered, seen) }
+  const tag = role.data.roleTag === '' ? {} : { tag: await readTag(call, role, seen) }
   return { ...facts, ...seen, ...tag }
 }
 
@@ -138,12 +136,11 @@ const tagOf = ({ data }: Item<'role'>, { instance }: SeenInstance): string | und
   return data.roleTag !== '' && Object.hasOwn(tags, data.roleTag) ? tags[data.roleTag] : undefined
 }
 
-async function seeTag(call: LoginCall, gathered: GatheredEc2, seen: SeenInstance): Promise<TagFacts> {
-  const { role } = gathered
+async function readTag(call: LoginCall, role: Item<'role'>, seen: SeenInstance): Promise<TagFacts> {
   const value = tagOf(role, seen)
   const parsed = value ? parseTag(value) : undefined
   if (!value || !parsed) return defined({ value: value || undefined, genuine: false, denied: false })
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
-  const [denial] = await call.fetched.read(denialOf(call, gathered, seen))
+  const [denial] = await call.fetched.read(denyListKeys(call, role, seen))
   return { value, tag: parsed.tag, genuine: isSignedWith(parsed, tagKey), denied: denial !== undefined }
 }

@@ -1,7 +1,7 @@
-import type { Call } from '../../api/call.ts'
+import type { Ask, Call } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
-import type { AwsTarget } from '../../ports.ts'
 import type { Entity } from '../../values/arn.ts'
+import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 
 interface Known {
   arn: string
@@ -13,44 +13,39 @@ const FULL_ARN_AGE_MS = 3_600_000
 const MOST_KNOWN = 10_000
 
 /**
- * Full ARNs by unique ID, an hour at most: IAM allows some ten look-ups a second for a whole account. Keyed by
- * everything that the look-up depends on, so that neither another account nor a changed STS role or client
+ * Full ARNs by the keys of their questions, an hour at most: IAM allows some ten look-ups a second for a whole account. A
+ * key holds everything that shapes the answer, so that neither another account nor a changed STS role or client
  * configuration is answered from here (CVE-2025-11621). Failures are not kept.
  */
 const known = new Map<string, Known>()
 
 /**
- * The ARN of a caller's user or role with its path.
+ * Finds the ARN of a caller's user or role with its path: asks IAM, unless it is remembered.
  * @throws ApiError when IAM cannot tell, or tells of somebody else
  * @see docs/spec/login-iam.md#principals
  */
-export async function fullArnOf(
+export async function findFullArn(
   call: Call,
-  target: AwsTarget,
-  entity: Entity,
+  access: AccountAccess,
+  { type: entityType, partition, account, name }: Entity,
   uniqueId: string | undefined,
+  ask: Ask,
 ): Promise<string> {
-  const type = entity.type === 'assumed-role' ? 'role' : entity.type
-  const id = JSON.stringify([
-    target.account,
-    target.client.version,
-    target.assume,
-    entity.partition,
-    type,
-    entity.name,
-    uniqueId,
-  ])
-  const remembered = known.get(id)
-  if (remembered && remembered.until > call.now) return remembered.arn
-  const found = await call.once(`principal ${id}`, () =>
-    call.ports.principals.find(target, { type, name: entity.name }, call.request.deadline),
+  const { principals, cipher } = call.ports
+  const type = entityType === 'assumed-role' ? 'role' : entityType
+  const subject = ['full ARN', partition, type, name, uniqueId]
+  const question = accountQuestion(access, subject, cipher, target =>
+    principals.find(target, { type, name }, call.request.deadline),
   )
-  const prefix = `arn:${entity.partition}:iam::${entity.account}:${type}/`
+  const remembered = known.get(question.key)
+  if (remembered && remembered.until > call.now) return remembered.arn
+  const found = await ask(question)
   const same = found && (uniqueId === undefined || found.uniqueId === uniqueId)
-  const named = found?.arn.startsWith(prefix) && found.arn.endsWith(`/${entity.name}`)
+  const named =
+    found?.arn.startsWith(`arn:${partition}:iam::${account}:${type}/`) && found.arn.endsWith(`/${name}`)
   if (!found || !same || !named)
     throw invalid('the principal could not be looked up', { reason: { why: 'principal-lookup' } })
   if (known.size >= MOST_KNOWN) known.clear()
-  known.set(id, { arn: found.arn, until: call.now + FULL_ARN_AGE_MS })
+  known.set(question.key, { arn: found.arn, until: call.now + FULL_ARN_AGE_MS })
   return found.arn
 }

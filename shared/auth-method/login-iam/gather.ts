@@ -1,4 +1,4 @@
-import type { Call, MountCall } from '../../api/call.ts'
+import type { Ask, Call, MountCall, Question } from '../../api/call.ts'
 import {
   type Identity,
   readCallerIdentity,
@@ -12,15 +12,14 @@ import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
 import { defaultSettings } from '../config/client-settings.ts'
 import { defaultIdentity } from '../config/identity.ts'
 import { noRole, refuse } from '../login/checks.ts'
+import { instanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
 import { hintOf, remember } from '../login/hints.ts'
-import { instanceSubject, seeInstance } from '../login/see-instance.ts'
-import type { IamFacts, InferredInstance, SeenIamFacts } from './facts.ts'
-import { fullArnOf } from './full-arn.ts'
+import type { IamFacts, SeenIamFacts } from './facts.ts'
+import { findFullArn } from './full-arn.ts'
 import { admits, inferredId } from './principal.ts'
 
 type LoginCall = MountCall<typeof loginFields>
@@ -30,7 +29,7 @@ const iamKeys = (accessor: string, roleName: string) =>
   [key('client-config', accessor), key('identity-config', accessor), key('role', accessor, roleName)] as const
 
 /** What a login of this caller will look at, as far as it can be known or guessed. */
-export function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
+function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
@@ -43,17 +42,26 @@ export function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
 const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
   given.role || lowerAscii(entity.name)
 
-/** Sends the caller's request to STS and reads who it is. @throws ApiError */
-export async function askSts(call: LoginCall, request: SignedRequest): Promise<VerifiedIdentity> {
+/**
+ * Sends the caller's request to STS, and reads from the answer who it is. The request as it is sent is the whole question.
+ * @throws ApiError where the configuration does not allow the request
+ */
+export async function stsQuestion(
+  call: LoginCall,
+  request: SignedRequest,
+): Promise<Question<VerifiedIdentity>> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
   const outbound = outboundOf(request, client?.data ?? defaultSettings, call)
   if ('why' in outbound) return refuse(outbound)
-  // the request as it is sent is the whole question
-  const answer = await call.once(JSON.stringify(['sts', outbound]), () =>
-    call.ports.callerIdentity.ask(outbound, call.request.deadline),
-  )
-  const identity = readCallerIdentity(answer, ageOf(request, call.now))
-  return 'why' in identity ? refuse(identity, identity.seen) : identity
+  return {
+    key: JSON.stringify(['sts', outbound]),
+    ask: async () => {
+      const answer = await call.ports.callerIdentity.ask(outbound, call.request.deadline)
+      const identity = readCallerIdentity(answer, ageOf(request, call.now))
+      return 'why' in identity ? refuse(identity, identity.seen) : identity
+    },
+    leadsTo: caller => keysOfCaller(call, caller),
+  }
 }
 
 /** The request as it would be sent to STS, or what is wrong with its form. */
@@ -113,42 +121,27 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Ident
     full_arn: caller.arn,
   })[kind]
 
-/**
- * Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. What the facts
- * have passed so far stays with them.
- */
-export async function seeIam<F extends IamFacts>(
-  call: LoginCall,
-  { facts, client }: GatheredIam<F>,
-): Promise<F & SeenIamFacts> {
-  const { role, caller } = facts
-  const lookUp =
-    admits(role, { uniqueId: caller.uniqueId, canonicalArn: canonicalArn(caller.entity) }) === 'look-up'
-  const instanceId = role.inferredEntityType === '' ? undefined : inferredId(caller)
-  if (!lookUp && instanceId === undefined) return { ...facts, fullArn: undefined, inferred: undefined }
-  const { account, partition } = caller.entity
-  const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])
-  const items = { client, sts }
-  const reach = (region: string) => awsTarget(account, region, items, call.ports.cipher)
-  const fullArn = lookUp
-    ? await fullArnOf(call, await reach(iamRegionOf(partition)), caller.entity, caller.uniqueId)
-    : undefined
-  const inferred = instanceId === undefined ? undefined : await seeInferred(call, facts, instanceId, items)
-  return { ...facts, fullArn, inferred }
-}
+/** What IAM and EC2 said of a caller, each where the role needs it. */
+export type SeenCaller = Pick<SeenIamFacts, 'fullArn' | 'inferred'>
 
-async function seeInferred(
+/** Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. */
+export async function askAboutCaller(
   call: LoginCall,
-  { role, caller }: IamFacts,
-  instanceId: string,
-  items: AccountItems,
-): Promise<InferredInstance> {
-  const { account } = caller.entity
+  { facts: { role, caller }, client }: GatheredIam,
+  ask: Ask,
+): Promise<SeenCaller> {
+  const { entity, uniqueId } = caller
+  const isWild = admits(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'
+  const id = role.inferredEntityType === '' ? undefined : inferredId(caller)
+  if (!isWild && id === undefined) return { fullArn: undefined, inferred: undefined }
+  const { account, partition } = entity
+  const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])
+  const accessTo = (region: string) => ({ account, region, client, sts })
+  const fullArn = isWild
+    ? await findFullArn(call, accessTo(iamRegionOf(partition)), entity, uniqueId, ask)
+    : undefined
+  if (id === undefined) return { fullArn, inferred: undefined }
   const region = role.inferredAwsRegion
-  const question = nameOfQuestion({ account, region }, items, instanceSubject(instanceId, role))
-  const seen = await call.once(question, async () => {
-    const target = await awsTarget(account, region, items, call.ports.cipher)
-    return seeInstance(call, target, instanceId, role, call.now / 1000)
-  })
-  return { ...seen, instanceId, region, account }
+  const seen = await ask(instanceQuestion(call, accessTo(region), { id, role, startedAt: call.now / 1000 }))
+  return { fullArn, inferred: { ...seen, instanceId: id, region, account } }
 }

@@ -23,7 +23,7 @@ import type { Grant } from './grant.ts'
  *
  * @param stored the alias that the grant names, if it was there
  */
-export async function loggedIn(
+export async function commitLogin(
   call: MountCall,
   grant: Grant,
   stored: Item<'alias'> | undefined,

@@ -1,10 +1,10 @@
-import type { Call } from '../../api/call.ts'
+import type { Ask, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
+import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 
 /** What a renewal may give, by the role as it is now. Seconds. */
@@ -32,13 +32,13 @@ export function sameRole(item: Item<'role'> | undefined, login: LoginRecord): Ro
  */
 export async function checkRunning(
   call: Call,
-  { account, region, instanceId }: { account: string; region: string; instanceId: string },
-  items: AccountItems,
+  access: AccountAccess,
+  instanceId: string,
+  ask: Ask,
 ): Promise<void> {
   const { instances, cipher } = call.ports
-  const question = nameOfQuestion({ account, region }, items, ['instance', instanceId])
-  const instance = await call.once(question, async () =>
-    instances.describe(await awsTarget(account, region, items, cipher), instanceId, call.request.deadline),
+  const question = accountQuestion(access, ['instance', instanceId], cipher, target =>
+    instances.describe(target, instanceId, call.request.deadline),
   )
-  if (stateFault(instance, instanceId)) throw notRenewed('instance-not-running')
+  if (stateFault(await ask(question), instanceId)) throw notRenewed('instance-not-running')
 }

@@ -1,4 +1,4 @@
-import type { Call } from '../../api/call.ts'
+import type { Ask, Call } from '../../api/call.ts'
 import { type Mount, maxTtlOf } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
@@ -11,7 +11,7 @@ import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.t
  * renewals of all tokens that stood on it, whatever login makes another.
  * @see docs/spec/login-ec2.md#renewal
  */
-export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> {
+export async function renewEc2(call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
   if (!instanceId || !region) throw notRenewed('login-unknown')
   const [roleItem, entry, client, sts, tidy] = await call.ports.store.read([
@@ -25,7 +25,7 @@ export async function renewEc2(call: Call, mount: Mount, login: LoginRecord): Pr
   if (!entry) throw notRenewed('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
     throw notRenewed('entry-recreated')
-  await checkRunning(call, { account, region, instanceId }, { client, sts })
+  await checkRunning(call, { account, region, client, sts }, instanceId, ask)
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const expiresAt = call.now + Math.max(maxTtlOf(mount), ...limits) * 1000
   const renewed = { ...entry.data, updatedAt: call.now, expiresAt }

@@ -1,4 +1,4 @@
-import type { Call } from '../../api/call.ts'
+import type { Ask, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Mount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
@@ -7,8 +7,8 @@ import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { type AccountItems, awsTarget } from '../config/accounts.ts'
-import { fullArnOf } from '../login-iam/full-arn.ts'
+import type { AccountItems } from '../config/accounts.ts'
+import { findFullArn } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
 import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.ts'
 
@@ -16,7 +16,7 @@ import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.t
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
  * instances are not looked at again. @see docs/spec/login-iam.md#renewal
  */
-export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> {
+export async function renewIam(call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> {
   const entity = parseEntity(login.canonicalArn ?? '')
   if (!entity) throw notRenewed('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
@@ -26,8 +26,8 @@ export async function renewIam(call: Call, mount: Mount, login: LoginRecord): Pr
   ])
   const role = sameRole(roleItem, login)
   const items = { client, sts }
-  await checkPrincipal(call, role, login, entity, items)
-  await checkInferred(call, role, login, items)
+  await checkPrincipal(call, role, login, entity, items, ask)
+  await checkInferred(call, role, login, items, ask)
   const { ttl, maxTtl, period } = role.token
   return { ttl, methodMax: maxTtl, period, changes: [] }
 }
@@ -38,6 +38,7 @@ async function checkPrincipal(
   login: LoginRecord,
   entity: Entity,
   items: AccountItems,
+  ask: Ask,
 ): Promise<void> {
   const principal = defined({
     canonicalArn: login.canonicalArn ?? '',
@@ -46,8 +47,8 @@ async function checkPrincipal(
   const first = admits(role, principal)
   if (first === 'yes') return
   if (first === 'look-up') {
-    const target = await awsTarget(login.account, iamRegionOf(entity.partition), items, call.ports.cipher)
-    const fullArn = await fullArnOf(call, target, entity, login.clientUserId).catch(unbound)
+    const access = { account: login.account, region: iamRegionOf(entity.partition), ...items }
+    const fullArn = await findFullArn(call, access, entity, login.clientUserId, ask).catch(unbound)
     if (admits(role, { ...principal, fullArn }) === 'yes') return
   }
   throw notRenewed('principal-not-bound')
@@ -64,9 +65,10 @@ async function checkInferred(
   role: Role,
   { account, instanceId, region }: LoginRecord,
   items: AccountItems,
+  ask: Ask,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens from before inferencing was switched on have no instance and cannot be renewed
   if (!instanceId || !region) throw notRenewed('no-instance')
-  await checkRunning(call, { account, region, instanceId }, items)
+  await checkRunning(call, { account, region, ...items }, instanceId, ask)
 }

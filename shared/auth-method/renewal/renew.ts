@@ -1,4 +1,4 @@
-import { type Auth, after, type Call, callerOf, type Outcome } from '../../api/call.ts'
+import { type Ask, type Auth, after, type Call, callerOf, type Outcome, type Phases } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
@@ -26,42 +26,72 @@ export const renewFields = { ...requiredToken, ...increment }
 export const renewSelfFields = { ...increment, token: text('Accepted and ignored', { secret: true }) }
 export const renewAccessorFields = { ...accessorField, ...increment }
 
-/** POST auth/token/renew. */
-export async function renew(call: Call<typeof renewFields>): Promise<Outcome> {
-  const asked = call.given.token ?? ''
-  if (asked.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await livingToken(await accessorFor(asked, call.ports.cipher), call)
-  if (!item) throw invalid('token not found')
-  return renewing(call, item, asked, call.given.increment ?? 0)
+type RenewalCall = Call<typeof renewFields & typeof renewAccessorFields>
+
+/** Finds the token to renew, and its text as the answer names it. */
+type Find = (call: RenewalCall) => Promise<{ item: Item<'token'>; shownText: string }>
+
+/** What a renewal has gathered. */
+interface Gathered {
+  item: Item<'token'>
+  shownText: string
+  /** that the token was made at */
+  mount: Mount | undefined
 }
 
+/**
+ * The phases of a renewal. It is not read again once AWS has answered: the commit compares the token, and of an ec2 login
+ * the access-list entry, with what was read; a role or a configuration that changes meanwhile counts from the next renewal
+ * on. @see docs/spec/tokens.md#renewal
+ */
+const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal> => ({
+  gather: async call => {
+    const found = await find(call)
+    if (!found.item.data.renewable) throw notRenewable()
+    return { ...found, mount: originOf(call, found.item.data) }
+  },
+  ask: async (call, { item: { data: token }, mount }, ask) =>
+    token.login && mount ? renewLogin(call, mount, token.login, ask) : limitsOf(token),
+  decide: extend,
+})
+
+/** POST auth/token/renew. */
+export const renewal = renewalOf(async call => {
+  const shownText = call.given.token ?? ''
+  if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
+  const item = await livingToken(await accessorFor(shownText, call.ports.cipher), call)
+  if (!item) throw invalid('token not found')
+  return { item, shownText }
+})
+
 /** POST auth/token/renew-self. */
-export async function renewSelf(call: Call<typeof renewSelfFields>): Promise<Outcome> {
+export const renewalOfSelf = renewalOf(async call => {
   const { item, text: own } = callerOf(call)
   // without an item: a batch token, or one whose last use this is
   if (!item) throw notRenewable()
-  return renewing(call, item, own.reveal(), call.given.increment ?? 0)
-}
+  return { item, shownText: own.reveal() }
+})
 
 /** POST auth/token/renew-accessor: the answer does not name the token. */
-export async function renewAccessor(call: Call<typeof renewAccessorFields>): Promise<Outcome> {
-  const item = await tokenByAccessor(call, call.given.accessor ?? '')
-  return renewing(call, item, '', call.given.increment ?? 0)
-}
+export const renewalByAccessor = renewalOf(async call => {
+  const { accessor = '' } = call.given
+  return { item: await tokenByAccessor(call, accessor), shownText: '' }
+})
 
 const notRenewable = () => invalid('lease is not renewable')
 
-/** Renews a living token. @see docs/spec/tokens.md#renewal */
-async function renewing(call: Call, item: Item<'token'>, shownText: string, wish: number): Promise<Outcome> {
+/** Gives the token the lifetime that its limits allow from now on. */
+async function extend(
+  call: RenewalCall,
+  { item, shownText, mount }: Gathered,
+  limits: Renewal,
+): Promise<Outcome> {
   const token = item.data
-  if (!token.renewable) throw notRenewable()
-  const mount = originOf(call, token)
-  const limits = token.login && mount ? await renewLogin(call, mount, token.login) : ofToken(token)
   // AWS may have been asked for seconds since the request came
   const now = call.ports.clock.now()
   const granted = lifetime(
     {
-      increment: wish,
+      increment: call.given.increment ?? 0,
       ttl: limits.ttl,
       period: limits.period,
       methodMax: limits.methodMax,
@@ -93,7 +123,7 @@ const originOf = ({ mounts }: Call, token: Readonly<Token>): Mount | undefined =
   mounts.mounts.find(mount => mount.accessor === token.mount)
 
 /** Tokens that no login made keep what they were made with. */
-const ofToken = (token: Readonly<Token>): Renewal => ({
+const limitsOf = (token: Readonly<Token>): Renewal => ({
   ttl: token.creationTtl,
   methodMax: 0,
   period: token.period,
@@ -113,5 +143,5 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
  * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
  * @see docs/spec/tokens.md#renewal
  */
-export const renewLogin = (call: Call, mount: Mount, login: LoginRecord): Promise<Renewal> =>
-  login.authType === 'ec2' ? renewEc2(call, mount, login) : renewIam(call, mount, login)
+export const renewLogin = (call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> =>
+  login.authType === 'ec2' ? renewEc2(call, mount, login, ask) : renewIam(call, mount, login, ask)

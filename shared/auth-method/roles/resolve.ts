@@ -1,12 +1,13 @@
-import type { MountCall } from '../../api/call.ts'
+import type { Ask, MountCall, Question } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
+import type { Principal } from '../../ports.ts'
 import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { sha256 } from '../../values/secret.ts'
-import { type AccountItems, awsTarget, nameOfQuestion } from '../config/accounts.ts'
+import { type AccountItems, accountQuestion } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 
 type RoleCall = MountCall<typeof roleFields>
@@ -15,7 +16,7 @@ type RoleCall = MountCall<typeof roleFields>
 const KEPT_SECONDS = 600
 
 /** Unique IDs of all principals of a write, in their order. */
-interface Resolution {
+export interface Resolution {
   ids: readonly string[]
   /** to commit with the role: what was kept for this write ends with it, so that a later write asks IAM again */
   changes: readonly Change[]
@@ -29,7 +30,11 @@ interface Resolution {
  * number of principals resolved so far
  * @see docs/spec/roles.md#unique-ids
  */
-export async function resolvePrincipals(call: RoleCall, arns: readonly string[]): Promise<Resolution> {
+export async function resolvePrincipals(
+  call: RoleCall,
+  arns: readonly string[],
+  ask: Ask,
+): Promise<Resolution> {
   const accessor = call.mount.accessor
   const entities = arns.map(arn => resolvable(arn))
   const accounts = [...new Set(entities.map(entity => entity.account))]
@@ -43,9 +48,9 @@ export async function resolvePrincipals(call: RoleCall, arns: readonly string[])
   try {
     for (const entity of entities) {
       const items = { client, sts: associations[accounts.indexOf(entity.account)] }
-      const question = questionOf(entity, items)
-      const name = hashOf(question)
-      resolved.set(name, kept?.data.ids[name] ?? (await resolve(call, entity, items, question)))
+      const question = principalQuestion(call, entity, items)
+      const name = hashOf(question.key)
+      resolved.set(name, kept?.data.ids[name] ?? (await resolve(entity, question, ask)))
     }
   } catch (error) {
     throw await unfinished(call, error, { place, kept, resolved, of: entities.length })
@@ -97,29 +102,25 @@ function resolvable(arn: string): Entity {
   return entity
 }
 
-const questionOf = (entity: Entity, items: AccountItems): string => {
-  const place = { account: entity.account, region: iamRegionOf(entity.partition) }
-  return nameOfQuestion(place, items, ['principal', iamArn(entity)])
-}
-
-async function resolve(
+const principalQuestion = (
   call: RoleCall,
   entity: Entity,
   items: AccountItems,
-  question: string,
-): Promise<string> {
+): Question<Principal | undefined> => {
   const { cipher, principals } = call.ports
+  const access = { account: entity.account, region: iamRegionOf(entity.partition), ...items }
+  return accountQuestion(access, ['principal', iamArn(entity)], cipher, target =>
+    principals.find(target, entity, call.request.deadline),
+  )
+}
+
+async function resolve(entity: Entity, question: Question<Principal | undefined>, ask: Ask): Promise<string> {
   const arn = iamArn(entity)
-  const found = await call
-    .once(question, async () => {
-      const target = await awsTarget(entity.account, iamRegionOf(entity.partition), items, cipher)
-      return principals.find(target, entity, call.request.deadline)
-    })
-    .catch(error => {
-      throw error instanceof ApiError && error.code === 'invalid_request'
-        ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
-        : error
-    })
+  const found = await ask(question).catch(error => {
+    throw error instanceof ApiError && error.code === 'invalid_request'
+      ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
+      : error
+  })
   if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
   if (found.arn !== arn)
     throw invalid(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)

@@ -1,37 +1,49 @@
-import { after, type MountCall, nothing, type Outcome } from '../../api/call.ts'
+import { after, type MountCall, nothing, type Phases } from '../../api/call.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
-import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
-import type { Key } from '../../storage/kinds.ts'
+import type { Item, Key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import type { roleFields } from './fields.ts'
-import { planRole } from './plan.ts'
-import { resolvePrincipals } from './resolve.ts'
+import { planRole, type RolePlan } from './plan.ts'
+import { type Resolution, resolvePrincipals } from './resolve.ts'
 
-/** POST role/:role. @see docs/spec/roles.md#write */
-export async function writeRole(call: MountCall<typeof roleFields>): Promise<Outcome> {
-  const mount = call.mount
-  const stored = subjectOf(call, 'role')
-  const place = placeOf(call, 'role')
-  const plan = planRole(
-    defined({
+type RoleCall = MountCall<typeof roleFields>
+
+/** A write that has passed every check that needs no look-up. */
+interface Planned extends RolePlan {
+  place: Key<'role'>
+  stored: Item<'role'> | undefined
+}
+
+/**
+ * POST role/:role. It is not read again once IAM has answered: the commit compares the role with what was read, and a
+ * configuration that changes meanwhile counts from the next write on. @see docs/spec/roles.md#write
+ */
+export const roleWrite: Phases<RoleCall, undefined, Planned, Resolution> = {
+  gather: async call => {
+    const place = placeOf(call, 'role')
+    const stored = subjectOf(call, 'role')
+    const facts = defined({
       stored: stored?.data,
       given: call.given,
-      defaultAuthType: isLegacyEc2(mount) ? 'ec2' : 'iam',
-      mountMax: maxTtlOf(mount),
+      defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
+      mountMax: maxTtlOf(call.mount),
       fresh: {
         roleId: call.ports.entropy.uuid(),
         hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
       },
-    }),
-  )
-  if (plan.resolve.length === 0) return after([replace(place, stored, plan.role)], nothing(plan.warnings))
-  const { ids, changes } = await resolvePrincipals(call, plan.resolve)
-  const role: Role = { ...plan.role, boundIamPrincipalIds: ids }
-  return after([replace(place, stored, role), ...changes], nothing(plan.warnings))
+    } as const)
+    return { ...planRole(facts), place, stored }
+  },
+  ask: async (call, { role, resolve }, ask) =>
+    resolve.length === 0
+      ? { ids: role.boundIamPrincipalIds, changes: [] }
+      : resolvePrincipals(call, resolve, ask),
+  decide: (_, { place, stored, role, warnings }, { ids, changes }) =>
+    after([replace(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes], nothing(warnings)),
 }
 
-const newTagKey = (call: MountCall<typeof roleFields>, place: Key<'role'>): Promise<Encrypted> =>
+const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())

@@ -80,20 +80,28 @@ function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
 /** What one commit takes besides the record. */
 const MOST = 80
 
+/** The last position of a journal that has ended, and the one behind it. */
+type JournalEnd = Awaited<ReturnType<typeof endJournal>>
+
 /**
- * POST sys/replication/dr/primary/disable: ends the set. The journal is closed first: followers can fetch all of it, and
- * nothing is written to it afterwards.
+ * The first step of primary/disable: closes the journal, which may be repeated. Followers can fetch all of it, and nothing
+ * is written to it afterwards.
  */
-export async function disablePrimary(call: Call): Promise<Outcome> {
+export async function endOwnJournal(call: Call): Promise<JournalEnd> {
+  const { data } = recordOf(call)
+  checkTransition('primary/disable', data)
+  const ended = await endJournal(call.ports, data)
+  await noteEvent('primary-disabled', call.request.id, data, { since: ended.journalStart }, call.ports)
+  return ended
+}
+
+/** POST sys/replication/dr/primary/disable, once the journal has ended: ends the set. */
+export async function disablePrimary(call: Call, { journalStart, end }: JournalEnd): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
-  const { journalStart, end } = await endJournal(ports, item.data)
   const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
-  await call.once('note', () =>
-    noteEvent('primary-disabled', request.id, item.data, { since: journalStart }, ports),
-  )
   const { id, name, keyring, term, initialisedAt } = item.data
   const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, journalStart } as const
   return {

@@ -23,14 +23,42 @@ const REVOKE_TRIES = 5
 const REVOKE_PAUSE_MS = 20
 
 /**
- * POST sys/replication/dr/primary/revoke-secondary: nothing that the cluster signs counts from now on, and its name is
- * free again. A name or an id that leads to no cluster is refused. A repeated revocation changes nothing and reports the
- * time of the first one. The revocation is in the journal, so that clusters that are promoted later know it; a journal that
- * has ended refuses it.
+ * The first step of revoke-secondary: nothing that the cluster signs counts from now on, and its name is free again. A name
+ * or an id that leads to no cluster is refused. A repeated revocation changes nothing and reports the time of the first one.
+ * The revocation is in the journal, so that clusters that are promoted later know it; a journal that has ended refuses it.
  */
-export async function revokeSecondary(call: Call<typeof revokeFields>): Promise<Outcome> {
+export async function revokeTarget(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
+  const { given, ports, now, request } = call
+  const { id = '', force = false } = given
+  const cluster = call.cluster
+  checkTransition('primary/revoke-secondary', cluster.record)
+  let isNoted = false
+  const pause = (tried: number) => ports.clock.sleep(REVOKE_PAUSE_MS * 2 ** tried)
+  const found = await retrying(
+    { tries: REVOKE_TRIES, pause },
+    async (): Promise<Result<RevocationTarget, 'conflict'>> => {
+      const known = await readKnownClusters(cluster.record, ports.store)
+      const target = findTarget(id, known, force)
+      if (target.is === 'revoked') return ok(target)
+      if (!isNoted) await noteRevocation(target.revoking, request.id, cluster.record, ports)
+      isNoted = true
+      const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
+      return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
+    },
+  )
+  if (!found.ok) throw secondariesChanging()
+  return found.value
+}
+
+/**
+ * POST sys/replication/dr/primary/revoke-secondary, once the cluster is revoked: rotates the keyring where that is asked
+ * for, and says what the revocation does not end.
+ */
+export async function revokeSecondary(
+  call: Call<typeof revokeFields>,
+  target: RevocationTarget,
+): Promise<Outcome> {
   const { retire = false } = call.given
-  const target = await call.once('revoke', () => revokeOnce(call))
   const [recovery] = await call.ports.store.read([key('recovery-key')])
   const shares = clusterOf(target) && recovery && wasKept(recovery.data) ? [SHARES] : []
   const warnings = [...describe(target, call.given.id ?? ''), ...shares]
@@ -58,24 +86,3 @@ const KEEPS =
 /** Of an earlier version the revoked cluster, or a backup of it, has the key that shares are cut from. */
 const SHARES =
   'the revoked cluster may know the recovery key, which an earlier version stored, and can make recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'
-
-async function revokeOnce(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
-  const { given, ports, now, request } = call
-  const { id = '', force = false } = given
-  const cluster = call.cluster
-  checkTransition('primary/revoke-secondary', cluster.record)
-  const pause = (tried: number) => ports.clock.sleep(REVOKE_PAUSE_MS * 2 ** tried)
-  const found = await retrying(
-    { tries: REVOKE_TRIES, pause },
-    async (): Promise<Result<RevocationTarget, 'conflict'>> => {
-      const known = await readKnownClusters(cluster.record, ports.store)
-      const target = findTarget(id, known, force)
-      if (target.is === 'revoked') return ok(target)
-      await call.once('note', () => noteRevocation(target.revoking, request.id, cluster.record, ports))
-      const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
-      return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
-    },
-  )
-  if (!found.ok) throw secondariesChanging()
-  return found.value
-}

@@ -70,7 +70,7 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
   return {
     ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
-    thenTold: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
+    lateWarnings: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
 

@@ -36,18 +36,21 @@ export const prepareToken = async ({ given }: Early<typeof secondaryTokenFields>
   prepared: undefined,
 })
 
+/** The first step of primary/secondary-token: notes in the audit log which admission the token ends. */
+export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
+  const { before } = checkedWish(call)
+  const revoking = call.given.replace ? replacedAdmission(before.secondary) : undefined
+  if (revoking) await noteRevocation(revoking, call.request.id, call.cluster.record, call.ports)
+}
+
 /**
  * POST sys/replication/dr/primary/secondary-token: what a cluster needs to become a secondary of this one. Its name is
  * known from now on, whether the token is used or not.
  */
 export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
-  const { id, ttl, publicKey } = wanted(call.given)
+  const { id, ttl, publicKey, before } = checkedWish(call)
   const { ports, now, request } = call
   const { record } = call.cluster
-  checkTransition('primary/secondary-token', record)
-  const [secondaryKey, signerKey] = tokenKeys(id)
-  const before = { secondary: call.fetched.get(secondaryKey), tokenKey: call.fetched.get(signerKey) }
-  if (!call.given.replace && isTaken(before, record)) throw idTaken(id)
   const ended = call.given.replace ? await endAdmission(call, before.secondary) : undefined
   const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
@@ -84,14 +87,13 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
  * Ends the admission that a new token replaces. @returns the item of the admission as it is revoked, and changes of the other items;
  * undefined: there is none that counts
  */
-async function endAdmission({ ports, now, cluster, request, once }: Call, before?: Item<'secondary'>) {
+async function endAdmission({ ports, now, cluster }: Call, before?: Item<'secondary'>) {
   const revoking = replacedAdmission(before)
   if (!before || !revoking) return undefined
   const [secondaries, holders] = await Promise.all([
     ports.store.list(partitions('secondary')),
     ports.store.list(partitions('holder')),
   ])
-  await once('note', () => noteRevocation(revoking, request.id, cluster.record, ports))
   const others = secondaries.filter(({ sk }) => sk !== before.sk)
   const items = { secondaries: others, holders }
   return {
@@ -104,6 +106,16 @@ async function endAdmission({ ports, now, cluster, request, once }: Call, before
             `the cluster ${revoking.cluster}, which was admitted as ${revoking.name}, is refused until it uses a new token`,
           ],
   }
+}
+
+/** What the request asks for, and what stands under its name. @throws ApiError for the first rule that refuses it */
+function checkedWish({ given, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
+  const wish = wanted(given)
+  checkTransition('primary/secondary-token', record)
+  const [secondaryKey, signerKey] = tokenKeys(wish.id)
+  const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
+  if (!given.replace && isTaken(before, record)) throw idTaken(wish.id)
+  return { ...wish, before }
 }
 
 function wanted({

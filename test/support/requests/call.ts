@@ -1,4 +1,4 @@
-import type { Auth, Fetched, MountCall, Outcome } from '../../../shared/api/call.ts'
+import type { Ask, Auth, Fetched, MountCall, Outcome, Phases } from '../../../shared/api/call.ts'
 import type { Fields } from '../../../shared/api/fields.ts'
 import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
@@ -25,13 +25,21 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
     },
     fetched: fetchedItems((parts.ports as Partial<Ports> | undefined)?.store),
     prepared: undefined,
-    once: (_: string, work: () => Promise<unknown>) => work(),
-    asked: () => false,
     // an item stands where the row’s subject says
     subjectKey: parts.subject,
     ...parts,
     ports: portsWith(parts.ports ?? {}),
   }) as unknown as MountCall<F>
+
+/** Asks every question as it comes. */
+export const askAlways: Ask = question => question.ask()
+
+/** Walks the phases of a request once, without reading again. */
+export async function outcomeOf<C, I, G, A>(phases: Phases<C, I, G, A>, call: C): Promise<Outcome> {
+  const identity = (await phases.identify?.(call, askAlways)) as I
+  const gathered = await phases.gather(call, identity)
+  return phases.decide(call, gathered, await phases.ask(call, gathered, askAlways))
+}
 
 /** Items of an attempt, none to begin with; `keep` puts some there, as the first read does. */
 export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { type AlwaysCall, type Auth, after, answer, data, type Outcome } from '../../../shared/api/call.ts'
+import {
+  type AlwaysCall,
+  type Auth,
+  after,
+  answer,
+  data,
+  type Outcome,
+  type Phases,
+} from '../../../shared/api/call.ts'
 import { anyone, type Endpoint, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { duration } from '../../../shared/api/fields.ts'
@@ -16,7 +24,7 @@ import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 const changing = (call: AlwaysCall): Outcome =>
   after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
 
-const group = (handle: Endpoint['handle']): Group => ({
+const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => ({
   name: 'things',
   endpoints: [
     endpoint({
@@ -26,6 +34,7 @@ const group = (handle: Endpoint['handle']): Group => ({
       fields: { ttl: duration('') },
       access: policy('update'),
       answers: 'data',
+      ...(first ? { first } : {}),
       handle,
     }),
     endpoint({
@@ -76,6 +85,7 @@ interface World {
   audit?: (entry: Record<string, unknown>) => void
   /** text of the token */
   text?: string
+  first?: Endpoint['first']
 }
 
 /** One request to a cluster with one mount and one token, `hvs.t`, whose policy is `dev`. */
@@ -89,6 +99,7 @@ async function send(
     verdicts = [],
     audit = () => undefined,
     text = 'hvs.t',
+    first,
   }: World = {},
 ) {
   const hash = await storedHashOf(text, clearCipher)
@@ -134,7 +145,7 @@ async function send(
     deadline: 0,
     ...parts,
   }
-  const { response, error } = await serve(group(handle), ports)(request)
+  const { response, error } = await serve(group(handle, first), ports)(request)
   return {
     status: response.status,
     body: response.body === '' ? undefined : JSON.parse(response.body),
@@ -316,47 +327,96 @@ describe('the role of the cluster', () => {
 })
 
 describe('commits', () => {
-  test('a lost race is judged again; work with the provider is not done again', async () => {
-    let calls = 0
-    let judged = 0
-    const reply = await send(
-      {},
-      async call => {
-        judged += 1
-        await call.once('provider', async () => {
-          calls += 1
+  /** A request that asks AWS, and what its phases saw. */
+  const asking = (parts: Partial<Phases<AlwaysCall>> = {}, name: () => string = () => 'question') => {
+    const walks: unknown[] = []
+    const asked: string[] = []
+    const phases: Phases<AlwaysCall> = {
+      gather: call => void walks.push(call.fetched.get(key('policy', 'x'))?.rev),
+      ask: (_call, _gathered, ask) => {
+        const question = name()
+        return ask({
+          key: question,
+          ask: async () => void asked.push(question),
+          leadsTo: () => [key('policy', 'x')],
         })
-        return changing(call)
       },
-      { verdicts: ['conflict', 'conflict'] },
-    )
-    expect([reply.status, judged, calls, reply.commits.length]).toEqual([204, 3, 1, 1])
-  })
-
-  const asking = (name: () => string) => {
-    const seen: unknown[] = []
-    const handle = async (call: AlwaysCall) => {
-      seen.push(call.fetched.get(key('policy', 'x'))?.rev)
-      await call.once(name(), async () => undefined)
-      return call.asked() ? { anew: [key('policy', 'x')] } : changing(call)
+      decide: changing,
+      ...parts,
     }
-    return { seen, handle }
+    return { walks, asked, handle: { phases: () => phases } }
   }
 
-  test('what was read before the provider answered is read again, with what is needed now', async () => {
-    const { seen, handle } = asking(() => 'provider')
-    const { status, commits } = await send({}, handle)
-    expect([status, seen, commits.length]).toEqual([204, [undefined, undefined], 1])
-    const after = asking(() => 'provider')
-    const raced = await send({}, after.handle, { verdicts: ['conflict'] })
-    expect([raced.status, after.seen.length, raced.commits.length]).toEqual([204, 3, 1])
+  test('a request whose commit is lost is judged again, and asks no question again', async () => {
+    const { walks, asked, handle } = asking()
+    const reply = await send({}, handle, { verdicts: ['conflict', 'conflict'] })
+    expect([reply.status, walks.length, asked.length, reply.commits.length]).toEqual([204, 3, 1, 1])
   })
 
-  test('a request whose provider has to be asked without end is asked to come back', async () => {
+  test('a question whose key has changed when the commit is lost is asked again', async () => {
+    let revision = 0
+    const { asked, handle } = asking({}, () => `question ${++revision}`)
+    await send({}, handle, { verdicts: ['conflict'] })
+    expect(asked).toEqual(['question 1', 'question 2'])
+  })
+
+  test('a request that rereads is decided by what is stored once AWS has answered, with what the answer leads to', async () => {
+    const once = asking({ rereads: true })
+    const { status, commits } = await send({}, once.handle)
+    expect([status, once.walks, commits.length]).toEqual([204, [undefined, undefined], 1])
+    const raced = asking({ rereads: true })
+    const reply = await send({}, raced.handle, { verdicts: ['conflict'] })
+    expect([reply.status, raced.walks.length, raced.asked.length, reply.commits.length]).toEqual([
+      204, 3, 1, 1,
+    ])
+  })
+
+  test('an answer to the first question is read again before anything else is gathered', async () => {
+    const identities: unknown[] = []
+    const { walks, asked, handle } = asking({
+      rereads: true,
+      identify: (_, ask) => ask({ key: 'who', ask: async () => 'somebody' }),
+      ask: async () => undefined,
+      gather: (_, identity) => void identities.push(identity),
+    })
+    const { status } = await send({}, handle)
+    expect([status, identities, walks, asked]).toEqual([204, ['somebody'], [], []])
+  })
+
+  test('a failed question ends a request that does not expect it, and is asked again by none of its walks', async () => {
     let calls = 0
-    const { handle, seen } = asking(() => `provider ${++calls}`)
+    const { walks, handle } = asking({
+      rereads: true,
+      ask: (_call, _gathered, ask) =>
+        ask({
+          key: 'question',
+          ask: async () => {
+            calls += 1
+            throw new ApiError('provider_failed', 'down')
+          },
+        }),
+    })
     const reply = await send({}, handle)
-    expect([reply.status, reply.error?.retryAfter, seen.length, reply.commits]).toEqual([503, 1, 5, []])
+    expect([reply.status, calls, walks.length]).toEqual([502, 1, 1])
+  })
+
+  test('a request whose questions change in every round is refused as busy after four', async () => {
+    let revision = 0
+    const { walks, handle } = asking({ rereads: true }, () => `question ${++revision}`)
+    const reply = await send({}, handle)
+    expect([reply.status, reply.error?.retryAfter, walks.length, reply.commits]).toEqual([503, 1, 5, []])
+  })
+
+  test('the first step of a row is taken once, and its result handed to every try to commit', async () => {
+    let steps = 0
+    const results: unknown[] = []
+    const first = async () => ++steps
+    const handle = (call: AlwaysCall, result: unknown) => {
+      results.push(result)
+      return changing(call)
+    }
+    const reply = await send({}, handle, { verdicts: ['conflict', 'conflict'], first })
+    expect([reply.status, steps, results]).toEqual([204, 1, [1, 1, 1]])
   })
 
   test('a token that nothing is written of is not given on a record that has aged', async () => {

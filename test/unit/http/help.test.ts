@@ -12,7 +12,9 @@ async function help(path: string, group = rolesGroup as Parameters<typeof helpFo
   const request = { method: 'GET', query: [['help', '1']], ...parts } as unknown as HttpRequest
   const found = await helpFor(group, request, path)
   if (!found || 'miss' in found) return undefined
-  const outcome = await found.endpoint.handle(callWith())
+  const { handle } = found.endpoint
+  if (typeof handle !== 'function') throw new Error('help asks nobody')
+  const outcome = await handle(callWith(), undefined)
   if (!('answer' in outcome) || outcome.answer.kind !== 'plain') throw new Error('help has no envelope')
   return { ...(outcome.answer.body as { help: string; see_also: string[] }), found }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { awsTarget } from '../../../../shared/auth-method/config/accounts.ts'
+import { accountQuestion } from '../../../../shared/auth-method/config/accounts.ts'
 import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { plainCipher as cipher, encrypted, item } from '../../../support/tables/items.ts'
@@ -18,15 +18,17 @@ const config = {
   maxRetries: 7,
 }
 const access = (client?: typeof config, sts?: { role: string; externalId: string }) =>
-  awsTarget(
-    '444455556666',
-    'us-east-1',
+  accountQuestion(
     {
+      account: '444455556666',
+      region: 'us-east-1',
       client: client && item(key('client-config', accessor), client, 'r7'),
       sts: sts && item(key('sts-role', accessor, '444455556666'), sts),
     },
+    ['subject'],
     cipher,
-  )
+    async target => target,
+  ).ask()
 
 describe('how an account is reached', () => {
   test('without any configuration: the server’s own credentials, for that account only', async () => {

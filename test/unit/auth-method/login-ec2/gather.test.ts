@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { gatherEc2, seeEc2 } from '../../../../shared/auth-method/login-ec2/gather.ts'
+import { askAboutInstance, gatherEc2, withInstance } from '../../../../shared/auth-method/login-ec2/gather.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -10,7 +10,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { askAlways, callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { encrypted, item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -135,7 +135,8 @@ describe('the instance’s role tag', () => {
   const forged = renderTag(tag, new Secret('another key'))
   const seen = async (given: World) => {
     const { call, gathered, asked } = world({ role, ...given })
-    const facts = await seeEc2(call, await gathered)
+    const read = await gathered
+    const facts = await withInstance(call, read, await askAboutInstance(call, read, askAlways))
     return { asked, tag: facts.tag }
   }
 

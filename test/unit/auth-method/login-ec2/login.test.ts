@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { proveEarly } from '../../../../shared/auth-method/login.ts'
-import { loginEc2 } from '../../../../shared/auth-method/login-ec2/login.ts'
+import { ec2Login } from '../../../../shared/auth-method/login-ec2/login.ts'
 import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -50,7 +50,7 @@ function world({
     given: { role: 'dev', ...sent },
     provider: { instances: { describe } },
   })
-  const login = () => loginEc2(attempts.attempt(), proof)
+  const login = () => attempts.attempt(ec2Login, proof)
   return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
 }
 
@@ -91,13 +91,13 @@ describe('an ec2 login', () => {
 
   test('is read anew once EC2 has answered, with the denial of the tag that the instance carries', async () => {
     const { login, drawn } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
-    expect(await login()).toEqual({ anew: [key('deny', accessor, tagValue)] })
+    expect(await login()).toEqual({ kind: 'reread', keys: [key('deny', accessor, tagValue)] })
     expect(drawn.bytes, 'no token before').toBe(0)
   })
 
   test('is judged by what is stored after EC2 has answered, and asks once', async () => {
     const { login, asked, stored } = world()
-    expect(await login()).toEqual({ anew: [] })
+    expect(await login()).toEqual({ kind: 'reread', keys: [] })
     const closed = role({ token: { boundCidrs: ['10.0.0.0/8'] } })
     stored.put(item(place, closed))
     await expect(login()).rejects.toMatchObject({ reason: { why: 'source-address' } })

@@ -1,22 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { fullArnOf } from '../../../../shared/auth-method/login-iam/full-arn.ts'
-import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
+import type { AccountAccess } from '../../../../shared/auth-method/config/accounts.ts'
+import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { findFullArn } from '../../../../shared/auth-method/login-iam/full-arn.ts'
+import type { Principal } from '../../../../shared/ports.ts'
+import { key } from '../../../../shared/storage/kinds.ts'
 import { type Entity, parseEntity } from '../../../../shared/values/arn.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { askAlways, callWith } from '../../../support/requests/call.ts'
+import { item, plainCipher } from '../../../support/tables/items.ts'
 
 const HOUR = 3_600_000
 let versions = 0
 /** A configuration that nothing is known of yet. */
-const freshAccess = (parts: Partial<AwsTarget> = {}): AwsTarget => {
+const freshAccess = (parts: Partial<AccountAccess> = {}): AccountAccess => {
   versions += 1
   return {
     account: '111122223333',
     region: 'us-east-1',
-    client: { version: `full-arn ${versions}` },
+    client: client(`full-arn ${versions}`),
+    sts: undefined,
     ...parts,
-  } as AwsTarget
+  }
 }
+const client = (rev: string) => item(key('client-config', 'auth_cloud_1'), defaultSettings, rev)
+const stsRole = item(key('sts-role', 'auth_cloud_1', '111122223333'), {
+  role: 'arn:aws:iam::111122223333:role/r',
+  externalId: '',
+})
 
 const entity = (arn: string) => parseEntity(arn) ?? expect.fail()
 const app = entity('arn:aws:sts::111122223333:assumed-role/app/session')
@@ -31,7 +41,7 @@ interface Given {
 
 /** Looks up with a prepared answer; tells the ARN, or why not, and how often IAM was asked. */
 async function lookUp(
-  target: AwsTarget,
+  access: AccountAccess,
   { answer = found, who = app, uniqueId = 'AROAEXAMPLE', now = 0 }: Given = {},
 ) {
   let asked = 0
@@ -40,8 +50,9 @@ async function lookUp(
     if (answer instanceof Error) throw answer
     return answer === 'nobody' ? undefined : answer
   }
-  const call = callWith({ now, ports: { principals: { find } } })
-  const arn = await fullArnOf(call, target, who, uniqueId === 'unknown' ? undefined : uniqueId).catch(
+  const call = callWith({ now, ports: { principals: { find }, cipher: plainCipher } })
+  const id = uniqueId === 'unknown' ? undefined : uniqueId
+  const arn = await findFullArn(call, access, who, id, askAlways).catch(
     (error: ApiError) => error.reason?.['why'] ?? error.code,
   )
   return { arn, asked }
@@ -91,16 +102,23 @@ describe('the ARN of a caller with its path: CVE-2025-11621', () => {
 
 describe('what is remembered of it', () => {
   test('is used for an hour, and then looked up again', async () => {
-    const target = freshAccess()
-    expect((await lookUp(target)).asked).toBe(1)
-    expect(await lookUp(target, { now: HOUR - 1 })).toEqual({ arn: found.arn, asked: 0 })
-    expect((await lookUp(target, { now: HOUR })).asked).toBe(1)
+    const access = freshAccess()
+    expect((await lookUp(access)).asked).toBe(1)
+    expect(await lookUp(access, { now: HOUR - 1 })).toEqual({ arn: found.arn, asked: 0 })
+    expect((await lookUp(access, { now: HOUR })).asked).toBe(1)
   })
 
-  test.each<[string, Partial<AwsTarget>, Given]>([
-    ['account', { account: '444455556666' }, {}],
-    ['STS role', { assume: { role: 'arn:aws:iam::111122223333:role/r', externalId: '' } }, {}],
-    ['client configuration', { client: { version: 'full-arn another' } as AwsTarget['client'] }, {}],
+  test.each<[string, Partial<AccountAccess>, Given]>([
+    ['STS role', { sts: stsRole }, {}],
+    ['client configuration', { client: client('full-arn another') }, {}],
+    [
+      'account',
+      { account: '444455556666' },
+      {
+        who: { ...app, account: '444455556666' },
+        answer: { ...found, arn: found.arn.replace('111122223333', '444455556666') },
+      },
+    ],
     ['unique ID', {}, { uniqueId: 'AROAOTHER', answer: { ...found, uniqueId: 'AROAOTHER' } }],
     [
       'partition',
@@ -121,24 +139,24 @@ describe('what is remembered of it', () => {
       },
     ],
   ])('is not used for another %s', async (_, parts, given) => {
-    const target = freshAccess()
-    await lookUp(target)
-    expect((await lookUp({ ...target, ...parts }, given)).asked).toBe(1)
+    const access = freshAccess()
+    await lookUp(access)
+    expect((await lookUp({ ...access, ...parts }, given)).asked).toBe(1)
   })
 
   test('is used for every session of the role', async () => {
-    const target = freshAccess()
-    await lookUp(target)
+    const access = freshAccess()
+    await lookUp(access)
     const who = entity('arn:aws:sts::111122223333:assumed-role/app/another')
-    expect((await lookUp(target, { who })).asked).toBe(0)
+    expect((await lookUp(access, { who })).asked).toBe(0)
   })
 
   test.each<[string, Given['answer'] & {}, string]>([
     ['a refusal', 'nobody', 'principal-lookup'],
     ['a fault', new ApiError('provider_failed', 'down'), 'provider_failed'],
   ])('is never %s', async (_, answer, why) => {
-    const target = freshAccess()
-    expect((await lookUp(target, { answer })).arn).toBe(why)
-    expect(await lookUp(target)).toEqual({ arn: found.arn, asked: 1 })
+    const access = freshAccess()
+    expect((await lookUp(access, { answer })).arn).toBe(why)
+    expect(await lookUp(access)).toEqual({ arn: found.arn, asked: 1 })
   })
 })

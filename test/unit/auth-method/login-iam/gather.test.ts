@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gather.ts'
+import { askAboutCaller, gatherIam } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -10,7 +10,7 @@ import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { callerOf, usualArn } from '../../../builders/iam-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
-import { callWith, fetchedItems } from '../../../support/requests/call.ts'
+import { askAlways, callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -96,7 +96,7 @@ describe('the alias of an iam login', () => {
 describe('what IAM and EC2 are asked', () => {
   const seen = async (role: Role) => {
     const { asked, gathered, call } = world({ roles: { app: role } })
-    const facts = await seeIam(call, await gathered)
+    const facts = await askAboutCaller(call, await gathered, askAlways)
     return { asked, facts }
   }
   const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'] }

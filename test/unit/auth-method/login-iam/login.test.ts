@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loginIam } from '../../../../shared/auth-method/login-iam/login.ts'
+import { iamLogin } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { Instance, StsAnswer } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -52,7 +52,7 @@ function world({
       principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },
     },
   })
-  const login = () => loginIam(attempts.attempt(), { type: 'iam', request: request() })
+  const login = () => attempts.attempt(iamLogin, { type: 'iam', request: request() })
   return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
 }
 
@@ -66,7 +66,8 @@ describe('an iam login', () => {
   test('is read anew once STS has answered, with what the caller’s name leads to', async () => {
     const { login, asked, drawn } = world()
     expect(await login()).toEqual({
-      anew: [key('client-config', accessor), key('identity-config', accessor), place],
+      kind: 'reread',
+      keys: [key('client-config', accessor), key('identity-config', accessor), place],
     })
     expect([asked, drawn.bytes]).toEqual([['STS'], 0])
   })
@@ -98,7 +99,7 @@ describe('an iam login', () => {
   test('is judged by what is stored after STS and EC2 have answered, and asks each once', async () => {
     const { login, asked, stored } = world({ role: inferringRole(bound) })
     await login()
-    expect(await login()).toEqual({ anew: [] })
+    expect(await login()).toEqual({ kind: 'reread', keys: [] })
     stored.put(item(place, inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })))
     await expect(login()).rejects.toThrow('principal is not bound')
     expect(asked).toEqual(['STS', 'EC2'])

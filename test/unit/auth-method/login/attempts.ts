@@ -1,5 +1,6 @@
-import type { Anew, MountCall, Outcome } from '../../../../shared/api/call.ts'
+import type { MountCall, Outcome, Phases } from '../../../../shared/api/call.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
+import { walk } from '../../../../shared/http/dispatch.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
@@ -25,7 +26,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
   const memory = memoryStore(items)
   const read: string[] = []
   const drawn = { uuids: 0, bytes: 0 }
-  const kept = new Map<string, Promise<unknown>>()
+  const answers = new Map<string, unknown>()
   const store = {
     ...memory.as('login'),
     read: async (keys: readonly Item[]) => {
@@ -47,31 +48,26 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
     ...provider,
   }
   /** The next attempt. */
-  const attempt = (): LoginCall => {
-    const before = kept.size
-    return callWith<typeof loginFields>({
+  const attempt = <I, G, A>(phases: Phases<LoginCall, I, G, A>, prepared: unknown) => {
+    const call = callWith<typeof loginFields>({
       now: ports.clock.now(),
       mount: mount({ maxLeaseTtl: 1000 }),
       cluster: { record: {}, readAt: NOW },
       given,
       fetched: fetchedItems(store as unknown as Ports['store']),
       ports,
-      once: (name: string, work: () => Promise<unknown>) => {
-        const answer = kept.get(name) ?? work()
-        kept.set(name, answer)
-        return answer
-      },
-      asked: () => kept.size > before,
+      prepared,
     })
+    return walk(phases, call, answers)
   }
   return { attempt, stored: memory.stored, commits: memory.commits, read, drawn }
 }
 
 /** Attempts until there is an outcome. */
-export async function outcomeOf(login: () => Promise<Outcome | Anew>): Promise<Outcome> {
+export async function outcomeOf(login: () => ReturnType<typeof walk>): Promise<Outcome> {
   for (let tries = 0; tries < 5; tries++) {
-    const result = await login()
-    if (!('anew' in result)) return result
+    const step = await login()
+    if (step.kind === 'decided') return step.outcome
   }
   throw new Error('the login never comes to an end')
 }

@@ -1,18 +1,24 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { Question } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { enforce, type Passed } from '../../../../shared/auth-method/login/checks.ts'
 import * as ec2 from '../../../../shared/auth-method/login-ec2/decide.ts'
 import type { Ec2Facts, SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import {
-  type askEc2,
   type GatheredEc2,
   type gatherEc2,
-  seeEc2,
+  withInstance,
 } from '../../../../shared/auth-method/login-ec2/gather.ts'
+import type { ec2Login } from '../../../../shared/auth-method/login-ec2/login.ts'
 import { provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import * as iam from '../../../../shared/auth-method/login-iam/decide.ts'
 import type { IamFacts, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
-import { askSts, type gatherIam, seeIam } from '../../../../shared/auth-method/login-iam/gather.ts'
+import {
+  type GatheredIam,
+  type gatherIam,
+  stsQuestion,
+} from '../../../../shared/auth-method/login-iam/gather.ts'
+import type { iamLogin } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Identity, VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import {
   type InstanceDocument,
@@ -46,14 +52,14 @@ describe('an ec2 login that forgets a check does not compile', () => {
   })
 
   test('what has been seen of the instance leaves the earlier verdict as it is, and adds none', () => {
-    expectTypeOf(seeEc2<Passed<Ec2Facts>>).returns.resolves.toExtend<SeenEc2Facts & Passed<Ec2Facts>>()
-    expectTypeOf(seeEc2<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
-    expectTypeOf(seeEc2<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
+    expectTypeOf(withInstance<Passed<Ec2Facts>>).returns.resolves.toExtend<SeenEc2Facts & Passed<Ec2Facts>>()
+    expectTypeOf(withInstance<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
+    expectTypeOf(withInstance<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
   })
 
   test('a login asks EC2 only for facts that have passed', () => {
-    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof askEc2>[1]>()
-    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof askEc2>[1]>()
+    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof ec2Login.ask>[1]>()
+    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof ec2Login.ask>[1]>()
   })
 
   test('only a document that was verified is looked at', () => {
@@ -82,15 +88,15 @@ describe('an iam login that forgets a check does not compile', () => {
     iam.decideIamLogin(after, 'path')
   })
 
-  test('what has been seen of the caller leaves the earlier verdict as it is, and adds none', () => {
-    expectTypeOf(seeIam<Passed<IamFacts>>).returns.resolves.toExtend<SeenIamFacts & Passed<IamFacts>>()
-    expectTypeOf(seeIam<Passed<IamFacts>>).returns.resolves.not.toExtend<IamDecides>()
-    expectTypeOf(seeIam<IamFacts>).returns.resolves.not.toExtend<Passed<IamFacts>>()
+  test('a login asks IAM and EC2, and is decided, only for facts that have passed', () => {
+    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLogin.ask>[1]>()
+    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLogin.decide>[1]>()
+    expectTypeOf<GatheredIam<Passed<IamFacts>>>().toExtend<Parameters<typeof iamLogin.ask>[1]>()
   })
 
   test('only a caller whom STS has named is looked at', () => {
     expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
-    expectTypeOf(askSts).returns.resolves.toEqualTypeOf<VerifiedIdentity>()
+    expectTypeOf(stsQuestion).returns.resolves.toEqualTypeOf<Question<VerifiedIdentity>>()
     expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
     expectTypeOf<IamFacts['caller']>().toEqualTypeOf<VerifiedIdentity>()
   })

@@ -7,7 +7,7 @@ import type { AwsTarget, Instance } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { askAlways, callWith } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -54,7 +54,7 @@ function renew(world: World = {}) {
     },
   })
   const record = { ...login, ...world.login }
-  return { asked, renewal: renewLogin(call, mount({ maxLeaseTtl: 1000 }), record) }
+  return { asked, renewal: renewLogin(call, mount({ maxLeaseTtl: 1000 }), record, askAlways) }
 }
 
 const refusal = async (world: World) => {

@@ -7,7 +7,7 @@ import type { AwsTarget, Instance, Principal } from '../../../../shared/ports.ts
 import { key } from '../../../../shared/storage/kinds.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { iamRole, inferringRole } from '../../../builders/roles.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { askAlways, callWith } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount } from '../../tokens/support.ts'
@@ -70,7 +70,7 @@ function renew(world: World = {}) {
     },
   })
   const record = { ...login, ...world.login } as LoginRecord
-  return { asked, renewal: renewLogin(call, mount(), record) }
+  return { asked, renewal: renewLogin(call, mount(), record, askAlways) }
 }
 
 const refusal = async (world: World) => {

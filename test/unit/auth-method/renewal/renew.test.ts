@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../../shared/api/call.ts'
-import { renew, renewAccessor, renewSelf } from '../../../../shared/auth-method/renewal/renew.ts'
+import { renewal, renewalByAccessor, renewalOfSelf } from '../../../../shared/auth-method/renewal/renew.ts'
 import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
-import { authIn, callWith } from '../../../support/requests/call.ts'
+import { authIn, callWith, outcomeOf } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
@@ -15,14 +15,15 @@ const MONTH = 2_764_800
 function renewing(
   parts: Partial<Token>,
   given: object,
-  handler: typeof renew = renew,
+  phases: typeof renewal = renewal,
   late = 0,
 ): Promise<Outcome> {
   const data = token({ path: 'auth/token/create', ...parts })
   const item: Item<'token'> = { ...key('token', accessor), rev: 'r1', data, expires: 1 }
   const store = memoryStore([item]).as('tokens')
   const caller = { item, text: new Secret('hvs.parent'), token: data, accessor }
-  return handler(callWith({ now: NOW, given, caller, ports: { store, clock: { now: () => NOW + late } } }))
+  const clock = { now: () => NOW + late }
+  return outcomeOf(phases, callWith({ now: NOW, given, caller, ports: { store, clock } }))
 }
 
 const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
@@ -47,7 +48,7 @@ describe('renewing a token', () => {
   })
 
   test('counts from the answer, however long ago the request came', async () => {
-    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renew, 9000)
+    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renewal, 9000)
     expect(written(outcome)).toMatchObject({
       data: { ttl: 60, renewedAt: NOW + 9000 },
       times: { expires: Math.floor(NOW / 1000) + 70 },
@@ -55,7 +56,7 @@ describe('renewing a token', () => {
   })
 
   test('by its accessor does not tell its text', async () => {
-    const outcome = await renewing({}, { accessor }, renewAccessor)
+    const outcome = await renewing({}, { accessor }, renewalByAccessor)
     expect(authIn(outcome)).toMatchObject({ client_token: '', accessor })
   })
 
@@ -90,10 +91,10 @@ describe('renewing a token', () => {
     const call = callWith({
       caller: { text: new Secret('hvb.x'), token: token({ type: 'batch' }), accessor: '' },
     })
-    await expect(renewSelf(call)).rejects.toThrow('lease is not renewable')
+    await expect(outcomeOf(renewalOfSelf, call)).rejects.toThrow('lease is not renewable')
   })
 
   test('an unknown accessor is refused by the phrase that clients look for', async () => {
-    await expect(renewing({}, { accessor: 'other' }, renewAccessor)).rejects.toThrow('invalid accessor')
+    await expect(renewing({}, { accessor: 'other' }, renewalByAccessor)).rejects.toThrow('invalid accessor')
   })
 })

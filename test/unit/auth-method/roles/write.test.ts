@@ -3,11 +3,11 @@ import { ApiError } from '../../../../shared/api/errors.ts'
 import { readFields } from '../../../../shared/api/fields.ts'
 import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
 import { roleAnswer } from '../../../../shared/auth-method/roles/read.ts'
-import { writeRole } from '../../../../shared/auth-method/roles/write.ts'
+import { roleWrite } from '../../../../shared/auth-method/roles/write.ts'
 import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
-import { callWith } from '../../../support/requests/call.ts'
+import { callWith, outcomeOf } from '../../../support/requests/call.ts'
 import { item, plainCipher } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { unsaid } from '../../endpoints/interface.ts'
@@ -49,7 +49,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
       },
     },
   })
-  const { changes = [] } = await writeRole(call)
+  const { changes = [] } = await outcomeOf(roleWrite, call)
   return { asked, data: (changes[0] as { data: Record<string, unknown> }).data }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { revokeSecondary } from '../../../../shared/replication/handlers/revoke.ts'
+import { revokeSecondary, revokeTarget } from '../../../../shared/replication/handlers/revoke.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
@@ -90,12 +90,8 @@ function revoking(
       audit: { write: async (entry: unknown) => void notes.push(entry) },
     },
   })
-  const kept = new Map<string, unknown>()
-  const once = async (name: string, work: () => Promise<unknown>) => {
-    if (!kept.has(name)) kept.set(name, await work())
-    return kept.get(name)
-  }
-  return { done: () => revokeSecondary({ ...call, once } as Call<never>), notes, commits }
+  const done = async () => revokeSecondary(call as Call<never>, await revokeTarget(call as Call<never>))
+  return { done, notes, commits }
 }
 
 test('a revocation ends what stands under a name, for the set to know, and is noted with id and epoch, once for a request', async () => {

@@ -9,6 +9,7 @@ import type { Secondary } from '../../../../shared/model/link.ts'
 import {
   generatePublicKey,
   makeSecondaryToken,
+  noteReplacement,
   prepareToken,
 } from '../../../../shared/replication/handlers/secondaries.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -98,10 +99,16 @@ async function callOf(
 
 const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
 
+/** Makes a token, after the first step of its row. */
+async function tokenOf(call: Parameters<typeof makeSecondaryToken>[0]) {
+  await noteReplacement(call)
+  return makeSecondaryToken(call)
+}
+
 describe('an activation token', () => {
   test('without a public key needs no secondary, and has the form of a wrapped answer', async () => {
     const { call } = await callOf({ id: 'us-west' })
-    const { answer, changes } = await makeSecondaryToken(call)
+    const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'wrapped') throw new Error('no wrapping')
     expect(answer.info).toEqual({
       token: expect.any(String),
@@ -125,7 +132,7 @@ describe('an activation token', () => {
   test('for a key is encrypted, and nobody reads in it what it is', async () => {
     const { publicKey } = await newPublicKey(NOW, around)
     const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
-    const { answer, changes } = await makeSecondaryToken(call)
+    const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'data') throw new Error('no data')
     expect(String(answer.data['token'])).not.toContain('.')
     expect(changes).toContainEqual(
@@ -148,7 +155,7 @@ describe('an activation token', () => {
     ['as it was asked', {}, 'https://abc.example.com'],
     ['as it was asked on this machine', { deployment: { plainEndpoints: true } }, 'http://abc.example.com'],
   ])('names the address of the primary: %s', async (_, world, address) => {
-    const { answer } = await makeSecondaryToken((await callOf({ id: 'a' }, world)).call)
+    const { answer } = await tokenOf((await callOf({ id: 'a' }, world)).call)
     expect(answer.kind === 'wrapped' && readActivation(answer.info.token)?.addr).toBe(address)
   })
 
@@ -191,7 +198,7 @@ describe('an activation token', () => {
     ],
   ])('refuses %s', async (_, given, items, text) => {
     const { call } = await callOf(given, { items })
-    const refusal = await makeSecondaryToken(call).catch(codeAndText)
+    const refusal = await tokenOf(call).catch(codeAndText)
     expect(refusal).toEqual(['invalid_request', text])
   })
 
@@ -203,7 +210,7 @@ describe('an activation token', () => {
       secondary({ id: 'b', cluster: cluster.replaceAll('1', '9') }),
     ]
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
-    const { answer, changes = [] } = await makeSecondaryToken(call)
+    const { answer, changes = [] } = await tokenOf(call)
     const written = changes.flatMap(change => (change.kind === 'put' ? [[change.key.sk, change.data]] : []))
     expect(Object.fromEntries(written)).toEqual({
       'a-2': expect.objectContaining({ revokedAt: NOW }),
@@ -222,7 +229,7 @@ describe('an activation token', () => {
     ['revoked', [secondary({ id: 'a', cluster: 'c-2', revokedAt: 5 })]],
   ])('with replace ends nothing where the name is %s', async (_, items) => {
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
-    const { answer, changes = [] } = await makeSecondaryToken(call)
+    const { answer, changes = [] } = await tokenOf(call)
     expect(changes.flatMap(change => (change.kind === 'put' ? [change.key.kind] : []))).toEqual([
       'token-key',
       'secondary',
@@ -232,7 +239,7 @@ describe('an activation token', () => {
 
   test('takes the name of one that was revoked', async () => {
     const { call } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', revokedAt: 5 })] })
-    const { changes } = await makeSecondaryToken(call)
+    const { changes } = await tokenOf(call)
     expect(changes).toContainEqual(
       expect.objectContaining({ kind: 'put', key: key('secondary', 'a'), expected: { rev: 'r' } }),
     )

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { seeInstance } from '../../../../shared/auth-method/login/see-instance.ts'
+import { instanceQuestion } from '../../../../shared/auth-method/login/describe-instance.ts'
+import type { Role } from '../../../../shared/model/role.ts'
 import type { AwsTarget, Instance, InstanceProfile } from '../../../../shared/ports.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 import { callWith } from '../../../support/requests/call.ts'
 
-const target = { account: '111122223333', region: 'eu-west-1' } as AwsTarget
+const access = { account: '111122223333', region: 'eu-west-1', client: undefined, sts: undefined }
 const NOW = 1_000_000_000
 const binding = ec2Role({ bound: { bound_iam_role_arn: ['*'] } })
 const usualProfile: InstanceProfile = {
@@ -44,6 +45,9 @@ function world(
   })
   return { call, asked }
 }
+type World = ReturnType<typeof world>
+const describeInstance = ({ call }: Pick<World, 'call'>, id: string, role: Role, startedAt: number) =>
+  instanceQuestion(call, access, { id, role, startedAt }).ask()
 const OLD = NOW - 301
 const YOUNG = NOW - 299
 const ASK = `describe ${usualInstance.id} in 111122223333`
@@ -51,7 +55,7 @@ const ASK = `describe ${usualInstance.id} in 111122223333`
 describe('the look-up of an instance', () => {
   test('is one call to EC2', async () => {
     const { call, asked } = world([usualInstance])
-    expect(await seeInstance(call, target, usualInstance.id, ec2Role(), OLD)).toEqual({
+    expect(await describeInstance({ call }, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: usualInstance,
     })
     expect(asked).toEqual([ASK])
@@ -59,17 +63,17 @@ describe('the look-up of an instance', () => {
 
   test('an unknown instance is asked for again only while it is young', async () => {
     const old = world([undefined])
-    expect(await seeInstance(old.call, target, usualInstance.id, ec2Role(), OLD)).toEqual({
+    expect(await describeInstance(old, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: undefined,
     })
     expect(old.asked).toEqual([ASK])
     const young = world([undefined])
-    expect(await seeInstance(young.call, target, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+    expect(await describeInstance(young, usualInstance.id, ec2Role(), YOUNG)).toEqual({
       instance: undefined,
     })
     expect(young.asked).toEqual([ASK, 'sleep', ASK, 'sleep', ASK])
     const late = world([undefined, usualInstance])
-    expect(await seeInstance(late.call, target, usualInstance.id, ec2Role(), YOUNG)).toEqual({
+    expect(await describeInstance(late, usualInstance.id, ec2Role(), YOUNG)).toEqual({
       instance: usualInstance,
     })
     expect(late.asked).toEqual([ASK, 'sleep', ASK])
@@ -79,20 +83,20 @@ describe('the look-up of an instance', () => {
     const refused = world([
       new ApiError('invalid_request', 'AWS said no', { reason: { why: 'provider-refused' } }),
     ])
-    await expect(seeInstance(refused.call, target, 'i-1', ec2Role(), OLD)).rejects.toMatchObject({
+    await expect(describeInstance(refused, 'i-1', ec2Role(), OLD)).rejects.toMatchObject({
       code: 'invalid_request',
       message: 'failed to verify the instance i-1: AWS said no',
       reason: { why: 'provider-refused' },
     })
     const busy = new ApiError('busy', 'throttled')
-    await expect(seeInstance(world([busy]).call, target, 'i-1', ec2Role(), OLD)).rejects.toBe(busy)
+    await expect(describeInstance(world([busy]), 'i-1', ec2Role(), OLD)).rejects.toBe(busy)
   })
 })
 
 describe('the role behind the profile: CVE-2025-11621', () => {
   const roleArn = async (profile: InstanceProfile | undefined, instance: Instance = usualInstance) => {
     const { call, asked } = world([instance], profile)
-    return { asked, seen: (await seeInstance(call, target, instance.id, binding, OLD)).roleArn }
+    return { asked, seen: (await describeInstance({ call }, instance.id, binding, OLD)).roleArn }
   }
 
   test('is that of the profile which the instance has', async () => {
@@ -119,7 +123,7 @@ describe('the role behind the profile: CVE-2025-11621', () => {
     const { profileArn: _, ...bare } = usualInstance
     expect((await roleArn(usualProfile, bare)).asked).toEqual([ASK])
     const { call, asked } = world([usualInstance])
-    await seeInstance(call, target, usualInstance.id, ec2Role(), OLD)
+    await describeInstance({ call }, usualInstance.id, ec2Role(), OLD)
     expect(asked).toEqual([ASK])
   })
 })

@@ -1,9 +1,10 @@
-import type { Call } from '../../api/call.ts'
+import type { Call, Question } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget, Instance } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
+import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 import type { SeenInstance } from './instance.ts'
 
 const TRIES = 3
@@ -11,29 +12,34 @@ const RETRY_MS = 500
 /** A document or session this young may be ahead of what DescribeInstances tells. */
 const YOUNG_SECONDS = 300
 
-/** What `seeInstance` asks for, as the subject of the question's name. */
-export const instanceSubject = (instanceId: string, role: Role): readonly unknown[] => [
-  'instance',
-  instanceId,
-  bindsRole(role),
-]
-
 const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length > 0
 
-/**
- * Looks an instance up: one call to EC2, one more to IAM where the role binds the instance's role.
- *
- * @param startedAt epoch seconds at which the instance is said to have started; only a young one is asked
- * for again when EC2 does not know it yet
- */
-export async function seeInstance(
+/** An instance that logs in. */
+interface AskedInstance {
+  id: string
+  role: Role
+  /**
+   * epoch seconds at which it is said to have started; only a young one is asked for again when EC2 does not know it yet
+   */
+  startedAt: number
+}
+
+/** The question for an instance: one call to EC2, one more to IAM where the role binds the instance's role. */
+export const instanceQuestion = (
+  call: Call,
+  access: AccountAccess,
+  asked: AskedInstance,
+): Question<SeenInstance> =>
+  accountQuestion(access, ['instance', asked.id, bindsRole(asked.role)], call.ports.cipher, target =>
+    describeInstance(call, target, asked),
+  )
+
+async function describeInstance(
   call: Call,
   target: AwsTarget,
-  instanceId: string,
-  role: Role,
-  startedAt: number,
+  { id, role, startedAt }: AskedInstance,
 ): Promise<SeenInstance> {
-  const instance = await describe(call, target, instanceId, call.now / 1000 - startedAt < YOUNG_SECONDS)
+  const instance = await describe(call, target, id, call.now / 1000 - startedAt < YOUNG_SECONDS)
   if (!instance?.profileArn || !bindsRole(role)) return { instance }
   const roleArn = await roleBehind(call, target, instance.profileArn)
   return roleArn === undefined ? { instance } : { instance, roleArn }

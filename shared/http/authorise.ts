@@ -1,0 +1,98 @@
+import type { Caller, Operator } from '../api/call.ts'
+import type { Endpoint, Needed } from '../api/endpoint.ts'
+import { denied } from '../api/errors.ts'
+import { type Fields, parameterOf } from '../api/fields.ts'
+import type { Mount, MountTable } from '../model/mount.ts'
+import type { Capability } from '../model/policy.ts'
+import { accessorIn } from '../model/token.ts'
+import type { AccessRequest } from '../policies/access.ts'
+import type { Parameter } from '../policies/parameters.ts'
+import type { Ports } from '../ports.ts'
+import type { Item, Key } from '../storage/kinds.ts'
+import { standingOf } from '../tokens/rights.ts'
+import { defined } from '../values/defined.ts'
+import type { Alive } from './authenticate.ts'
+import type { Intake } from './intake.ts'
+
+export interface Admitted {
+  caller?: Caller
+  operator?: Operator
+  subjectKey: Key | undefined
+  subject: Item | undefined
+}
+
+type Known = Admitted & { caller: Caller }
+
+/**
+ * Whether the caller may: its policies and entity, its ancestors, and the endpoint's subject in one read.
+ * @throws ApiError `permission_denied`, `invalid_token`
+ */
+export async function authorise(
+  endpoint: Endpoint,
+  intake: Intake,
+  alive: Alive,
+  { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
+  ports: Ports,
+): Promise<Known> {
+  const params = 'miss' in intake.found ? {} : intake.found.params
+  const known = !('mount' in params) || mount !== undefined
+  const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
+  const admitted = await loadCaller(alive, subjectKey, mounts, ports)
+  const attempts = attemptsOf(endpoint, intake, admitted.subject)
+  if (attempts.length === 0) return admitted
+  // a login has no rights to check and should not pay for loading this
+  const { permits } = await import('../policies/access.ts')
+  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denied('policy')
+  return admitted
+}
+
+/**
+ * The caller's rights, from its token's and its entity's policies. A token whose entity or an ancestor is gone has
+ * none.
+ * @throws ApiError `permission_denied`, `invalid_token`
+ */
+export async function loadCaller(
+  { text, token, item }: Alive,
+  subjectKey: Key | undefined,
+  mounts: MountTable,
+  ports: Ports,
+): Promise<Known> {
+  const standing = await standingOf(token, { ports, mounts }, subjectKey)
+  if (!standing.ok) throw denied(standing.fault)
+  const { rights, identityPolicies, along } = standing.value
+  const caller: Caller = defined({
+    token,
+    item,
+    accessor: accessorIn(token),
+    text,
+    rights,
+    identityPolicies,
+  })
+  return { caller, subjectKey, subject: along }
+}
+
+/** What the caller has to be allowed one of; nothing where anybody may call. */
+function attemptsOf(
+  { access, fields }: Endpoint,
+  { facts, raw }: Intake,
+  subject: Item | undefined,
+): AccessRequest[] {
+  if (access.by !== 'policy') return []
+  return capabilitiesFor(access.capability, subject).map(capability =>
+    defined({
+      path: facts.path,
+      capability,
+      sudo: access.sudo || undefined,
+      parameters: facts.operation === 'write' ? namedParameters(fields, raw) : undefined,
+      wrapTtl: facts.wrapTtl,
+    }),
+  )
+}
+
+function capabilitiesFor(needed: Needed, subject: Item | undefined): Capability[] {
+  if (needed === 'create-or-update') return ['create', 'update']
+  return [needed === 'by-existence' ? (subject ? 'update' : 'create') : needed]
+}
+
+const namedParameters = (fields: Fields, raw: Readonly<Record<string, unknown>>): Parameter[] =>
+  Object.entries(raw).map(([name, value]) => ({ ...parameterOf(fields, name), value }))
