@@ -139,7 +139,7 @@ async function planned(read: Read): Promise<ExitName> {
       where = sentence
     }
     const did = (step: SwitchDone): void => void steps.push(step)
-    await switchSet({ from, to, ports: { connection, token, say, confirm, at, did } })
+    await switchSet({ from, to }, { connection, token, say, confirm, at, did })
   } catch (error) {
     if (error instanceof Ended) tell(error.exit, error.message)
     throw error

@@ -1,5 +1,7 @@
+import { type ClusterSeen, lookAtCluster } from '../../shared/set/status.ts'
+import { refusalOf } from '../command/ask.ts'
 import { type Asking, exchange, type Heard } from '../command/exchange.ts'
-import { type MemberStanding, memberStandingOf } from './order.ts'
+import type { MemberPlan } from './settings.ts'
 
 /** Milliseconds for an answer: changes of role take the longest. */
 const ANSWER_TIMEOUT_MS = 60_000
@@ -16,18 +18,13 @@ export async function send(address: string, path: string, asking: Asking = {}): 
   return heard
 }
 
-/** The data of a cluster's status. */
-export async function memberStatusOf(address: string): Promise<Record<string, unknown>> {
-  const { body } = await send(address, 'sys/replication/dr/status')
-  const data = body['data']
-  return typeof data === 'object' && data !== null ? { ...data } : {}
-}
-
-/** What a cluster is: it is asked for its health, and a secondary for its status, too. */
-export async function look(address: string): Promise<MemberStanding> {
-  const health = await send(address, 'sys/health').catch(() => undefined)
-  if (!health) return 'absent'
-  const { status, body } = health
-  const state = status === 472 ? (await memberStatusOf(address))['state'] : undefined
-  return memberStandingOf({ status, mode: body['replication_dr_mode'] }, state)
-}
+/** Asks a cluster for health and status. */
+export const lookAtMember = ({ name, address }: Pick<MemberPlan, 'name' | 'address'>): Promise<ClusterSeen> =>
+  lookAtCluster(
+    { name },
+    async path => {
+      const heard = await send(address, path)
+      return { ...heard, refused: heard.status < 300 ? '' : refusalOf(heard) }
+    },
+    Date.now,
+  )

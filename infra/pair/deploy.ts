@@ -1,5 +1,5 @@
-import { look } from './ask.ts'
-import { type MemberStanding, orderOf, type SeenCluster } from './order.ts'
+import { lookAtMember } from './ask.ts'
+import { type MemberStanding, memberStandingOf, orderOf, type SeenCluster } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a deployment. */
@@ -22,13 +22,14 @@ const memberNamed = (pair: PairPlan, name: string): MemberPlan => {
 
 /** Looks until a cluster is what it was. @throws when it does not become so */
 async function comesBack(
-  { name, address }: MemberPlan,
+  member: MemberPlan,
   before: MemberStanding,
   { say, wait }: DeploySurroundings,
 ): Promise<void> {
+  const { name } = member
   let standing: MemberStanding = 'absent'
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    standing = await look(address)
+    standing = memberStandingOf(await lookAtMember(member))
     if (standing === before) return say(`${name} is ${standing}, as before`)
     await wait(PAUSE_MS)
   }
@@ -46,7 +47,7 @@ async function comesBack(
 export async function deployPair(pair: PairPlan, anyway: boolean, around: DeploySurroundings): Promise<void> {
   const { say, deploy } = around
   const seen = await Promise.all(
-    pair.map(async ({ name, address }) => ({ name, standing: await look(address) })),
+    pair.map(async one => ({ name: one.name, standing: memberStandingOf(await lookAtMember(one)) })),
   )
   for (const { name, standing } of seen) say(`${name} is ${standing}`)
   const decided = orderOf(seen as unknown as [SeenCluster, SeenCluster], anyway)

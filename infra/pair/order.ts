@@ -1,3 +1,6 @@
+import { changesRole, conditionOf } from '../../shared/set/condition.ts'
+import { type ClusterSeen, isHeard } from '../../shared/set/status.ts'
+
 /** What a cluster is to its set, by its own word. */
 export type MemberStanding =
   /** nobody answers: it is not deployed yet, or gone */
@@ -64,15 +67,16 @@ export function orderOf(clusters: readonly [SeenCluster, SeenCluster], anyway: b
   }
 }
 
-/** What a cluster is, by the answers of `sys/health` and, of a member of a set, of its status. */
-export function memberStandingOf(
-  health: { status: number; mode?: unknown } | undefined,
-  state: unknown,
-): MemberStanding {
-  if (!health) return 'absent'
-  const { status, mode } = health
-  if (status === 501) return 'blank'
-  if (status === 200) return mode === 'primary' ? 'primary' : mode === 'disabled' ? 'alone' : 'unclear'
-  if (status !== 472) return 'unclear'
-  return state === 'stream-wals' ? 'following' : 'behind'
+/** Returns what a cluster is to its set. */
+export function memberStandingOf(seen: ClusterSeen): MemberStanding {
+  const { state } = conditionOf(seen)
+  if (state === 'unreachable') return 'absent'
+  if (!isHeard(seen)) return 'unclear'
+  if (state === 'uninitialised') return 'blank'
+  const { health, status } = seen.word
+  if (changesRole(status)) return 'unclear'
+  if (health === 200)
+    return status.mode === 'primary' ? 'primary' : status.mode === 'disabled' ? 'alone' : 'unclear'
+  if (health !== 472) return 'unclear'
+  return status.state === 'stream-wals' ? 'following' : 'behind'
 }

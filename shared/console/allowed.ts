@@ -1,6 +1,7 @@
-import { listIn, objectOf, saidText } from './said.ts'
-import { freshWord, type StandSeen } from './stand.ts'
-import { spanOf } from './words.ts'
+import { nextStep, waits } from '../set/plan.ts'
+import { type ClusterSeen, isHeard } from '../set/status.ts'
+import { spanOf } from '../values/words.ts'
+import { listIn, objectOf, textOf } from './json.ts'
 
 /** What a cluster has answered to the question for its readiness. */
 export interface ShownReadiness {
@@ -38,14 +39,14 @@ export function readinessOf(data: unknown, at: number): ShownReadiness {
   const generated = objectOf(token['generated'])
   return {
     at,
-    mode: saidText(all['mode']),
+    mode: textOf(all['mode']),
     ready: all['ready'] === true,
     checks: listIn(all['checks']).map(objectOf).map(checkOf),
     promotion: planOf(all['promotion']),
     promotionWithForce: planOf(all['promotion_with_force']),
     token: {
       counts: presented['counts'] === true,
-      why: saidText(presented['why']),
+      why: textOf(presented['why']),
       left: Number(presented['seconds_left'] ?? 0),
       ...(typeof generated['age_seconds'] === 'number' ? { generatedAge: generated['age_seconds'] } : {}),
     },
@@ -53,9 +54,9 @@ export function readinessOf(data: unknown, at: number): ShownReadiness {
 }
 
 const checkOf = (one: Readonly<Record<string, unknown>>) => ({
-  name: saidText(one['name']),
+  name: textOf(one['name']),
   passes: one['passes'] === true,
-  text: saidText(one['text']),
+  text: textOf(one['text']),
   isOverridden: one['overridden_by_force'] === true,
 })
 
@@ -63,11 +64,11 @@ function planOf(value: unknown): Plan {
   const plan = objectOf(value)
   return {
     goesThrough: plan['goes_through'] === true,
-    refused: saidText(plan['refused']),
-    warnings: listIn(plan['warnings']).map(saidText),
+    refused: textOf(plan['refused']),
+    warnings: listIn(plan['warnings']).map(textOf),
     steps: listIn(plan['steps'])
       .map(objectOf)
-      .map(one => ({ step: saidText(one['step']), does: saidText(one['does']) })),
+      .map(one => ({ step: textOf(one['step']), does: textOf(one['does']) })),
   }
 }
 
@@ -75,9 +76,9 @@ function planOf(value: unknown): Plan {
 export const READINESS_COUNTS_MS = 60_000
 
 interface Asked {
-  own: StandSeen
+  own: ClusterSeen
   /** absent: the page knows of no other cluster */
-  peer?: StandSeen | undefined
+  peer?: ClusterSeen | undefined
   readiness: ShownReadiness | undefined
   hasOperationToken: boolean
   /** what was typed to confirm */
@@ -93,11 +94,11 @@ export function promotionAllowed(asked: Asked): { allowed: boolean; why: string 
 }
 
 function hindrance({ own, peer, readiness, hasOperationToken, typed, force, now }: Asked): string {
-  const said = freshWord(own)
-  if (!said) return 'This cluster does not answer.'
-  if (said.mode !== 'secondary')
+  if (!isHeard(own)) return 'This cluster does not answer.'
+  const { cluster, status } = own.word
+  if (status.mode !== 'secondary')
     return 'This cluster is no secondary: a promotion is ordered on the one that shall take over.'
-  if (said.operation) return `The operation ${said.operation.name} is under way.`
+  if (status.operation) return `The operation ${status.operation.name} is under way.`
   if (!hasOperationToken) return 'Type in a DR operation token first.'
   if (readiness?.mode !== 'secondary') return 'Ask for the readiness first.'
   if (now - readiness.at > READINESS_COUNTS_MS)
@@ -107,9 +108,9 @@ function hindrance({ own, peer, readiness, hasOperationToken, typed, force, now 
   const plan = force ? readiness.promotionWithForce : readiness.promotion
   if (!plan.goesThrough) return `It would be refused: ${plan.refused}`
   if (force && readiness.promotion.goesThrough) return 'A planned switch goes through: force is not needed.'
-  if (force && peer && freshWord(peer)?.health === 200 && freshWord(peer)?.mode === 'primary')
-    return 'The other cluster answers, and serves as the primary: two primaries are worse than none.'
-  if (!confirms(said.name, typed)) return `Type the name of this cluster, ${said.name}, to confirm.`
+  const step = force && peer && nextStep({ from: peer, to: own }, { kind: 'takeOver', may: ['force'], waits })
+  if (step && step.do === 'stop') return `${step.why}.`
+  if (!confirms(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
   return ''
 }
 

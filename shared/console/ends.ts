@@ -1,11 +1,11 @@
+import type { Severity } from '../set/condition.ts'
+import { spanOf } from '../values/words.ts'
 import type { ShownReadiness } from './allowed.ts'
-import type { Tone } from './stand.ts'
-import { spanOf } from './words.ts'
 
 /** Something that ends, and what is to be said of it. */
 export interface Expiry {
   what: string
-  tone: Tone
+  tone: Severity
   text: string
 }
 

@@ -1,5 +1,5 @@
-import { freshWord, type StandSeen } from './stand.ts'
-import { countOf, lagInWords } from './words.ts'
+import { type ClusterSeen, isHeard } from '../set/status.ts'
+import { countOf, lagInWords } from '../values/words.ts'
 
 /**
  * How far what is stored on the secondary is behind, in milliseconds. Absent: nothing is known of it.
@@ -18,16 +18,19 @@ export interface Lags {
  * newest stored entry may be lost.
  * @param now epoch milliseconds, by the clock of the page
  */
-export function lagsOf(both: readonly StandSeen[], now: number): Lags {
-  const secondary = both.find(({ word }) => word?.said.mode === 'secondary' && word.said.primary)
+export function lagsOf(both: readonly ClusterSeen[], now: number): Lags {
+  const secondary = both.find(({ word }) => word?.status.mode === 'secondary' && word.status.primary)
   if (!secondary?.word) return {}
-  const { said, at } = secondary.word
-  const age = said.primary?.canaryAge
+  const { status, at } = secondary.word
+  const age = status.primary?.canaryAge_ms
   // a word grows old: what has come since is not known
   const stored = age === undefined ? undefined : age + Math.max(0, now - at)
-  const primary = both.map(freshWord).find(one => one?.mode === 'primary' && one.set === said.set)
-  const positions = primary && Math.max(0, primary.given - said.received)
-  const isComplete = positions === 0 && freshWord(secondary) !== undefined
+  const primary = both
+    .filter(isHeard)
+    .map(({ word }) => word.status)
+    .find(one => one.mode === 'primary' && one.set === status.set)
+  const positions = primary && Math.max(0, primary.last - (status.position ?? 0))
+  const isComplete = positions === 0 && isHeard(secondary)
   return {
     ...(stored === undefined ? {} : { stored, lost: isComplete ? 0 : stored }),
     ...(positions === undefined ? {} : { positions }),

@@ -1,4 +1,4 @@
-import type { Said, ShownOperation } from './said.ts'
+import type { ClusterStatus, Operation } from '../set/status.ts'
 
 /** Steps of each operation, in their order, with what each does. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -43,7 +43,7 @@ export interface ShownStep {
 }
 
 /** The steps of an operation, with where it is. One that the page does not know has the step that it tells. */
-export function stepsOf({ name, step }: Pick<ShownOperation, 'name' | 'step'>): ShownStep[] {
+export function stepsOf({ name, step }: Pick<Operation, 'name' | 'step'>): ShownStep[] {
   const steps = Object.entries(Object.hasOwn(operationSteps, name) ? (operationSteps[name] ?? {}) : {})
   const at = steps.findIndex(([one]) => one === step)
   if (at < 0) return [{ name: step, does: '', state: 'now' }]
@@ -72,7 +72,7 @@ const partOf = (done: number, total: number): Pick<ShownProgress, 'part'> =>
   total > 0 ? { part: Math.min(1, Math.max(0, done / total)) } : {}
 
 /** Sync, reindex and comparison, as far as a cluster tells of them. */
-export function progressOf({ sync, building, state, mode }: Said): ShownProgress[] {
+export function progressOf({ sync, isBuilding, building, state, mode }: ClusterStatus): ShownProgress[] {
   const rows: ShownProgress[] = []
   if (sync)
     rows.push({
@@ -80,7 +80,7 @@ export function progressOf({ sync, building, state, mode }: Said): ShownProgress
       text: `${sync.done} of ${sync.total} items have come`,
       ...partOf(sync.done, sync.total),
     })
-  if (building) {
+  if (isBuilding) {
     const { stage, done, total } = building
     const pages = total > 0 ? `, ${done} of ${total} pages` : ''
     rows.push({ what: 'reindex', text: `${STAGES[stage] ?? stage}${pages}`, ...partOf(done, total) })

@@ -128,7 +128,7 @@ async function enabled(host: Host, { print, results }: BenchTools): Promise<void
   const began = performance.now()
   await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
-    const { state, reindex_in_progress: building } = await drStatusOf(host)
+    const { state, isBuilding: building } = await drStatusOf(host)
     built = state === 'running' && building !== true
   }
   const perSecond = (ITEMS / (performance.now() - began - CHANGEOVER_MS)) * 1000
@@ -189,10 +189,7 @@ async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }>
   const where = whereIs(host)
   const stored = [...(await snapshot(where)).keys()]
   const items = stored.filter(name => name.startsWith(`${where.tables.data} `))
-  await until(
-    'the secondary does not follow',
-    async () => (await drStatusOf(host))['state'] === 'stream-wals',
-  )
+  await until('the secondary does not follow', async () => (await drStatusOf(host)).state === 'stream-wals')
   const comparedMs = performance.now() - to
   return { items: items.length, ms: to - from, engineMs: engineTo - engineFrom, comparedMs }
 }

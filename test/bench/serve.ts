@@ -51,7 +51,7 @@ async function cpu(): Promise<CpuParts> {
 async function journaled(host: Host): Promise<void> {
   await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
-    const { state, reindex_in_progress: building } = await drStatusOf(host)
+    const { state, isBuilding: building } = await drStatusOf(host)
     built = state === 'running' && building !== true
   }
 }

@@ -33,7 +33,7 @@ function planOf(...hosts: [Host, Host]): PairPlan {
   return [at(one, hosts[0]), at(other, hosts[1])]
 }
 
-test('one of two new clusters joins the other, once its name was typed, and not again', async () => {
+test('one of two new clusters joins the other, once its name was typed; asked again there is nothing left to do', async () => {
   const { east, west, close } = await startPair({ port: 0, memory: true, unlisted: true })
   onTestFinished(close)
   const pair = planOf(east, west)
@@ -57,15 +57,18 @@ test('one of two new clusters joins the other, once its name was typed, and not 
   // it counts as disconnected as long as a busy machine has it ask late
   const secondary = await eventually(async () => {
     const shown = await drStatusOf(west)
-    return shown['state'] === 'stream-wals' ? shown : undefined
+    return shown.state === 'stream-wals' ? shown : undefined
   })
-  expect(primary).toMatchObject({ mode: 'primary', known_secondaries: ['west'] })
+  expect(primary).toMatchObject({ mode: 'primary', known: ['west'] })
   expect(secondary).toMatchObject({
     mode: 'secondary',
     state: 'stream-wals',
-    cluster_id: primary['cluster_id'],
+    set: primary.set,
   })
-  await expect(joinPair(pair, 'west', around)).rejects.toThrow('nothing was changed: west is following')
+  const nobody = { ...around, question: () => Promise.reject(new Error('nothing is to be asked')) }
+  await joinPair(pair, 'west', nobody)
+  expect(said.filter(text => text === 'west follows east')).toHaveLength(2)
+  await expect(joinPair(pair, 'east', around)).rejects.toThrow('nothing was changed: east is the primary')
   const { client_token } = made.body.auth
   expect(
     (await call(east.base_url, 'GET', '/auth/token/lookup-self', undefined, { token: client_token })).status,

@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { askHost, askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
 import { join, settled, startPair } from '../../infra/local/pair/pair.ts'
-import { standOf } from '../../infra/local/pair/stand.ts'
 import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
@@ -23,11 +22,11 @@ describe.each(localFronts)('a pair behind %s', front => {
       const { auth } = await askHost(east, 'auth/token/create', { policies: ['reader'] })
       const { east: first, west: second } = await settled({ east, west })
       expect(second.root).toBe(first.root)
-      expect((await drStatusOf(west))['known_primary_cluster_addrs']).toContain(east.link_address)
-      const [secondary] = (await drStatusOf(east))['secondaries'] as { cluster_address: string }[]
+      expect((await drStatusOf(west)).primaryAddress).toBe(east.link_address)
+      const [secondary] = (await drStatusOf(east)).secondaries
       // a front that carries calls of other clusters is where they come, and any other is not
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
-      expect(secondary?.cluster_address).toBe(own)
+      expect(secondary?.linkAddress).toBe(own)
       const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Heartbeat`, { method: 'POST' })
       // only the link knows what content types it takes
       expect(asked.status === 415).toBe(front === 'httpApi')
@@ -39,7 +38,7 @@ describe.each(localFronts)('a pair behind %s', front => {
 
       const operation = await tokenByShares(west)
       await askReplication(west, 'secondary/promote', { dr_operation_token: operation })
-      await until('west does not serve', async () => (await standOf(west)).mode === 'primary')
+      await until('west does not serve', async () => (await drStatusOf(west)).mode === 'primary')
       await setTimeout(1000)
       const kept = await askHost(west, 'auth/token/lookup-self', undefined, auth?.client_token)
       expect(kept.data?.['policies']).toContain('reader')

@@ -284,7 +284,7 @@ test('a disaster in which both answer 200: nobody moves until the check of the o
   })
   allCome(outcomes)
   tap.heal()
-  await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  await until('east does not close', async () => (await drStatusOf(east)).mode === 'secondary')
   await followAs('east-2', east, west, operation)
 })
 

@@ -62,7 +62,7 @@ const write = async ({ base_url, root_token: token }: Member, policy: string): P
   (await call(base_url, 'POST', `/sys/policies/acl/${policy}`, POLICY, { token })).status
 
 const follows = (member: Member) =>
-  until(`${member.name} does not follow`, async () => (await drStatusOf(member))['state'] === 'stream-wals')
+  until(`${member.name} does not follow`, async () => (await drStatusOf(member)).state === 'stream-wals')
 
 let ids = 0
 async function activation(primary: Member): Promise<string | undefined> {
@@ -75,7 +75,7 @@ beforeAll(async () => {
   const [east, ...others] = members as [Member, ...Member[]]
   await askReplication(east, 'primary/enable', { primary_cluster_addr: east.tap.url })
   for (const other of others) {
-    await until('no token is made yet', async () => (await drStatusOf(east))['reindex_in_progress'] !== true)
+    await until('no token is made yet', async () => !(await drStatusOf(east)).isBuilding)
     await askReplication(behindTap(other), 'secondary/enable', { token: await activation(east) })
     await follows(other)
     Object.assign(other, { root_token: east.root_token, recovery_keys: east.recovery_keys })

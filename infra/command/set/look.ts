@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { type ClusterSeen, lookAtCluster } from '../../../shared/set/status.ts'
 import { askOnce, refusalOf } from '../ask.ts'
 import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
-import { type ClusterTold, statusFault, wordsIn } from './status-shape.ts'
 
 /** A cluster as a command line names it. */
 export interface NamedCluster {
@@ -27,43 +27,17 @@ export function clusterNamed(text: string): NamedCluster {
   }
 }
 
-/** What a cluster said of itself. Times are epoch milliseconds. */
-export interface Word {
-  at: number
-  /** status of `sys/health`: 200 serves */
-  health: number
-  /** the cluster's own name */
-  cluster: string
-  status: ClusterTold
-}
-
-/** A cluster with the last word that it gave, and why there is none since. */
-export interface ClusterSeen extends NamedCluster {
-  word?: Word
-  /** absent: it has just answered */
-  silent?: string
-}
-
-/** Asks a cluster for health and status. @param before what was seen of it earlier: its word is kept where it is silent */
-export async function lookAtCluster(
-  named: NamedCluster,
+/** Asks a cluster for health and status. @param before the cluster as it was seen earlier */
+export const lookAt = (
+  { name, base }: NamedCluster,
   connection: Connection,
-  before?: ClusterSeen,
-): Promise<ClusterSeen> {
-  try {
-    const [health, status] = await Promise.all([
-      askOnce(named.base, 'sys/health', {}, connection),
-      askOnce(named.base, 'sys/replication/dr/status', {}, connection),
-    ])
-    const data = status.body['data'] as ClusterTold
-    const fault = status.status === 200 ? statusFault(data) : refusalOf(status)
-    if (fault !== '') return { ...named, ...lastOf(before), silent: `sys/replication/dr/status: ${fault}` }
-    const cluster = wordsIn(health.body, 'cluster_name') || named.name
-    return { ...named, word: { at: Date.now(), health: health.status, cluster, status: { ...data } } }
-  } catch (error) {
-    if (!(error instanceof Ended)) throw error
-    return { ...named, ...lastOf(before), silent: error.message }
-  }
-}
-
-const lastOf = (before: ClusterSeen | undefined) => (before?.word ? { word: before.word } : {})
+  before: ClusterSeen = { name },
+): Promise<ClusterSeen> =>
+  lookAtCluster(
+    before,
+    async path => {
+      const heard = await askOnce(base, path, {}, connection)
+      return { ...heard, refused: heard.status < 300 ? '' : refusalOf(heard) }
+    },
+    Date.now,
+  )

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
+import type { ClusterSeen } from '../../../shared/set/status.ts'
 import type { Connection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
-import { type ClusterSeen, lookAtCluster, type NamedCluster } from './look.ts'
+import { lookAt, type NamedCluster } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
-import { judgeSet } from './verdict.ts'
 
 interface StatusPorts {
   connection: Connection
@@ -23,16 +23,15 @@ export async function tellStatus(clusters: readonly NamedCluster[], ports: Statu
   let seen: readonly ClusterSeen[] = []
   for (;;) {
     const before = seen
-    seen = await Promise.all(clusters.map((one, index) => lookAtCluster(one, connection, before[index])))
-    const verdict = judgeSet(seen)
-    const shown = shownSet(seen, verdict, Date.now())
+    seen = await Promise.all(clusters.map((one, index) => lookAt(one, connection, before[index])))
+    const shown = shownSet(seen, clusters, Date.now())
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)
     else {
       if (every !== undefined) clear()
       print(describedSet(shown))
     }
-    if (every === undefined || signal.aborted) return verdict.exit
+    if (every === undefined || signal.aborted) return shown.verdict
     await setTimeout(every * 1000, undefined, { signal }).catch(() => undefined)
-    if (signal.aborted) return verdict.exit
+    if (signal.aborted) return shown.verdict
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import { askFor, askOnce, refusalOf } from '../../command/ask.ts'
-import { statusFault } from '../../command/set/status-shape.ts'
+import { type ClusterSeen, type ClusterStatus, isHeard } from '../../../shared/set/status.ts'
+import { askFor, askOnce } from '../../command/ask.ts'
+import { lookAt } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -22,15 +23,15 @@ export async function until(otherwise: string, probe: () => Promise<boolean>): P
 
 const DR = 'sys/replication/dr'
 
-export type DrStatus = Readonly<Record<string, unknown>>
+/** Asks a cluster for health and status. @param name as it is called in sentences */
+export const lookAtHost = ({ base_url }: Pick<Host, 'base_url'>, name = base_url): Promise<ClusterSeen> =>
+  lookAt({ name, base: base_url }, { timeoutMs: ANSWER_MS })
 
-/** @throws Error where the answer is no status */
-export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<DrStatus> {
-  const heard = await askOnce(base_url, `${DR}/status`, {}, { timeoutMs: ANSWER_MS })
-  const data = heard.body['data'] as DrStatus
-  const fault = heard.status === 200 ? statusFault(data) : refusalOf(heard)
-  if (fault !== '') throw new Error(`${base_url}/${DR}/status: ${fault}`)
-  return data
+/** The status of a cluster. @throws Error where the answer is no status */
+export async function drStatusOf(host: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
+  const seen = await lookAtHost(host)
+  if (isHeard(seen)) return seen.word.status
+  throw new Error(`${host.base_url}: ${seen.silent?.why}`)
 }
 
 /** What an answer may hold of what is looked for. */

@@ -1,10 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Goal } from '../../../shared/set/plan.ts'
+import { RunStopped, run } from '../../../shared/set/run.ts'
+import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
-import { askHost, askReplication, until } from './dr-client.ts'
-import { type NextStep, nextOfPair } from './joining.ts'
-import { type Stand, standOf } from './stand.ts'
+import { askHost, askReplication, drStatusOf, lookAtHost, until } from './dr-client.ts'
 import { tokenByShares } from './token-by-shares.ts'
-import { counted, waiting } from './waiting.ts'
+import { oneCountdown } from './waiting.ts'
 
 /** A cluster of a pair, in this process or another. */
 export type PairMember = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
@@ -64,6 +66,20 @@ type Say = (text: string) => void
 /** How the first secondary reaches its primary: `address`, `ca_file`. */
 type Reached = { address?: string; ca_file?: string }
 
+/** Both clusters run on one machine, and are waited for by somebody who looks on. */
+const localWaits: Goal['waits'] = {
+  silence: 30_000,
+  obstacle: 30_000,
+  operation: 30_000,
+  closing: 70_000,
+  journal: 60_000,
+  activation: 90_000,
+  contact: 40_000,
+  'catching-up': 90_000,
+}
+const goal: Goal = { kind: 'join', may: ['enable', 'admit', 'follow', 'readmit'], waits: localWaits }
+const FOLLOW_SECONDS = 20
+
 /**
  * Has one of both follow the other, whatever they were before. Roles stay as they are: nobody is promoted here. What goes on
  * by itself is waited for.
@@ -71,98 +87,65 @@ type Reached = { address?: string; ca_file?: string }
  * @returns undefined where it is for operators to say who serves
  */
 export async function join(
-  pair: Pick<ClusterPair, 'east' | 'west'>,
-  say: Say,
-  reached: Reached = {},
-): Promise<Joined | undefined> {
-  for (;;) {
-    const next = await nextOf(pair, say)
-    if (next.do === 'leave') {
-      say(next.why)
-      return undefined
-    }
-    if (next.do === 'nothing') return agreed(pair[next.primary], pair[next.secondary])
-    if (next.do === 'enable') {
-      const { address = pair.east.link_address } = reached
-      await askReplication(pair[next.primary], 'primary/enable', { primary_cluster_addr: address })
-    }
-    if (next.do === 'admit') await admit(pair[next.primary], pair[next.secondary], say, reached)
-    if (next.do === 'follow') await follow(pair[next.primary], pair[next.secondary], say, reached)
-  }
-}
-
-/** What is to be done next; as long as something goes on by itself, that is waited for. */
-async function nextOf(
   { east, west }: Pick<ClusterPair, 'east' | 'west'>,
   say: Say,
-): Promise<Exclude<NextStep, { do: 'wait' }>> {
-  const look = async () => nextOfPair({ east: await standOf(east), west: await standOf(west) })
-  let next = await look()
-  while (next.do === 'wait') {
-    const { what, seconds, otherwise } = next
-    const isOver = await waiting({ what, seconds, say }, async () => {
-      next = await look()
-      return next.do !== 'wait' || next.what !== what
+  { address, ...trust }: Reached = {},
+): Promise<Joined | undefined> {
+  const hosts = { from: east, to: west }
+  const countdown = oneCountdown(say)
+  let operation = ''
+  const look = async () => ({ from: await lookAtHost(east, 'east'), to: await lookAtHost(west, 'west') })
+  try {
+    await run({
+      goal,
+      look,
+      clock: { now: Date.now, sleep: ms => setTimeout(ms) },
+      ask: async (side, path, body) => ({ ...(await askReplication(hosts[side], path, body)) }),
+      admittedAs: side => hosts[side].cluster,
+      operationToken: async () => operation,
+      enabling: { primary_cluster_addr: address ?? east.link_address },
+      trust,
+      at: step => {
+        if (step.do === 'wait') countdown(step.what, localWaits[step.for] / 1000)
+      },
+      before: async (step, pair) => {
+        if (step.do !== 'admit' && step.do !== 'follow' && step.do !== 'readmit') return
+        const [primary, secondary] = [hosts[step.primary], hosts[step.secondary]]
+        const { cluster: id } = secondary
+        if (step.do === 'admit') {
+          say(
+            `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
+          )
+          return countdown(`${id} becomes a secondary`, WIPE_WAIT_SECONDS + 15)
+        }
+        await agreed(primary, secondary)
+        const reported = pair[step.primary].word?.status.address ?? ''
+        const moved = address ?? primary.link_address
+        // it has moved since it told others where it is
+        if (reported !== '' && reported !== moved)
+          await askReplication(primary, 'primary/enable', { primary_cluster_addr: moved })
+        countdown(`${id} follows ${primary.cluster}`, FOLLOW_SECONDS)
+        operation = await tokenByShares(secondary)
+      },
+      did: async step => {
+        if (operation === '' || (step.do !== 'follow' && step.do !== 'readmit')) return
+        const body = { dr_operation_token: operation }
+        operation = ''
+        await askReplication(hosts[step.secondary], 'secondary/operation-token/delete', body)
+      },
     })
-    if (!isOver) return otherwise
+  } catch (error) {
+    if (!(error instanceof RunStopped)) throw error
+    if (error.exit === 'unreachable') throw new Error(error.message)
+    say(
+      `${error.where} ${error.message}. Promote the one that should serve (below), then start the pair again.`,
+    )
+    return undefined
+  } finally {
+    countdown()
   }
-  return next
-}
-
-async function admit(
-  primary: PairMember,
-  secondary: PairMember,
-  say: Say,
-  { address: _, ...trusted }: Reached,
-): Promise<void> {
-  const id = secondary.cluster
-  say(
-    `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
-  )
-  // an earlier attempt that was broken off may have taken the name
-  const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', {
-    id,
-    replace: true,
-  })
-  const what = `${id} becomes a secondary`
-  await counted({ what, seconds: WIPE_WAIT_SECONDS + 15, say }, async () => {
-    await askReplication(secondary, 'secondary/enable', { token: wrapped?.token, ...trusted })
-    await until(
-      `${id} does not follow ${primary.cluster}`,
-      async () => (await standOf(secondary)).state === 'stream-wals',
-    )
-  })
-}
-
-/** A cluster that has all data of the set follows its primary: nothing is wiped. */
-async function follow(
-  primary: PairMember,
-  secondary: PairMember,
-  say: Say,
-  { address = primary.link_address }: Reached,
-): Promise<void> {
-  await agreed(primary, secondary)
-  const told = (await standOf(primary)).address
-  // it has moved since it told others where it is
-  if (told !== '' && told !== address)
-    await askReplication(primary, 'primary/enable', { primary_cluster_addr: address })
-  const id = secondary.cluster
-  const what = `${id} follows ${primary.cluster}`
-  await counted({ what, seconds: 20, say }, async () => {
-    const operation = await tokenByShares(secondary)
-    // under the name that it had before, another of its keys may be known
-    const { wrap_info: wrapped } = await askReplication(primary, 'primary/secondary-token', {
-      id,
-      replace: true,
-    })
-    const body = { dr_operation_token: operation, token: wrapped?.token }
-    await askReplication(secondary, 'secondary/update-primary', body)
-    await until(
-      `${id} does not follow ${primary.cluster}`,
-      async () => (await standOf(secondary)).connection === 'ready',
-    )
-    await askReplication(secondary, 'secondary/operation-token/delete', { dr_operation_token: operation })
-  })
+  const { mode } = await drStatusOf(east)
+  return mode === 'primary' ? agreed(east, west) : agreed(west, east)
 }
 
 /**
@@ -191,17 +174,17 @@ const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean
 /** Waits until both stand at one position with one root. @throws Error when they do not come to that */
 export async function settled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
   clusters: Of,
-): Promise<{ [Name in keyof Of]: Stand }> {
-  let stands: [string, Stand][] = []
+): Promise<{ [Name in keyof Of]: ClusterStatus }> {
+  let seen: [string, ClusterStatus][] = []
   const names = Object.keys(clusters)
   await until(`${names.join(' and ')} do not come to one position and one root`, async () => {
-    stands = await Promise.all(
+    seen = await Promise.all(
       Object.entries(clusters).map(
-        async ([name, host]): Promise<[string, Stand]> => [name, await standOf(host)],
+        async ([name, host]): Promise<[string, ClusterStatus]> => [name, await drStatusOf(host)],
       ),
     )
-    const [one, other] = stands.map(([, stand]) => stand)
+    const [one, other] = seen.map(([, status]) => status)
     return one !== undefined && one.root !== '' && one.root === other?.root && one.position === other.position
   })
-  return Object.fromEntries(stands) as { [Name in keyof Of]: Stand }
+  return Object.fromEntries(seen) as { [Name in keyof Of]: ClusterStatus }
 }

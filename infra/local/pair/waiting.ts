@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
-
 /** What is waited for, and how many seconds it takes at most, as a rule. */
 interface Wait {
   what: string
@@ -7,7 +5,6 @@ interface Wait {
   say: (text: string) => void
 }
 
-const LOOK_MS = 250
 const TELL_MS = 5000
 
 /** Tells at once, and every five seconds, how many are left. @returns ends that */
@@ -21,19 +18,15 @@ function telling({ what, seconds, say }: Wait): () => void {
   return () => clearInterval(telling)
 }
 
-/** Looks until something is so. @returns whether it came to that in time */
-export async function waiting(wait: Wait, isSo: () => Promise<boolean>): Promise<boolean> {
-  if (await isSo()) return true
-  const end = Date.now() + wait.seconds * 1000
-  const told = telling(wait)
-  try {
-    while (Date.now() < end) {
-      await setTimeout(LOOK_MS)
-      if (await isSo()) return true
-    }
-    return false
-  } finally {
-    told()
+/** Returns what tells of one wait at a time: another `what` ends the one before, and none ends the last. */
+export function oneCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
+  let present = ''
+  let end = (): void => undefined
+  return (what = '', seconds = 0) => {
+    if (what === present) return
+    end()
+    present = what
+    end = what === '' ? () => undefined : telling({ what, seconds, say })
   }
 }
 

@@ -1,18 +1,19 @@
+import { conditionOf, sentenceOf } from '../../set/condition.ts'
+import { judgePair } from '../../set/pair.ts'
+import type { ClusterSeen, ClusterStatus, KnownCluster, Operation, Word } from '../../set/status.ts'
+import { spanOf } from '../../values/words.ts'
 import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { linkedPage } from '../links.ts'
 import { progressOf, stepsOf } from '../progress.ts'
-import type { KnownCluster, Said, ShownOperation } from '../said.ts'
-import { clusterStandOf, pairSentence, type StandSeen } from '../stand.ts'
-import { spanOf } from '../words.ts'
 import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
 import { bothSeen, model } from './model.ts'
 
 /** Shows what both clusters say, and what follows from it. */
 export function showClusters(now: number): void {
   const { own, peer } = model
-  const verdict = pairSentence(own, peer?.seen)
-  say('verdict', verdict.text, verdict.tone)
-  const name = own.word?.said.name ?? ''
+  const verdict = judgePair(own, peer?.seen)
+  say('verdict', verdict.sentence, verdict.severity)
+  const name = own.word?.cluster ?? ''
   say('own-name', name)
   document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
   showCluster('own', 'This cluster', own)
@@ -23,58 +24,52 @@ export function showClusters(now: number): void {
   showOthers()
 }
 
-function showCluster(id: 'own' | 'peer', title: string, seen: StandSeen): void {
-  const stand = clusterStandOf(seen)
+function showCluster(id: 'own' | 'peer', title: string, seen: ClusterSeen): void {
+  const condition = conditionOf(seen)
   const { word } = seen
   const target = byId(id)
-  target.className = stand.tone
-  target.dataset['state'] = stand.state
-  show(target, [title, stand, word], () => [
-    el('h3', {}, word?.said.name || title),
+  target.className = condition.severity
+  target.dataset['state'] = condition.state
+  show(target, [title, condition, word], () => [
+    el('h3', {}, word?.cluster || title),
     el('p', { class: 'dim' }, title),
-    el('p', { class: stand.tone }, el('strong', {}, stand.title)),
-    el('p', {}, stand.sentence),
+    el('p', { class: condition.severity }, el('strong', {}, condition.title)),
+    el('p', {}, sentenceOf(condition)),
     word ? el('p', { class: 'dim' }, 'Its word is of ', age(word.at), '.') : undefined,
-    word ? factsOf(word.said) : undefined,
+    word ? factsOf(word) : undefined,
   ])
 }
 
-const factsOf = (said: Said): HTMLElement =>
+const factsOf = ({ health, version, status }: Word): HTMLElement =>
   facts([
-    ['mode', said.mode],
-    ['state', said.state],
-    ['link to its primary', said.connection],
-    ['health', String(said.health)],
-    [
-      'position',
-      said.mode === 'primary'
-        ? String(said.frontier)
-        : said.mode === 'secondary'
-          ? String(said.received)
-          : '',
-    ],
-    ['root of its tree', said.root.slice(0, 12)],
-    ['set', said.set],
-    ['version', said.version],
-    ['ready to take over', triedText(said)],
-    ['differing items', said.diverging.length === 0 ? '' : said.diverging.join(', ')],
-    ['went wrong last', said.lastError ? `${said.lastError.text} (${said.lastError.time})` : ''],
-    ...said.faults.map(
+    ['mode', status.mode],
+    ['state', status.state],
+    ['link to its primary', status.connection],
+    ['health', String(health)],
+    ['position', String(status.position ?? '')],
+    ['root of its tree', status.root.slice(0, 12)],
+    ['set', status.set],
+    ['version', version],
+    ['ready to take over', readinessText(status)],
+    ['differing items', status.diverging.join(', ')],
+    ['went wrong last', status.lastError ? `${status.lastError.text} (${status.lastError.time})` : ''],
+    ['fields left out, of another version', status.odd.join(', ')],
+    ...status.faults.map(
       ({ part, text, last, ended }) =>
         [
           `failed lately: ${part}`,
           `${text}; last ${last}${ended === '' ? '' : `, works again since ${ended}`}`,
         ] as const,
     ),
-    ...said.fences.map(
-      one => [`fence of ${one.address}`, [one.result, one.text].filter(Boolean).join(': ')] as const,
+    ...status.fences.map(
+      one => [`fence of ${one.cluster_address}`, [one.result, one.text].filter(Boolean).join(': ')] as const,
     ),
   ])
 
-const triedText = ({ tried, mode }: Said): string => {
-  if (!tried) return mode === 'secondary' ? 'not tried since its role or its contact has changed' : ''
-  const verdict = tried.ready ? 'yes' : `no: ${tried.refusedBy.join(', ')}`
-  return `${verdict}, as it tried itself ${spanOf(Math.max(0, Date.now() - tried.at))} ago`
+const readinessText = ({ readiness, mode }: ClusterStatus): string => {
+  if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact has changed' : ''
+  const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
+  return `${verdict}, as it tried itself ${spanOf(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
 
 const BOX: Box = { width: 600, height: 140 }
@@ -120,33 +115,40 @@ function showWork(): void {
     { name: 'peer', seen: model.peer?.seen },
   ] as const
   const parts = both.flatMap(({ name, seen }) => {
-    const said = seen?.word?.said
-    return said
-      ? [{ said, progress: progressOf(said), operation: said.operation ?? model.lastOperations[name] }]
+    const word = seen?.word
+    return word
+      ? [
+          {
+            cluster: word.cluster,
+            status: word.status,
+            progress: progressOf(word.status),
+            operation: word.status.operation ?? model.lastOperations[name],
+          },
+        ]
       : []
   })
   show(
     byId('work-shown'),
-    parts.map(({ said, progress, operation }) => [
-      said.name,
+    parts.map(({ cluster, status, progress, operation }) => [
+      cluster,
       progress,
       operation,
-      said.operation?.id,
-      said.lastError,
+      status.operation?.id,
+      status.lastError,
     ]),
     () => {
-      const shown = parts.flatMap(({ said, progress, operation }) => [
+      const shown = parts.flatMap(({ cluster, status, progress, operation }) => [
         ...progress.map(({ what, text, part }) =>
           el(
             'p',
             {},
-            `${what} on ${said.name}: ${text} `,
+            `${what} on ${cluster}: ${text} `,
             part === undefined
               ? undefined
-              : el('progress', { max: 1, value: part, 'aria-label': `${what} on ${said.name}` }),
+              : el('progress', { max: 1, value: part, 'aria-label': `${what} on ${cluster}` }),
           ),
         ),
-        ...(operation ? [operationShown(said, operation)] : []),
+        ...(operation ? [operationShown(cluster, status, operation)] : []),
       ])
       return shown.length > 0 ? shown : [el('p', {}, 'Nothing: no operation, no sync, no reindex.')]
     },
@@ -154,9 +156,13 @@ function showWork(): void {
 }
 
 /** The steps of an operation that runs, or how one ended that was seen running. */
-function operationShown(said: Said, operation: ShownOperation): HTMLElement {
-  const isRunning = said.operation?.id === operation.id
-  const failed = !isRunning && said.lastError?.operation?.name === operation.name ? said.lastError.text : ''
+function operationShown(
+  cluster: string,
+  { operation: running, lastError }: ClusterStatus,
+  operation: Operation,
+): HTMLElement {
+  const isRunning = running?.id === operation.id
+  const failed = !isRunning && lastError?.operation?.name === operation.name ? lastError.text : ''
   const ending = failed === '' ? 'has ended' : `was given up: ${failed}`
   const steps = stepsOf(operation).map(step =>
     isRunning || failed !== '' ? step : { ...step, state: 'done' as const },
@@ -164,7 +170,7 @@ function operationShown(said: Said, operation: ShownOperation): HTMLElement {
   return el(
     'div',
     { 'data-operation': operation.name, 'data-over': !isRunning },
-    el('h3', {}, `${operation.name} on ${said.name} ${isRunning ? 'is under way' : ending}`),
+    el('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is under way' : ending}`),
     el(
       'ol',
       {},
@@ -182,14 +188,14 @@ function operationShown(said: Said, operation: ShownOperation): HTMLElement {
 }
 
 function showOthers(): void {
-  const said = model.own.word?.said
-  const others = said
-    ? [...said.secondaries, ...(said.primary ? [{ ...said.primary, name: 'its primary' }] : [])]
+  const status = model.own.word?.status
+  const others = status
+    ? [...status.secondaries, ...(status.primary ? [{ ...status.primary, name: 'its primary' }] : [])]
     : []
   // ages of heartbeats change with each of them, and are kept up in between
   show(
     byId('secondaries-shown'),
-    others.map(({ canaryAge: _age, ...one }) => one),
+    others.map(({ canaryAge_ms: _age, ...one }) => one),
     () =>
       others.length === 0
         ? [el('p', {}, 'This cluster knows of none.')]
@@ -207,7 +213,7 @@ function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
       peer.isExpired ? 'its token has expired unused' : peer.isConnected ? 'connected' : 'disconnected',
     ),
     peer.heardAt === undefined ? 'never' : age(peer.heardAt),
-    peer.heardAt === undefined ? '' : `${peer.skew} ms`,
+    peer.heardAt === undefined ? '' : `${peer.skew_ms} ms`,
     page === undefined ? peer.apiAddress : el('a', { href: page, rel: 'noreferrer' }, page),
   ]
 }

@@ -1,9 +1,9 @@
 import { commandsFor } from '../commands.ts'
 import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
 import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
+import { listIn, objectOf, textOf } from '../json.ts'
 import { apiAt, pageAt } from '../links.ts'
 import { type LossReport, reportOf, reportSentence } from '../report.ts'
-import { listIn, objectOf, saidText } from '../said.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, facts, input, say, show, table } from './dom.ts'
 import { model } from './model.ts'
@@ -75,7 +75,7 @@ function moreOf({ next }: LossReport): HTMLElement[] {
 /** Shows what ends. */
 export function showEnds(now: number): void {
   const { readiness, own, certificates } = model
-  const said = own.word?.said
+  const { word } = own
   const rows: Expiry[] = [
     ...(readiness
       ? tokenEnds(readiness, now)
@@ -86,9 +86,9 @@ export function showEnds(now: number): void {
             text: 'ask for the readiness, by that token',
           } as const,
         ]),
-    said && said.licenceEnds === undefined
+    word && word.licenceEnds === undefined
       ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
-      : expiryOf('the licence', 'licence', said?.licenceEnds, now),
+      : expiryOf('the licence', 'licence', word?.licenceEnds, now),
     ...(certificates.length > 0
       ? certificates
       : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles, below' } as const]),
@@ -104,7 +104,7 @@ export function showEnds(now: number): void {
 /** Names of a listing; one that is empty is 404. */
 async function namesAt(path: string): Promise<string[]> {
   const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
-  return listIn(objectOf(answer.data)['keys']).map(saidText)
+  return listIn(objectOf(answer.data)['keys']).map(textOf)
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
@@ -114,8 +114,8 @@ async function askRoles(): Promise<void> {
   if (!answer) return
   const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
     path: path.replace(/\/$/, ''),
-    type: saidText(objectOf(of)['type']),
-    accessor: saidText(objectOf(of)['accessor']),
+    type: textOf(objectOf(of)['type']),
+    accessor: textOf(objectOf(of)['accessor']),
   }))
   const methods = mounts.filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
@@ -137,7 +137,7 @@ async function certificatesOf(mount: string): Promise<Expiry[]> {
   return Promise.all(
     names.map(async name => {
       const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
-      const pem = saidText(objectOf(data)['cloud_public_cert'])
+      const pem = textOf(objectOf(data)['cloud_public_cert'])
       return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
     }),
   )
@@ -191,9 +191,9 @@ const explainedShown = ({ wouldSucceed, sentence, checks }: Explained): HTMLElem
 /** Shows the commands, with the addresses and the name that are known by now. */
 export function showCommands(): void {
   const { own, peer } = model
-  const said = own.word?.said
+  const { word } = own
   const other = pageAt(peer?.origin ?? '') ? apiAt(peer?.origin ?? '') : ''
-  const commands = commandsFor({ own: ownApi, other, name: said?.memberName || said?.name || '' })
+  const commands = commandsFor({ own: ownApi, other, name: word?.status.memberName || word?.cluster || '' })
   show(byId('commands-shown'), commands, () =>
     commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
   )

@@ -1,4 +1,4 @@
-import { spanOf } from '../words.ts'
+import { spanOf } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
 import { byId, input, say, show, tick } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'

@@ -1,19 +1,19 @@
+import { type ClusterSeen, lookAtCluster, type Operation } from '../../set/status.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
+import { objectOf, textOf } from '../json.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
-import { objectOf, type ShownOperation, saidOf, saidText } from '../said.ts'
-import type { StandSeen } from '../stand.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 
 /** All that the page knows; it goes with the page. */
 export interface PageModel {
-  own: StandSeen
+  own: ClusterSeen
   /** the other cluster, if the settings of the page name one */
-  peer: { origin: string; seen: StandSeen } | undefined
+  peer: { origin: string; seen: ClusterSeen } | undefined
   samples: readonly Sample[]
   /** operations of this cluster and the other one as they were seen last, under way or not any more */
-  lastOperations: Readonly<Record<'own' | 'peer', ShownOperation | undefined>>
+  lastOperations: Readonly<Record<'own' | 'peer', Operation | undefined>>
   token: string
   operationToken: string
   readiness: ShownReadiness | undefined
@@ -24,7 +24,7 @@ export interface PageModel {
 }
 
 export const model: PageModel = {
-  own: {},
+  own: { name: 'This cluster' },
   peer: undefined,
   samples: [],
   lastOperations: { own: undefined, peer: undefined },
@@ -42,28 +42,18 @@ export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
   )
-  const peer = saidText(objectOf(await answer?.json().catch(() => undefined))['peer'])
-  if (peer !== '') model.peer = { origin: peer, seen: {} }
+  const peer = textOf(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  if (peer !== '') model.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 
-/** What a cluster says now; where it says nothing its last word stays. */
-async function heard(api: string, before: StandSeen): Promise<StandSeen> {
-  const kept = before.word ? { word: before.word } : {}
-  try {
-    const [health, status] = await Promise.all(
-      ['sys/health', 'sys/replication/dr/status'].map(path =>
-        askApi(api, path, { timeout: LOOK_TIMEOUT_MS }),
-      ),
-    )
-    if (!health || !status?.isOk || health.body === undefined)
-      return {
-        ...kept,
-        fault: { at: Date.now(), text: `it answers ${status?.refused || 'without a status'}` },
-      }
-    return { word: { said: saidOf(health, status.data), at: Date.now() } }
-  } catch (error) {
-    return { ...kept, fault: { at: Date.now(), text: faultText(error) } }
-  }
+/** Asks a cluster; where it does not answer its last word stays. */
+async function heard(api: string, before: ClusterSeen): Promise<ClusterSeen> {
+  const ask = (path: string) =>
+    askApi(api, path, { timeout: LOOK_TIMEOUT_MS }).catch((error: unknown) => {
+      throw new Error(faultText(error))
+    })
+  const seen = await lookAtCluster(before, ask, Date.now)
+  return { ...seen, name: seen.word?.cluster || before.name }
 }
 
 /** Asks this cluster, and notes what it says and how far behind the secondary is. */
@@ -71,7 +61,7 @@ export async function lookAtOwn(): Promise<void> {
   model.own = await heard(ownApi, model.own)
   model.lastOperations = {
     ...model.lastOperations,
-    own: model.own.word?.said.operation ?? model.lastOperations.own,
+    own: model.own.word?.status.operation ?? model.lastOperations.own,
   }
   const now = Date.now()
   model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
@@ -85,8 +75,8 @@ export async function lookAtPeer(): Promise<void> {
   model.peer = { ...peer, seen }
   model.lastOperations = {
     ...model.lastOperations,
-    peer: seen.word?.said.operation ?? model.lastOperations.peer,
+    peer: seen.word?.status.operation ?? model.lastOperations.peer,
   }
 }
 
-export const bothSeen = (): StandSeen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
+export const bothSeen = (): ClusterSeen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

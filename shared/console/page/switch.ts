@@ -8,7 +8,7 @@ const DR = 'sys/replication/dr'
 /** Asks for the readiness, by the operation token on a secondary if there is one, else by the token. */
 async function askReadiness(): Promise<void> {
   const { operationToken, token } = model
-  const bySecondary = model.own.word?.said.mode === 'secondary' && operationToken !== ''
+  const bySecondary = model.own.word?.status.mode === 'secondary' && operationToken !== ''
   say('readiness-said', 'It is being asked.')
   try {
     const answer = bySecondary
@@ -100,7 +100,7 @@ const showWarnings = (warnings: readonly string[]): void =>
 /** A promotion that was over between two looks has taken all its steps too. */
 function noteTaken(): void {
   const { own, peer } = model.lastOperations
-  const over = { id: '', name: 'promotion', step: 'serve', error: '' }
+  const over = { id: '', name: 'promotion', step: 'serve', since: '', waits_until: '', error: '' }
   model.lastOperations = { own: own?.name === 'promotion' ? own : over, peer }
 }
 
@@ -116,9 +116,9 @@ async function promote(force: boolean): Promise<void> {
       return say('promote-said', 'It has taken over.', 'good')
     }
     await lookAtOwn()
-    const { mode, operation } = model.own.word?.said ?? {}
-    const goesOn =
-      operation?.name === 'promotion' || (mode === 'primary' && model.own.word?.said.health !== 200)
+    const { word } = model.own
+    const { mode, operation } = word?.status ?? {}
+    const goesOn = operation?.name === 'promotion' || (mode === 'primary' && word?.health !== 200)
     if (answer.retryAfter === undefined || !goesOn || Date.now() > end)
       return say('promote-said', `It was refused: ${answer.refused}`, 'bad')
     say('promote-said', 'It is under way, and takes longer than a request may.', 'busy')

@@ -1,38 +1,29 @@
-import { primaryOf } from '../../model/cluster.ts'
-import type { Drill } from '../../model/drill.ts'
-import { key } from '../../storage/kinds.ts'
-import { type Readiness, readinessFault } from './readiness-fault.ts'
-import { type DrillRun, DrillStopped } from './run.ts'
-import { couldTakeOver, statusAt } from './switch-over.ts'
-import { drillToken } from './token.ts'
+import { judgePair } from '../../set/pair.ts'
+import { readinessFault } from '../../set/readiness.ts'
+import { isHeard } from '../../set/status.ts'
+import { lookAtBoth, readinessOf } from './change.ts'
+import { type Drilling, DrillStopped } from './run.ts'
 
 /**
- * Whether the set may be switched for a drill: both clusters say that they are ready, and mean each other.
+ * Checks that the set may be switched for a drill: both clusters say that they are ready, and mean each other.
  * @returns the name of the other cluster here
  * @throws DrillStopped
  */
-export async function checkBoth(run: DrillRun): Promise<Drill['peer']> {
-  const { ports, ask } = run
-  const [record] = await ports.store.read([key('cluster')])
-  if (record?.data.mode !== 'primary')
+export async function checkBoth(drilling: Drilling): Promise<string> {
+  const { from: own, to: peer } = await lookAtBoth(drilling)
+  if (!isHeard(own) || !isHeard(peer)) throw new DrillStopped('both clusters have to answer')
+  if (own.word.status.mode !== 'primary')
     throw new DrillStopped('this cluster is no primary: the one that is rehearses')
-  const peer = await statusAt(run, 'peer')
-  if (peer['mode'] !== 'secondary' || peer['cluster_id'] !== record.data.set)
-    throw new DrillStopped(`peer: it is no secondary of this set, but ${String(peer['mode'])}`)
-  const token = await drillToken(run)
-  const own = await ask('own', 'GET', 'sys/replication/dr/readiness', { token })
-  if (own.status !== 200) throw new DrillStopped(`own readiness answers ${own.status}: ${own.text}`)
-  const other = await couldTakeOver(run, 'peer')
-  const fault = readinessFault('own', own.data) || readinessFault('peer', other)
+  const { mode, set, memberName } = peer.word.status
+  if (mode !== 'secondary' || set !== own.word.status.set)
+    throw new DrillStopped(`peer: it is no secondary of this set, but ${mode}`)
+  const token = await drilling.token()
+  const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
+  if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)
+  const fault =
+    readinessFault('own', ready.data) || readinessFault('peer', await readinessOf(drilling, 'peer'))
   if (fault) throw new DrillStopped(fault)
-  // a silent primary is no obstacle of a promotion, but a drill must not take it for lost
-  if ((other as Readiness).lag?.primary !== 'answers')
-    throw new DrillStopped('peer: it does not reach this cluster')
-  return String(peer['secondary_id'] ?? '')
-}
-
-/** A name for this cluster at its successor. */
-export async function ownName({ ports }: DrillRun): Promise<string> {
-  const [record] = await ports.store.read([key('cluster')])
-  return (record && (primaryOf(record.data)?.secondaryId || record.data.name)) || ports.deployment.clusterName
+  const { situation, sentence } = judgePair(own, peer)
+  if (situation !== 'following') throw new DrillStopped(sentence)
+  return memberName
 }

@@ -20,7 +20,19 @@ export type AskCluster = (
   given?: { body?: object; token?: string },
 ) => Promise<DrillAnswer>
 
-/** What a step of a drill may reach. */
+/** What the steps of a drill need. A function of the service has it, and so has a drill on a laptop. */
+export interface Drilling {
+  ask: AskCluster
+  clock: { now(): number; sleep(ms: number): Promise<unknown> }
+  /** epoch milliseconds at which a call of a step has to end */
+  deadline: number
+  /** a DR operation token for both clusters */
+  token(): Promise<string>
+  /** name for this cluster at its successor */
+  ownName(): Promise<string>
+}
+
+/** What a function of the service may reach. */
 export interface DrillRun {
   ports: Pick<Ports, 'store' | 'cipher' | 'clock' | 'log' | 'events' | 'entropy' | 'deployment'>
   ask: AskCluster

@@ -1,24 +1,25 @@
+import { primaryOf } from '../../model/cluster.ts'
 import type { Drill } from '../../model/drill.ts'
+import { waits } from '../../set/plan.ts'
+import { readinessFault } from '../../set/readiness.ts'
+import { key } from '../../storage/kinds.ts'
+import { ok, PENDING, type Result } from '../../values/result.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { checkBoth, ownName } from './check.ts'
-import { readinessFault } from './readiness-fault.ts'
-import { type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
-import { couldTakeOver, followBack, lostSince, type Side, switchTo } from './switch-over.ts'
+import { changeRoles, lostSince, type Member, readinessOf } from './change.ts'
+import { checkBoth } from './check.ts'
+import { type Drilling, type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
+import { drillToken } from './token.ts'
 
 interface DrillStep {
   name: string
-  /** does the step, and may be called any number of times; `again`: it is not done yet. @returns what to note of the drill */
-  work(run: DrillRun, drill: Drill): Promise<Partial<Drill> | 'again'>
+  /** does the step, and may be called any number of times; pending: it is not done yet. @returns what to note of the drill */
+  work(drilling: Drilling, drill: Drill): Promise<Result<Partial<Drill>, 'pending'>>
   /** what an operator does if the drill stopped here */
   next: string
 }
 
-/** Milliseconds for which a step may be repeated, and between two looks. */
-const STEP_TIMEOUT_MS = 15 * 60_000
+/** Milliseconds between two looks, and between two checks before a drill. */
 const PAUSE_MS = 2000
-
-/** The same for what is in the way of a drill's beginning. */
-const CHECK_TIMEOUT_MS = 30_000
 const CHECK_PAUSE_MS = 5000
 
 const WELL = 'nothing has changed on either cluster: see to what it names, or wait for the next drill'
@@ -34,59 +35,57 @@ const FOLLOWED =
 /** The steps of a drill, in their order: a planned switch to the peer, and back. None of them uses force. */
 export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: WELL },
-  {
-    name: 'there',
-    work: async (run, drill) => ({ there: { ...drill.there, unserved: await switchTo(run, 'peer') } }),
-    next: THERE,
-  },
-  { name: 'follow', work: async run => follow(run, 'own', await ownName(run)), next: FOLLOW },
-  {
-    name: 'settle',
-    work: async (run, drill) => settle(run, drill, 'own', 'there'),
-    next: FOLLOW,
-  },
-  {
-    name: 'back',
-    work: async (run, drill) => ({ back: { ...drill.back, unserved: await switchTo(run, 'own') } }),
-    next: BACK,
-  },
-  { name: 'follow back', work: async (run, drill) => follow(run, 'peer', drill.peer), next: FOLLOWED },
-  { name: 'settle back', work: async (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
+  { name: 'there', work: (run, drill) => changeRoles(run, drill, 'there', 'promote'), next: THERE },
+  { name: 'follow', work: (run, drill) => changeRoles(run, drill, 'there', 'follow'), next: FOLLOW },
+  { name: 'settle', work: (run, drill) => settle(run, drill, 'own', 'there'), next: FOLLOW },
+  { name: 'back', work: (run, drill) => changeRoles(run, drill, 'back', 'promote'), next: BACK },
+  { name: 'follow back', work: (run, drill) => changeRoles(run, drill, 'back', 'follow'), next: FOLLOWED },
+  { name: 'settle back', work: (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
 ]
 
 /** Waits for obstacles that pass by themselves: between two heartbeats a primary may know little of its secondary. */
-async function check(run: DrillRun, { stepAt }: Drill): Promise<Partial<Drill> | 'again'> {
-  const { clock } = run.ports
+async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Partial<Drill>, 'pending'>> {
+  const { clock } = drilling
   try {
-    return { peer: await checkBoth(run) }
+    return ok({ peer: await checkBoth(drilling) })
   } catch (error) {
-    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= CHECK_TIMEOUT_MS) throw error
+    if (!(error instanceof DrillStopped) || clock.now() - stepAt >= waits.obstacle) throw error
     await clock.sleep(CHECK_PAUSE_MS)
-    return 'again'
+    return PENDING
   }
-}
-
-async function follow(run: DrillRun, side: Side, name: string): Promise<Partial<Drill>> {
-  await followBack(run, side, name)
-  return {}
 }
 
 /** Waits until the former primary could take over again; by then the losses are known. */
 async function settle(
-  run: DrillRun,
+  drilling: Drilling,
   drill: Drill,
-  side: Side,
+  member: Member,
   way: 'there' | 'back',
-): Promise<Partial<Drill> | 'again'> {
-  const { clock } = run.ports
-  const fault = readinessFault(side, await couldTakeOver(run, side))
-  const lost = fault ? undefined : await lostSince(run, side, drill.startedAt)
-  if (lost !== undefined) return { [way]: { ...drill[way], lost } }
-  if (clock.now() - drill.stepAt >= STEP_TIMEOUT_MS)
-    throw new DrillStopped(fault || `what ${side} has lost is not known in time`)
+): Promise<Result<Partial<Drill>, 'pending'>> {
+  const { clock } = drilling
+  const fault = readinessFault(member, await readinessOf(drilling, member))
+  const lost = fault ? undefined : await lostSince(drilling, member, drill.startedAt)
+  if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
+  if (clock.now() - drill.stepAt >= waits['catching-up'])
+    throw new DrillStopped(fault || `what ${member} has lost is not known in time`)
   await clock.sleep(PAUSE_MS)
-  return 'again'
+  return PENDING
 }
+
+/** What the steps need, as a function of the service has it. */
+const drillingOf = (run: DrillRun): Drilling => ({
+  ask: run.ask,
+  clock: run.ports.clock,
+  deadline: run.deadline,
+  token: () => drillToken(run),
+  ownName: async () => {
+    const [record] = await run.ports.store.read([key('cluster')])
+    return (
+      (record && (primaryOf(record.data)?.secondaryId || record.data.name)) ||
+      run.ports.deployment.clusterName
+    )
+  },
+})
 
 const stepAfter = (name: string): string =>
   drillSteps[drillSteps.findIndex(one => one.name === name) + 1]?.name ?? 'report'
@@ -102,9 +101,14 @@ export async function takeDrillStep(run: DrillRun, id: string, name: string): Pr
   if (!step) throw new Error(`a drill has no step ${name}`)
   // an earlier attempt has gone on already
   if (drill.step !== name || drill.status !== 'running') return DONE
-  const done = await step.work(run, drill)
-  if (done === 'again') return AGAIN
-  await noteDrill(run, item, { ...drill, ...done, step: stepAfter(name), stepAt: run.ports.clock.now() })
+  const done = await step.work(drillingOf(run), drill)
+  if (!done.ok) return AGAIN
+  await noteDrill(run, item, {
+    ...drill,
+    ...done.value,
+    step: stepAfter(name),
+    stepAt: run.ports.clock.now(),
+  })
   return DONE
 }
 

@@ -124,7 +124,7 @@ async function measureServing(host: Host): Promise<number> {
   const began = Date.now()
   let last = began
   await until(`${host.cluster} does not stop serving`, async () => {
-    const mode = (await drStatusOf(host).catch(() => undefined))?.['mode']
+    const mode = (await drStatusOf(host).catch(() => undefined))?.mode
     if (mode === 'primary') last = Date.now()
     return mode === 'secondary'
   })
@@ -137,9 +137,9 @@ async function measureServing(host: Host): Promise<number> {
  */
 async function rejoin(set: SoakSet, from: Host, to: Host): Promise<void> {
   const status = await drStatusOf(from).catch(() => undefined)
-  if (status?.['connection_state'] === 'ready') return
-  const { known_secondaries: known } = await drStatusOf(to)
-  for (const id of known as string[])
+  if (status?.connection === 'ready') return
+  const { known } = await drStatusOf(to)
+  for (const id of known)
     if (id.startsWith(from.cluster)) await askReplication(to, 'primary/revoke-secondary', { id }, set.token)
   set.ids += 1
   await followAs(`${from.cluster}-${set.ids}`, from, to, set.token)

@@ -6,16 +6,13 @@ import {
   readinessOf,
   type ShownReadiness,
 } from '../../../shared/console/allowed.ts'
-import { saidOf } from '../../../shared/console/said.ts'
-import type { StandSeen } from '../../../shared/console/stand.ts'
+import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
 const NOW = 1_750_000_000_000
-const word = (status: object, code: number, name: string): StandSeen => ({
-  word: { said: saidOf({ status: code, body: { initialized: true, cluster_name: name } }, status), at: NOW },
-})
-const own = word({ mode: 'secondary', state: 'stream-wals', primaries: [{}] }, 472, 'west')
-const peer = word({ mode: 'primary', state: 'running' }, 200, 'east')
-const gone: StandSeen = { ...peer, fault: { at: NOW, text: 'no connection' } }
+const own = await seenAs('west', { mode: 'secondary', state: 'stream-wals', primaries: [{}] })
+const busy = await seenAs('west', { mode: 'secondary', operation: { id: '1', name: 'update-primary' } })
+const peer = await seenAs('east', { mode: 'primary', state: 'running' })
+const gone = silent(peer)
 const plan = (refused = '') => ({
   goes_through: refused === '',
   refused,
@@ -57,13 +54,9 @@ describe('the button of a promotion', () => {
   })
 
   test.each<[string, Partial<Parameters<typeof promotionAllowed>[0]>, RegExp]>([
-    ['this cluster is silent', { own: { ...own, fault: { at: NOW, text: 'x' } } }, /does not answer/],
+    ['this cluster is silent', { own: silent(own) }, /does not answer/],
     ['it is the primary', { own: peer }, /no secondary/],
-    [
-      'something is under way',
-      { own: word({ mode: 'secondary', operation: { id: '1', name: 'update-primary' } }, 472, 'west') },
-      /update-primary is under way/,
-    ],
+    ['something is under way', { own: busy }, /update-primary is under way/],
     ['there is no operation token', { hasOperationToken: false }, /Type in a DR operation token/],
     ['readiness was not asked for', { readiness: undefined }, /Ask for the readiness first/],
     [

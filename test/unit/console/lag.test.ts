@@ -8,33 +8,29 @@ import {
   topOf,
   withSample,
 } from '../../../shared/console/lag.ts'
-import { saidOf } from '../../../shared/console/said.ts'
-import type { StandSeen } from '../../../shared/console/stand.ts'
-import { countOf, spanOf } from '../../../shared/console/words.ts'
+import type { ClusterSeen } from '../../../shared/set/status.ts'
+import { countOf, spanOf } from '../../../shared/values/words.ts'
+import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
 const NOW = 1_750_000_000_000
-const health = { status: 200, body: { initialized: true } }
-const primary = (given: number, set = 'set-1'): StandSeen => ({
-  word: {
-    said: saidOf(health, { mode: 'primary', cluster_id: set, last_wal: given, last_dr_wal: given }),
-    at: NOW,
-  },
-})
-const secondary = (received: number, age: string | undefined, at = NOW): StandSeen => ({
-  word: {
-    at,
-    said: saidOf(health, {
+const primary = (last: number, set = 'set-1') =>
+  seenAs('east', { mode: 'primary', cluster_id: set, last_wal: last, last_dr_wal: last }, 200, { at: NOW })
+const secondary = (received: number, age: string | undefined, at = NOW) =>
+  seenAs(
+    'west',
+    {
       mode: 'secondary',
       cluster_id: 'set-1',
       last_remote_wal: received,
       primaries: [age === undefined ? {} : { replication_primary_canary_age_ms: age }],
-    }),
-  },
-})
-const silent = (one: StandSeen): StandSeen => ({ ...one, fault: { at: NOW, text: 'no connection' } })
+    },
+    472,
+    { at },
+  )
+const gone = async (one: Promise<ClusterSeen>) => silent(await one)
 
 describe('both lags', () => {
-  test.each<[string, StandSeen[], object]>([
+  test.each<[string, Promise<ClusterSeen>[], object]>([
     [
       'all is stored: a quiet set loses nothing, however old its newest entry is',
       [primary(5), secondary(5, '9000')],
@@ -48,12 +44,12 @@ describe('both lags', () => {
     ],
     [
       'the primary is silent: all behind the newest entry may be lost',
-      [silent(primary(5)), secondary(5, '9000')],
+      [gone(primary(5)), secondary(5, '9000')],
       { stored: 9000, lost: 9000 },
     ],
     [
       'the word of the secondary has grown old',
-      [primary(5), silent(secondary(5, '1000', NOW - 4000))],
+      [primary(5), gone(secondary(5, '1000', NOW - 4000))],
       { stored: 5000, lost: 5000, positions: 0 },
     ],
     ['the secondary tells no age', [primary(5), secondary(4, undefined)], { positions: 1 }],
@@ -63,8 +59,8 @@ describe('both lags', () => {
       { stored: 10, lost: 10 },
     ],
     ['there is no secondary', [primary(5)], {}],
-  ])('%s', (_, both, lags) => {
-    expect(lagsOf(both, NOW)).toEqual(lags)
+  ])('%s', async (_, both, lags) => {
+    expect(lagsOf(await Promise.all(both), NOW)).toEqual(lags)
   })
 
   test.each([

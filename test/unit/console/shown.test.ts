@@ -9,7 +9,7 @@ import { explainedOf, loginIn, shown } from '../../../shared/console/explained.t
 import { apiAt, linkedPage, pageAt } from '../../../shared/console/links.ts'
 import { operationSteps, progressOf, stepsOf } from '../../../shared/console/progress.ts'
 import { reportOf, reportSentence } from '../../../shared/console/report.ts'
-import { saidOf } from '../../../shared/console/said.ts'
+import { readStatus } from '../../../shared/set/status.ts'
 import { workflows } from '../../../shared/workers/workflows.ts'
 
 const NOW = 1_750_000_000_000
@@ -43,8 +43,10 @@ describe('what goes on', () => {
   })
 
   test('sync, reindex and comparison, as far as they are', () => {
-    const of = (status: object) =>
-      progressOf(saidOf({ status: 472, body: {} }, { mode: 'secondary', ...status }))
+    const of = (status: object) => {
+      const read = readStatus({ mode: 'secondary', ...status })
+      return read.ok && progressOf(read.value)
+    }
     expect(of({ merkle_sync_progress: { sync_progress: 30, sync_total_keys: 120 } })).toEqual([
       { what: 'sync', text: '30 of 120 items have come', part: 0.25 },
     ])
@@ -52,8 +54,8 @@ describe('what goes on', () => {
       of({
         reindex_in_progress: true,
         reindex_stage: 'building',
-        reindex_building_progress: '3',
-        reindex_building_total: '4',
+        reindex_building_progress: 3,
+        reindex_building_total: 4,
       }),
     ).toEqual([{ what: 'reindex', text: 'makes the pages of the tree, 3 of 4 pages', part: 0.75 }])
     expect(of({ reindex_in_progress: true, reindex_stage: 'scanning' })).toEqual([

@@ -1,12 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { joinUnder } from '../../../command/set/join.ts'
+import type { Drill } from '../../../../shared/model/drill.ts'
+import type { Drilling } from '../../../../shared/replication/drill/run.ts'
+import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
+import { waits } from '../../../../shared/set/plan.ts'
+import { haveFollow, type Program, run } from '../../../../shared/set/run.ts'
+import type { ClusterSeen } from '../../../../shared/set/status.ts'
+import { isObject } from '../../../../shared/values/json.ts'
+import { askOnce, refusalOf } from '../../../command/ask.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
 import { startLinkTap } from '../../faults/link-tap.ts'
 import { newAuthority } from '../../gateway/tls.ts'
 import type { Host } from '../../host/host.ts'
-import { askReplication, drStatusOf, until } from '../../pair/dr-client.ts'
+import { askReplication, drStatusOf, lookAtHost, until } from '../../pair/dr-client.ts'
 import { type ClusterPair, join, type PairOptions, settled, startPair } from '../../pair/pair.ts'
 import { demonstrate, loginProof } from '../start/demonstration.ts'
 import { failoverToken } from './failover-token.ts'
@@ -88,7 +95,7 @@ export async function startRehearsal(
 
 const SOME_MS = 1000
 
-/** What operators do; another may do it instead, as long as it comes to the same. */
+/** What operators do in a change of roles. */
 export interface Doing {
   promote(): Promise<unknown>
   /** the former primary follows the new one */
@@ -97,16 +104,13 @@ export interface Doing {
 
 /** One cluster takes over from the other, which is well and hands over; then the other follows it. */
 export async function switchOver(
-  rehearsal: Rehearsal,
+  { load, root, token, say }: Rehearsal,
   { from, to }: { from: Host; to: Host },
-  by: Partial<Doing> = {},
+  {
+    promote,
+    rejoin = () => followAs(from.cluster, from, to, token, say),
+  }: Pick<Doing, 'promote'> & Partial<Doing>,
 ): Promise<Rehearsed> {
-  const { load, token, root, say } = rehearsal
-  const { promote, rejoin }: Doing = {
-    promote: () => askReplication(to, 'secondary/promote', { dr_operation_token: token }, token, say),
-    rejoin: () => follow(from, to, token, say),
-    ...by,
-  }
   const before = load.acknowledged.length
   const watch = watchHealth([from, to])
   await setTimeout(SOME_MS)
@@ -121,9 +125,61 @@ export async function switchOver(
   return { ...watched, logins: logins.length, lost }
 }
 
-/** A cluster that was the primary follows its successor: no wipe, no new shares. */
-const follow = (cluster: Host, primary: Host, token: string, say: Rehearsal['say']): Promise<void> =>
-  followAs(cluster.cluster, cluster, primary, token, say)
+/** A promotion answers within half a minute, however long it takes. */
+const ANSWER_MS = 90_000
+const clock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
+
+/** Plays the drill of the service under load, a planned switch and the way back. @param seen what each came to is put there */
+export async function playDrill(
+  rehearsal: Rehearsal,
+  seen: { there?: Rehearsed; back?: Rehearsed },
+): Promise<void> {
+  const { east, west, token, say } = rehearsal
+  const hosts = { own: east, peer: west }
+  const drilling: Drilling = {
+    clock,
+    deadline: Number.POSITIVE_INFINITY,
+    ask: async (to, method, path, asking = {}) => {
+      const heard = await askOnce(hosts[to].base_url, path, { method, ...asking }, { timeoutMs: ANSWER_MS })
+      const { data } = heard.body
+      return {
+        status: heard.status,
+        data: isObject(data) ? data : {},
+        text: heard.status < 300 ? '' : refusalOf(heard),
+      }
+    },
+    token: async () => token,
+    ownName: async () => hosts.own.cluster,
+  }
+  const nothingYet = { unserved: null, lost: null }
+  const times = { startedAt: Date.now(), stepAt: Date.now() }
+  const ways = { there: nothingYet, back: nothingYet }
+  let drill: Drill = { id: 'local', status: 'running', step: '', peer: '', ...times, ...ways }
+  const play = async (...names: string[]): Promise<void> => {
+    for (const { name, work } of drillSteps.filter(one => names.includes(one.name))) {
+      say(`Step ${name}.`)
+      drill = { ...drill, step: name, stepAt: Date.now() }
+      for (let done = await work(drilling, drill); ; done = await work(drilling, drill))
+        if (done.ok) {
+          drill = { ...drill, ...done.value }
+          break
+        } else await setTimeout(SOME_MS)
+    }
+  }
+  const steps = (promote: string, ...rejoin: string[]): Doing => ({
+    promote: () => play(promote),
+    rejoin: () => play(...rejoin),
+  })
+  await play('check')
+  say('Planned switch: west takes over, then east follows it.')
+  seen.there = await switchOver(rehearsal, { from: east, to: west }, steps('there', 'follow', 'settle'))
+  say('Back again: east takes over, then west follows it.')
+  seen.back = await switchOver(
+    rehearsal,
+    { from: west, to: east },
+    steps('back', 'follow back', 'settle back'),
+  )
+}
 
 /**
  * A cluster of the set follows a primary under a name; an earlier admission under it ends. @param say told what is asked again
@@ -135,10 +191,11 @@ export async function followAs(
   token: string,
   say?: Rehearsal['say'],
 ): Promise<void> {
-  await joinUnder(id, token, async (which, path, body) => {
-    const { data } = await askReplication(which === 'primary' ? primary : cluster, path, body, token, say)
-    return data ?? {}
+  const hosts = { primary, secondary: cluster }
+  const ask = async (role: 'primary' | 'secondary', path: string, body: object) => ({
+    ...(await askReplication(hosts[role], path, body, token, say)),
   })
+  await haveFollow(ask, { id, replace: true }, token)
 }
 
 /** Waits until a cluster follows another one, and has all that the other had when this began. More may come all the time. */
@@ -146,9 +203,32 @@ export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
   let wanted: number | undefined
   await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
     const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
-    wanted ??= Number(other['last_wal'])
-    return own['state'] === 'stream-wals' && Number(own['last_remote_wal']) >= wanted
+    wanted ??= other.last
+    return own.state === 'stream-wals' && (own.position ?? 0) >= wanted
   })
+}
+
+/** Takes over by force, and has the former primary follow when it is back. @param isAway whether it can be reached */
+function takeOverOf({ east, west, token, say }: Rehearsal, isAway: () => boolean): Program {
+  const hosts = { from: east, to: west }
+  const away = async (): Promise<ClusterSeen> => ({
+    name: east.cluster,
+    silent: { why: 'it is cut off', answered: 'nothing' },
+  })
+  return {
+    clock,
+    goal: { kind: 'takeOver', may: ['force', 'follow'], waits },
+    look: async () => {
+      const [from, to] = await Promise.all([
+        isAway() ? away() : lookAtHost(east, east.cluster),
+        lookAtHost(west, west.cluster),
+      ])
+      return { from, to }
+    },
+    ask: async (side, path, body) => ({ ...(await askReplication(hosts[side], path, body, token, say)) }),
+    operationToken: async () => token,
+    admittedAs: side => hosts[side].cluster,
+  }
 }
 
 /**
@@ -161,10 +241,11 @@ export async function disaster(
   by: Partial<Doing & { healed(): Promise<unknown> }> = {},
 ): Promise<Disaster> {
   const { east, west, tap, load, token, root, say } = rehearsal
-  const forced = { dr_operation_token: token, force: true }
+  let isCut = true
+  const program = takeOverOf(rehearsal, () => isCut)
   const doing = {
-    promote: () => askReplication(west, 'secondary/promote', forced, token, say),
-    rejoin: () => follow(east, west, token, say),
+    promote: () => run(program, 'promote'),
+    rejoin: () => run(program),
     healed: async () => undefined,
     ...by,
   }
@@ -185,8 +266,9 @@ export async function disaster(
   const lost = await unknownAt(west, root, load.acknowledged)
   say('East can be reached again. It closes once it hears of west, which asks for it every minute.')
   tap.heal()
+  isCut = false
   await doing.healed()
-  await until('east does not close', async () => (await drStatusOf(east))['mode'] === 'secondary')
+  await until('east does not close', async () => (await drStatusOf(east)).mode === 'secondary')
   say('East follows west, and writes down what only it had.')
   await doing.rejoin()
   await settled({ east: west, west: east })

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { writerTo } from '../../../command/output.ts'
 import { makeState } from '../../os/cluster-file.ts'
-import { disaster, type Rehearsal, startRehearsal, switchOver } from './drill.ts'
+import { disaster, playDrill, type Rehearsal, startRehearsal } from './drill.ts'
 import { type Drilled, described, judged } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
@@ -50,11 +50,7 @@ async function drill(seen: Partial<Drilled>): Promise<void> {
   const rehearsal = await startRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
-    const { east, west } = rehearsal
-    say('Planned switch: west takes over, then east follows it.')
-    seen.there = await switchOver(rehearsal, { from: east, to: west })
-    say('Back again: east takes over, then west follows it.')
-    seen.back = await switchOver(rehearsal, { from: west, to: east })
+    await playDrill(rehearsal, seen)
     seen.disaster = await disaster(rehearsal)
   } finally {
     say('Ending both clusters.')

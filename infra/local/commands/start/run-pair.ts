@@ -1,7 +1,8 @@
 import { endingOnSignals } from '../../os/ending.ts'
+import { drStatusOf } from '../../pair/dr-client.ts'
 import { join, settled } from '../../pair/pair.ts'
 import { type PairProcesses, type ProcessOptions, startPairProcesses } from '../../pair/processes.ts'
-import { describedStands, standOf } from '../../pair/stand.ts'
+import { describedStands } from '../../pair/stand.ts'
 import { commandsToCopy, introducedPair } from '../../pair/text.ts'
 import { counted } from '../../pair/waiting.ts'
 import { demonstrate } from './demonstration.ts'
@@ -53,7 +54,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
   const joined = await join(pair, print)
   if (!joined) {
     const { east, west } = pair
-    print(describedStands({ east: await standOf(east), west: await standOf(west) }))
+    print(describedStands({ east: await drStatusOf(east), west: await drStatusOf(west) }))
     print(commandsToCopy({ primary: east, secondary: west }))
     if (once) throw new Error('neither cluster follows the other')
     return

@@ -8,8 +8,8 @@ import type { Host } from '../../../../infra/local/host/host.ts'
 import { join, type PairMember } from '../../../../infra/local/pair/pair.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
 import { readPair } from '../../../../infra/pair/settings.ts'
-import type { DrillRun } from '../../../../shared/replication/drill/run.ts'
-import { followBack } from '../../../../shared/replication/drill/switch-over.ts'
+import { changeRoles } from '../../../../shared/replication/drill/change.ts'
+import type { Drilling } from '../../../../shared/replication/drill/run.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
@@ -150,10 +150,9 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
     'the switch of the command',
     CLOSED,
     ({ primary, follower }) =>
-      switchSet({
-        from: { name: NAME, base: `${follower}/v1` },
-        to: { name: 'north', base: `${primary}/v1` },
-        ports: {
+      switchSet(
+        { from: { name: NAME, base: `${follower}/v1` }, to: { name: 'north', base: `${primary}/v1` } },
+        {
           connection: { timeoutMs: 5000 },
           token: 'o',
           confirm: async () => true,
@@ -161,7 +160,7 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
           at: quiet,
           did: quiet,
         },
-      }),
+      ),
   ],
   [
     'deploy:pair with --join',
@@ -182,9 +181,10 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
     CLOSED,
     async ({ set, primary, follower }) => {
       const { ports } = set.at('north')
-      const run: DrillRun = {
-        ports,
-        policy: 'drill',
+      const drilling: Drilling = {
+        clock: ports.clock,
+        token: async () => 'o',
+        ownName: async () => NAME,
         deadline: ports.clock.now() + 60_000,
         ask: async (side, method, path, { body, token } = {}) => {
           const answer = await fetch(`${side === 'own' ? follower : primary}/v1/${path}`, {
@@ -196,7 +196,17 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
           return { status: answer.status, text, data: JSON.parse(text).data ?? {} }
         },
       }
-      await followBack(run, 'own', NAME)
+      const way = { unserved: null, lost: null }
+      const times = { startedAt: ports.clock.now(), stepAt: ports.clock.now() }
+      const drill = {
+        id: 'one',
+        status: 'running',
+        step: 'follow',
+        peer: 'north',
+        there: way,
+        back: way,
+      } as const
+      await changeRoles(drilling, { ...drill, ...times }, 'there', 'follow')
     },
   ],
   ['the page set-up', ALONE, stage => pasted(stage, 'set-up', 'EAST')],

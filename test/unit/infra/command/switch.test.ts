@@ -15,9 +15,20 @@ interface Play {
 }
 
 const SET = { cluster_id: 'set', ssct_generation_counter: 1 }
-const primary = { ...SET, mode: 'primary', state: 'running', secondaries: [], known_secondaries: [] }
+const primary = {
+  ...SET,
+  mode: 'primary',
+  state: 'running',
+  secondaries: [],
+  known_secondaries: ['west', 'east'],
+}
 const closed = { ...SET, mode: 'secondary', state: 'idle', known_primary_cluster_addrs: [] }
-const following = { ...closed, state: 'stream-wals', known_primary_cluster_addrs: ['x'] }
+const following = {
+  ...closed,
+  state: 'stream-wals',
+  connection_state: 'ready',
+  known_primary_cluster_addrs: ['x'],
+}
 const READY = {
   checks: [],
   lag: { primary: 'answers' },
@@ -59,7 +70,7 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
     at: (sentence: string) => void places.push(sentence),
     did: ({ step }: { step: string }) => void done.push(step),
   }
-  const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west'), ports }).then(
+  const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west') }, ports).then(
     () => done,
     (error: Error) => error.message,
   )
@@ -94,12 +105,12 @@ describe('a switch', () => {
       'west primary/secondary-token',
       'east secondary/update-primary',
     ])
-    expect(places.at(-1)).toBe('west serves; east follows it.')
+    expect(places.at(-1)).toMatch(/^west serves, and east is its secondary\./)
   })
 
   test('does nothing without a yes', async () => {
     const { result, asked } = await played(whole(), [false])
-    expect(result).toMatch(/^Ended before the next step\. east serves, and west follows it/)
+    expect(result).toMatch(/^Ended before the next step\. east serves, and west is its secondary/)
     expect(asked).toEqual(['west secondary/readiness'])
   })
 
@@ -109,7 +120,9 @@ describe('a switch', () => {
     play.changes.unshift(['secondary/readiness', 200, { data: behind }])
     const { result, said } = await played(play, [true, true])
     expect(result).toEqual(['promote', 'follow'])
-    expect(said.join()).toContain('west does not hear of east, which could not hand over; looking again')
+    expect(said.join()).toContain(
+      'west: it does not hear its primary, which could not hand over; looking again for 30 s',
+    )
   })
 
   test('who is refused is told why, and where the set is since', async () => {

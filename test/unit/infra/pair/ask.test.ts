@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { look, send } from '../../../../infra/pair/ask.ts'
+import { lookAtMember, send } from '../../../../infra/pair/ask.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 test('an address that sends its clients elsewhere is no cluster, and nobody else gets the token', async () => {
@@ -9,7 +9,9 @@ test('an address that sends its clients elsewhere is no cluster, and nobody else
   )
   const body = { id: 'west' }
   await expect(send(url, 'sys/x', { method: 'POST', token: 'hvs.secret', body })).rejects.toThrow(/elsewhere/)
-  expect(await look(url)).toBe('absent')
-  expect(requests).toHaveLength(2)
+  expect(await lookAtMember({ name: 'west', address: url })).toMatchObject({
+    silent: { answered: 'nothing' },
+  })
+  expect(requests).toHaveLength(3)
   expect(elsewhere.requests).toEqual([])
 })

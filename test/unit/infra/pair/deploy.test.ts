@@ -12,10 +12,24 @@ interface Answering {
   address: string
   health: { status: number; mode: string }
   state: string
+  /** where it has secondaries look for it */
+  linkAddress: string
   asked: { path: string; token: unknown; body: unknown }[]
   /** what it answers first to a change, in order, where that is no success */
   refusals: { status: number; retryAfter?: string }[]
 }
+
+const statusOf = ({ health: { mode }, state, linkAddress }: Answering) =>
+  mode === 'disabled'
+    ? { mode }
+    : {
+        mode,
+        state: mode === 'primary' ? 'running' : state,
+        cluster_id: 'set',
+        primary_cluster_addr: linkAddress,
+        known_primary_cluster_addrs: ['https://east.example.com'],
+        connection_state: 'ready',
+      }
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   let text = ''
@@ -29,20 +43,26 @@ async function answering(health: Answering['health'], state = 'stream-wals'): Pr
     const body = await bodyOf(request)
     const reply = (status: number, given: object) => response.writeHead(status).end(JSON.stringify(given))
     if (path === 'sys/health') return reply(one.health.status, { replication_dr_mode: one.health.mode })
-    if (path === 'sys/replication/dr/status') return reply(200, { data: { state: one.state } })
+    if (path === 'sys/replication/dr/status') return reply(200, { data: statusOf(one) })
     one.asked.push({ path, token: request.headers['x-vault-token'], body })
     const { status, retryAfter } = one.refusals.shift() ?? {}
     if (status) {
       if (retryAfter) response.setHeader('retry-after', retryAfter)
       return reply(status, { errors: ['not now'] })
     }
-    if (path.endsWith('primary/enable')) Object.assign(one, { state: 'running' })
-    if (path.endsWith('secondary/enable')) Object.assign(one, { state: 'stream-wals' })
+    if (path.endsWith('primary/enable'))
+      Object.assign(one, {
+        state: 'running',
+        health: { status: 200, mode: 'primary' },
+        linkAddress: (body as { primary_cluster_addr: string }).primary_cluster_addr,
+      })
+    if (path.endsWith('secondary/enable'))
+      Object.assign(one, { state: 'stream-wals', health: { status: 472, mode: 'secondary' } })
     return reply(200, { wrap_info: { token: 'activation' } })
   })
   await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const one: Answering = { server, address, health, state, asked: [], refusals: [] }
+  const one: Answering = { server, address, health, state, linkAddress: '', asked: [], refusals: [] }
   return one
 }
 
@@ -185,8 +205,25 @@ describe('joining', () => {
       ...Array(3).fill('enable'),
       'secondary-token',
     ])
+    west.health = { status: 200, mode: 'disabled' }
     west.refusals = [{ status: 400 }]
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('enable on west: 400 not now')
+  })
+
+  test('goes on where it was broken off, and asks for nothing that is done', async () => {
+    Object.assign(east, { health: { status: 200, mode: 'primary' }, linkAddress: east.address })
+    await joinPair(pair(), 'west', joining('west'))
+    expect(east.asked.map(({ path }) => path.split('/').at(-1))).toEqual(['secondary-token'])
+    const asked = [...east.asked, ...west.asked]
+    await joinPair(pair(), 'west', joining('is not asked for'))
+    expect([...east.asked, ...west.asked]).toEqual(asked)
+    expect(said.at(-1)).toBe('west follows east')
+  })
+
+  test('changes nothing where a cluster is not initialised', async () => {
+    west.health = { status: 501, mode: 'disabled' }
+    await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is not initialised')
+    expect([...east.asked, ...west.asked]).toEqual([])
   })
 
   test.each(['east', '', 'y'])('changes nothing where %j is typed', async typed => {
@@ -196,7 +233,7 @@ describe('joining', () => {
 
   test('changes nothing where the one that would lose what it has serves others', async () => {
     west.health = { status: 200, mode: 'primary' }
-    await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is primary')
+    await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is the primary')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 })

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type MemberStanding, memberStandingOf, orderOf } from '../../../../infra/pair/order.ts'
+import type { ClusterSeen } from '../../../../shared/set/status.ts'
+import { seenAs, silent } from '../../../builders/cluster-seen.ts'
+import { east, inNoSet, promotion, starting, west } from '../../../builders/pair-seen.ts'
 
 const order = (east: MemberStanding, west: MemberStanding, anyway = false) => {
   const decided = orderOf(
@@ -59,17 +62,17 @@ describe('the order in which a pair is deployed', () => {
 })
 
 describe('what a cluster is, by its answers', () => {
-  test.each([
-    [undefined, undefined, 'absent'],
-    [{ status: 501, mode: 'disabled' }, undefined, 'blank'],
-    [{ status: 200, mode: 'disabled' }, undefined, 'alone'],
-    [{ status: 200, mode: 'primary' }, undefined, 'primary'],
-    [{ status: 200 }, undefined, 'unclear'],
-    [{ status: 472, mode: 'secondary' }, 'stream-wals', 'following'],
-    [{ status: 472, mode: 'secondary' }, 'idle', 'behind'],
-    [{ status: 503, mode: 'bootstrapping' }, undefined, 'unclear'],
-    [{ status: 403 }, undefined, 'unclear'],
-  ] as const)('%j with state %s: %s', (health, state, expected) =>
-    expect(memberStandingOf(health, state)).toBe(expected),
-  )
+  test.each<[string, Promise<ClusterSeen>, MemberStanding]>([
+    ['no answer', inNoSet('west').then(one => silent(one)), 'absent'],
+    ['health 501', seenAs('west', { mode: 'disabled' }, 501), 'blank'],
+    ['health 200, of no set', inNoSet('west'), 'alone'],
+    ['health 200, a primary', east(), 'primary'],
+    ['health 200 of a mode that is unknown', seenAs('west', { mode: 'tertiary' }), 'unclear'],
+    ['health 472, streaming', west(), 'following'],
+    ['health 472, idle', west({ state: 'idle' }), 'behind'],
+    ['a change of roles', west({ operation: promotion }), 'unclear'],
+    ['an activation', starting('west'), 'unclear'],
+    ['health 503', east({}, 503), 'unclear'],
+    ['no status', seenAs('west', []), 'unclear'],
+  ])('%s: %s', async (_, seen, expected) => expect(memberStandingOf(await seen)).toBe(expected))
 })

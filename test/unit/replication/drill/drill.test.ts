@@ -1,12 +1,18 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import type { Drill } from '../../../../shared/model/drill.ts'
-import { readinessFault } from '../../../../shared/replication/drill/readiness-fault.ts'
+import { changeRoles, lostSince } from '../../../../shared/replication/drill/change.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
-import { type DrillAnswer, type DrillRun, DrillStopped } from '../../../../shared/replication/drill/run.ts'
+import {
+  type DrillAnswer,
+  type Drilling,
+  type DrillRun,
+  DrillStopped,
+} from '../../../../shared/replication/drill/run.ts'
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
-import { followBack, lostSince, switchTo } from '../../../../shared/replication/drill/switch-over.ts'
+import { readinessFault } from '../../../../shared/set/readiness.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { closedFormerPrimary, followerOf, primaryOf } from '../../../builders/pair-seen.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -14,7 +20,7 @@ import { type MemoryStore, memoryStore } from '../../../support/tables/memory-st
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000
-const SET = 'a set'
+const SET = 'set'
 
 let now: number
 let memory: MemoryStore
@@ -57,8 +63,8 @@ beforeEach(() => {
   events = []
   asked = []
   answers = {
-    'peer sys/replication/dr/status': { data: { mode: 'secondary', cluster_id: SET, secondary_id: 'west' } },
-    'own sys/replication/dr/status': { data: { mode: 'primary' } },
+    'peer sys/replication/dr/status': { data: followerOf('own', 'west') },
+    'own sys/replication/dr/status': { data: primaryOf('west') },
     'own sys/replication/dr/readiness': { data: readiness() },
     'peer sys/replication/dr/secondary/readiness': { data: readiness() },
   }
@@ -113,7 +119,7 @@ describe('a cluster is ready for a drill', () => {
     [
       'not when nothing is said of the token',
       { operation_token: undefined },
-      'own: the operation token does not do: undefined',
+      'own: the operation token does not do: nothing is said of it',
     ],
     [
       'not when the licence ends within a day',
@@ -125,8 +131,20 @@ describe('a cluster is ready for a drill', () => {
       { license: undefined },
       'own: the licence ends within a day, and without it no cluster can come back',
     ],
+    [
+      'not where a secondary does not hear its primary',
+      { lag: { primary: 'silent' } },
+      'own: it does not hear its primary, which could not hand over',
+    ],
+    ['on a primary, which has no lag', { lag: undefined }, ''],
+    [
+      'not where the answer is of another form',
+      { checks: 7 },
+      'own: the answer is no readiness: checks is odd',
+    ],
+    ['not without checks', { checks: undefined }, 'own: the answer is no readiness: checks is missing'],
   ])('%s', (_, change, fault) => {
-    expect(readinessFault('own', readiness(change))).toBe(fault)
+    expect(readinessFault('own', JSON.parse(JSON.stringify(readiness(change))))).toBe(fault)
   })
 })
 
@@ -146,7 +164,11 @@ describe('the check before a drill', () => {
   })
 
   test.each<[what: string, set: () => unknown, text: RegExp]>([
-    ['on a secondary', () => become('secondary'), /no primary/],
+    [
+      'on a secondary',
+      () => (answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }),
+      /no primary/,
+    ],
     [
       'of a cluster of another set',
       () =>
@@ -161,7 +183,7 @@ describe('the check before a drill', () => {
     [
       'of a cluster that tells nothing',
       () => (answers['peer sys/replication/dr/status'] = { status: 502, text: 'bad gateway' }),
-      /answers 502: bad gateway/,
+      /status: 502 bad gateway/,
     ],
     [
       'where the own readiness is not told',
@@ -180,7 +202,7 @@ describe('the check before a drill', () => {
         (answers['peer sys/replication/dr/secondary/readiness'] = {
           data: readiness({ lag: { primary: 'silent' } }),
         }),
-      /does not reach this cluster/,
+      /does not hear its primary/,
     ],
   ])('refuses it %s', async (_, set, text) => {
     set()
@@ -189,7 +211,7 @@ describe('the check before a drill', () => {
 
   test('waits half a minute for an obstacle that may pass', async () => {
     put(running())
-    become('secondary')
+    answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }
     now += 29_999
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'again' })
     now = START + 30_000
@@ -275,80 +297,126 @@ describe('the end of a drill', () => {
 describe('a switch in a drill', () => {
   const promote = 'peer sys/replication/dr/secondary/promote'
   const becomes = () => {
-    answers['peer sys/replication/dr/status'] = { data: { mode: 'primary' } }
-    answers['own sys/replication/dr/status'] = { data: { mode: 'secondary' } }
+    answers['peer sys/replication/dr/status'] = { data: { ...primaryOf('own'), ssct_generation_counter: 2 } }
+    answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }
     return {}
+  }
+  const drilling = (): Drilling => ({
+    ...run(),
+    clock: run().ports.clock,
+    token: async () => 'token',
+    ownName: async () => 'east',
+  })
+  const switched = (more: Partial<Drill> = {}) =>
+    changeRoles(drilling(), running({ step: 'there', ...more }), 'there', 'promote')
+  const unservedIn = async () => {
+    const done = await switched()
+    return done.ok ? done.value.there?.unserved : done.fault
   }
 
   test('that an earlier attempt has made is not made again, whatever time it took', async () => {
     becomes()
-    expect(await switchTo(run(), 'peer')).toBeNull()
-    expect(asked).toEqual(['peer sys/replication/dr/status'])
+    expect(await unservedIn()).toBeNull()
+    expect(asked.filter(one => one.endsWith('promote'))).toEqual([])
   })
 
-  test('is asked for again while it goes on by itself, for five minutes', async () => {
+  test('is asked for again while it goes on by itself, or its answer is lost, for ten minutes', async () => {
     let times = 0
-    answers[promote] = () => (++times < 3 ? { status: 503, text: 'it goes on' } : becomes())
-    expect(await switchTo(run(), 'peer')).toEqual(expect.any(Number))
+    answers[promote] = () => {
+      times += 1
+      if (times === 1) throw new Error('the answer is lost')
+      return times < 3 ? { status: 503, text: 'it goes on' } : becomes()
+    }
+    expect(await unservedIn()).toEqual(expect.any(Number))
     expect(asked.filter(one => one === promote)).toHaveLength(3)
-    beforeEachAgain()
+    now = START
+    answers['peer sys/replication/dr/status'] = { data: followerOf('own', 'west') }
+    answers['own sys/replication/dr/status'] = { data: primaryOf('west') }
     answers[promote] = { status: 503, text: 'it goes on' }
-    await expect(switchTo(run(), 'peer')).rejects.toThrow('answers 503: it goes on')
-    expect(now - START).toBeGreaterThanOrEqual(5 * MINUTE)
+    await expect(switched()).rejects.toThrow('answers 503 it goes on')
+    expect(now - START).toBeGreaterThanOrEqual(10 * MINUTE)
   })
 
   test('that is refused is not asked for again', async () => {
     answers[promote] = { status: 400, text: 'no' }
-    await expect(switchTo(run(), 'peer')).rejects.toMatchObject({ name: 'DrillStopped' })
+    await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
     expect(asked.filter(one => one === promote)).toHaveLength(1)
   })
 
-  test('after which both say that they are primary stops the drill', async () => {
-    answers[promote] = () => {
-      becomes()
-      answers['own sys/replication/dr/status'] = { data: { mode: 'primary' } }
-      return {}
+  test('after which both say that they are the primary waits, then stops the drill', async () => {
+    becomes()
+    answers['own sys/replication/dr/status'] = { data: primaryOf('west') }
+    const follow = (more: object) =>
+      changeRoles(drilling(), running({ step: 'follow', ...more }), 'there', 'follow')
+    expect(await follow({})).toMatchObject({ ok: false })
+    await expect(follow({ stepAt: START - 10 * MINUTE })).rejects.toThrow(
+      'until own hears of peer, and closes',
+    )
+    const both = { ...primaryOf('own'), ssct_generation_counter: 1 }
+    answers['peer sys/replication/dr/status'] = { data: both }
+    await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
+  })
+
+  test('stops where a cluster answers as none does, and is tried again where it does not answer', async () => {
+    answers['peer sys/replication/dr/status'] = { data: {} }
+    await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
+    answers['peer sys/replication/dr/status'] = () => {
+      throw new Error('no route')
     }
-    await expect(switchTo(run(), 'peer')).rejects.toThrow('both clusters say that they are primary')
+    await expect(switched()).rejects.toMatchObject({ name: 'Error', message: 'peer: no route' })
   })
 
   test('lasts as long as no cluster served without a break', async () => {
     // 1 s and more without anybody, then served to the end
+    let isAsked = false
     const served = [200, 503, 503, 503, 503, 200]
     let looks = 0
-    answers['own sys/health'] = () => ({ status: served[looks++] ?? 200 })
+    answers['own sys/health'] = () => ({ status: isAsked ? (served[looks++] ?? 200) : 200 })
     answers['peer sys/health'] = { status: 472 }
     let times = 0
-    answers[promote] = () => (++times < 12 ? { status: 503 } : becomes())
-    const unserved = await switchTo(run(), 'peer')
-    expect(unserved).toBeGreaterThanOrEqual(1000)
+    answers[promote] = () => {
+      isAsked = true
+      return ++times < 12 ? { status: 503 } : becomes()
+    }
+    expect(await unservedIn()).toBeGreaterThanOrEqual(1000)
+  })
+
+  test('has a former primary follow once, under its name', async () => {
+    becomes()
+    const done = () => changeRoles(drilling(), running({ step: 'follow' }), 'there', 'follow')
+    answers['own sys/replication/dr/secondary/update-primary'] = () => {
+      answers['own sys/replication/dr/status'] = { data: followerOf('west', 'east') }
+      return {}
+    }
+    answers['peer sys/replication/dr/status'] = {
+      data: { ...primaryOf('east'), ssct_generation_counter: 2 },
+    }
+    expect(await done()).toMatchObject({ ok: true })
+    expect(
+      asked.filter(one => !/health|status/.test(one)).map(one => one.replace('sys/replication/dr/', '')),
+    ).toEqual([
+      'own secondary/generate-public-key',
+      'peer primary/secondary-token',
+      'own secondary/update-primary',
+    ])
+    asked = []
+    expect(await done()).toMatchObject({ ok: true })
+    expect(asked.filter(one => !/health|status/.test(one))).toEqual([])
   })
 })
 
-const beforeEachAgain = () => {
-  now = START
-  answers['peer sys/replication/dr/status'] = { data: { mode: 'secondary' } }
-}
-
-test('a former primary that follows already is left alone', async () => {
-  answers['own sys/replication/dr/status'] = { data: { known_primary_cluster_addrs: ['https://west'] } }
-  await followBack(run(), 'own', 'east')
-  expect(asked).toEqual(['own sys/replication/dr/status'])
-  answers['own sys/replication/dr/status'] = { data: { known_primary_cluster_addrs: [] } }
-  await followBack(run(), 'own', 'east')
-  expect(asked.slice(2).map(one => one.replace('sys/replication/dr/', ''))).toEqual([
-    'own secondary/generate-public-key',
-    'peer primary/secondary-token',
-    'own secondary/update-primary',
-  ])
-})
-
 test('the losses of a drill are commits since its beginning; if they cannot be read, it stops', async () => {
+  const losing = {
+    ...run(),
+    clock: run().ports.clock,
+    token: async () => 'token',
+    ownName: async () => 'east',
+  }
   const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
   answers['own sys/replication/dr/divergence'] = { data: { lost } }
-  expect(await lostSince(run(), 'own', START)).toBe(2)
+  expect(await lostSince(losing, 'own', START)).toBe(2)
   answers['own sys/replication/dr/divergence'] = { data: { lost, complete: false } }
-  expect(await lostSince(run(), 'own', START), 'more may come').toBeUndefined()
+  expect(await lostSince(losing, 'own', START), 'more may come').toBeUndefined()
   answers['own sys/replication/dr/divergence'] = { status: 403, text: 'denied', data: { lost } }
-  await expect(lostSince(run(), 'own', START)).rejects.toThrow('divergence of own answers 403: denied')
+  await expect(lostSince(losing, 'own', START)).rejects.toThrow('divergence of own answers 403 denied')
 })

@@ -1,20 +1,24 @@
 import { expect, test } from 'vitest'
 import { shownSecondary } from '../../../../../infra/local/pair/stand.ts'
+import { readStatus } from '../../../../../shared/set/status.ts'
 
-const stand = {
-  mode: 'secondary',
-  state: 'stream-wals',
-  isBuilding: false,
-  connection: 'ready',
-  primary: 'http://127.0.0.1:10001',
-  address: '',
-  position: 7,
-  root: 'ab',
-  lag: 40,
+const statusOf = (more: object) => {
+  const read = readStatus({ mode: 'secondary', ...more })
+  if (!read.ok) throw new Error(read.fault)
+  return read.value
 }
+const OTHER = 'http://127.0.0.1:10001'
+const following = statusOf({
+  state: 'stream-wals',
+  connection_state: 'ready',
+  known_primary_cluster_addrs: [OTHER],
+  primaries: [{ replication_primary_canary_age_ms: '40' }],
+})
 
 test('a secondary tells its role, its primary and how far it is behind', () => {
-  expect(shownSecondary('west', stand)).toBe(`west is a DR secondary: it serves no logins, its primary does.
+  expect(
+    shownSecondary('west', following),
+  ).toBe(`west is a DR secondary: it serves no logins, its primary does.
   primary   http://127.0.0.1:10001, connection ready
   state     stream-wals
   lag       newest canary 40 ms old
@@ -22,6 +26,6 @@ test('a secondary tells its role, its primary and how far it is behind', () => {
 })
 
 test('one that follows nobody, and has heard nothing, says so', () => {
-  const alone = { ...stand, state: 'idle', connection: 'idle', primary: '', lag: undefined }
+  const alone = statusOf({ state: 'idle', connection_state: 'idle' })
   expect(shownSecondary('west', alone)).toMatch(/none: it follows nobody[\s\S]*nothing heard yet/)
 })

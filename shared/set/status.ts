@@ -1,0 +1,257 @@
+import { defined } from '../values/defined.ts'
+import { isObject } from '../values/json.ts'
+import { failed, ok, type Result } from '../values/result.ts'
+import type { Schema } from '../values/shape.ts'
+import { type PrimaryStatus, type SecondaryStatus, statusShape } from './schema.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Longest list of oddities that is kept: the cluster chooses how many there are. */
+const MOST_ODDITIES = 20
+
+/** Reads the object that a schema describes; a missing field below the first level is neutral: empty, 0 or false. */
+export class SchemaReader {
+  /** paths of fields that are missing, unknown or of another form, with which of it */
+  readonly odd: string[] = []
+
+  #note(path: string, what: string): undefined {
+    if (this.odd.length < MOST_ODDITIES) this.odd.push(`${path} is ${what}`)
+  }
+
+  /** Returns the fields of the first level that fit their schemas. */
+  fields({ properties, required }: Schema, raw: Json): Json {
+    const known = properties as Readonly<Record<string, Schema>>
+    const read = Object.entries(known)
+      .filter(([name]) => Object.hasOwn(raw, name))
+      .map(([name, schema]) => [name, this.#value(schema, raw[name], name)] as const)
+    for (const name of required as readonly string[])
+      if (!Object.hasOwn(raw, name)) this.#note(name, 'missing')
+    for (const name of Object.keys(raw)) if (!Object.hasOwn(known, name)) this.#note(name, 'unknown')
+    return defined(Object.fromEntries(read))
+  }
+
+  #value(schema: Schema, raw: unknown, path: string): unknown {
+    const { items, properties } = schema
+    if (items && Array.isArray(raw))
+      return raw
+        .map((one, index) => this.#value(items as Schema, one, `${path}[${index}]`))
+        .filter(one => one !== undefined)
+    if (properties && isObject(raw)) return this.#object(schema, raw, path)
+    return !items && !properties && fits(schema, raw) ? raw : this.#note(path, 'odd')
+  }
+
+  #object({ properties, required }: Schema, raw: Json, path: string): Json {
+    const read: [string, unknown][] = Object.entries(properties as Readonly<Record<string, Schema>>).map(
+      ([name, schema]) => {
+        const isThere = Object.hasOwn(raw, name)
+        const isRequired = (required as readonly string[]).includes(name)
+        const value = isThere ? this.#value(schema, raw[name], `${path}.${name}`) : undefined
+        if (!isThere && isRequired) this.#note(`${path}.${name}`, 'missing')
+        return [name, value === undefined && isRequired ? neutral(schema) : value]
+      },
+    )
+    return defined(Object.fromEntries(read))
+  }
+}
+
+function fits({ type, enum: allowed, const: only }: Schema, raw: unknown): boolean {
+  if (only !== undefined) return raw === only
+  if (Array.isArray(allowed)) return allowed.includes(raw)
+  return type === 'integer' ? Number.isSafeInteger(raw) : typeof raw === type
+}
+
+const NEUTRAL: Json = { string: '', integer: 0, boolean: false, array: [] }
+const neutral = ({ type }: Schema): unknown => NEUTRAL[String(type)] ?? {}
+
+type Differing = 'mode' | 'state'
+/** The fields of all modes. */
+type Fields = Partial<
+  Omit<PrimaryStatus, Differing> &
+    Omit<SecondaryStatus, Differing> & { state: PrimaryStatus['state'] | SecondaryStatus['state'] }
+>
+
+/** Epoch milliseconds; undefined: it is no time. */
+const timeOf = (text: string | undefined): number | undefined => {
+  const time = Date.parse(text ?? '')
+  return Number.isNaN(time) ? undefined : time
+}
+const numberOf = (text: string | undefined): number | undefined =>
+  text === undefined || text === '' || Number.isNaN(Number(text)) ? undefined : Number(text)
+
+type Peer = PrimaryStatus['secondaries'][number] & Partial<SecondaryStatus['primaries'][number]>
+
+const peerOf = (peer: Partial<Peer>) => ({
+  /** empty: of a primary */
+  name: peer.node_id ?? '',
+  apiAddress: peer.api_address ?? '',
+  linkAddress: peer.cluster_address ?? '',
+  isConnected: peer.connection_status === 'connected',
+  /** its token expired unused */
+  isExpired: peer.expired === true,
+  heard: peer.last_heartbeat ?? '',
+  /** epoch milliseconds */
+  heardAt: timeOf(peer.last_heartbeat),
+  canaryAge_ms: numberOf(peer.replication_primary_canary_age_ms),
+  skew_ms: numberOf(peer.clock_skew_ms) ?? 0,
+  /** of a primary: the last position that it reported */
+  position: peer.last_position,
+})
+
+/** Another cluster of the set, as this one knows it. */
+export type KnownCluster = ReturnType<typeof peerOf>
+
+/** A status by what it means. `odd` names the fields that are left out. */
+const viewOf = (mode: string, fields: Fields, odd: readonly string[]) => {
+  const isSecondary = mode === 'secondary'
+  const { readiness, operation, last_error, merkle_sync_progress: sync } = fields
+  const primaries = (fields.primaries ?? []).map(peerOf)
+  const addresses = fields.known_primary_cluster_addrs ?? []
+  return {
+    mode,
+    odd,
+    state: String(fields.state ?? ''),
+    /** id of the set; empty: none */
+    set: fields.cluster_id ?? '',
+    /** promotions that the set has been through, as far as this cluster knows */
+    promotions: fields.ssct_generation_counter ?? 0,
+    connection: String(fields.connection_state ?? ''),
+    /** name under which a secondary was admitted */
+    memberName: fields.secondary_id ?? '',
+    /** of a primary: the last position that it gave to a commit */
+    last: fields.last_wal ?? 0,
+    /** up to where a primary has sent, or a secondary has received, everything */
+    position: isSecondary ? fields.last_remote_wal : fields.last_dr_wal,
+    root: fields.merkle_root ?? '',
+    isCorrupted: fields.corrupted_merkle_tree === true,
+    /** of a primary: where it has secondaries look for it; of a secondary: the address in its activation token */
+    address: fields.primary_cluster_addr ?? '',
+    /** of a primary: names of secondaries; bounded, so that one may be missing from it */
+    known: fields.known_secondaries ?? [],
+    isKnownCut: (fields.not_shown?.secondaries ?? 0) > 0,
+    secondaries: (fields.secondaries ?? []).map(peerOf),
+    primary: primaries[0],
+    /** whether a secondary has a primary, and where; empty: the status does not say where */
+    hasPrimary: addresses.length > 0 || primaries.length > 0,
+    primaryAddress: addresses[0] ?? '',
+    diverging: fields.diverging_items ?? [],
+    operation,
+    lastError: last_error,
+    faults: fields.recent_faults ?? [],
+    fences: fields.fences ?? [],
+    activationError: fields.activation_error ?? '',
+    /** of a secondary: whether a promotion would have gone through, as it was tried last */
+    readiness: readiness && { ...readiness, at: timeOf(readiness.tried) },
+    isBuilding: fields.reindex_in_progress === true,
+    building: {
+      stage: String(fields.reindex_stage ?? ''),
+      done: fields.reindex_building_progress ?? 0,
+      total: fields.reindex_building_total ?? 0,
+    },
+    sync: sync && { done: sync.sync_progress, total: sync.sync_total_keys },
+  }
+}
+
+/** What a cluster says of itself, in the terms of this code. */
+export type ClusterStatus = ReturnType<typeof viewOf>
+export type Operation = NonNullable<ClusterStatus['operation']>
+
+type ModeSchema = Schema & { properties: { mode: { const?: string; enum?: readonly string[] } } }
+const modes = statusShape['anyOf'] as readonly ModeSchema[]
+
+/**
+ * Reads the `data` of a status. A field that is missing, unknown or of another form is left out and named in `odd`; only
+ * `mode` is required, because clusters of two versions meet during every upgrade.
+ */
+export function readStatus(data: unknown): Result<ClusterStatus, string> {
+  if (!isObject(data)) return failed('the answer is no status')
+  const { mode } = data
+  if (typeof mode !== 'string') return failed('the answer is no status: mode has an odd value')
+  const schema = modes.find(({ properties: { mode: one } }) => one.const === mode || one.enum?.includes(mode))
+  if (!schema) return ok(viewOf(mode, {}, ['mode is unknown']))
+  const reader = new SchemaReader()
+  const fields: Fields = reader.fields(schema, data)
+  return ok(viewOf(mode, fields, reader.odd))
+}
+
+/** An answer of a cluster. `refused`: why it is no success, with the status code; empty where it is one. */
+export interface Answer {
+  status: number
+  body: unknown
+  refused: string
+}
+
+/** What a cluster said. Times are epoch milliseconds by the clock of whoever asked. */
+export interface Word {
+  at: number
+  /** status code of `sys/health`: 200 serves */
+  health: number
+  isInitialised: boolean
+  /** the cluster's own name; empty: it did not say */
+  cluster: string
+  version: string
+  /** epoch milliseconds; undefined: no licence */
+  licenceEnds: number | undefined
+  status: ClusterStatus
+}
+
+/** A cluster with its last word, and why there is none since. */
+export interface ClusterSeen {
+  /** as the program calls it */
+  name: string
+  word?: Word
+  /** absent: it has just answered. `part`: one of two questions; `oddly`: as no cluster does */
+  silent?: { why: string; answered: 'nothing' | 'part' | 'oddly' }
+}
+export type ClusterHeard = ClusterSeen & { word: Word }
+
+/** Reports whether a cluster has just answered. A word from before its silence is shown, and never judged. */
+export const isHeard = (seen: ClusterSeen | undefined): seen is ClusterHeard =>
+  seen?.word !== undefined && seen.silent === undefined
+
+const textIn = (body: Json, name: string): string => {
+  const value = body[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function wordOf(at: number, health: Answer, status: ClusterStatus): Word {
+  const body = isObject(health.body) ? health.body : {}
+  return {
+    at,
+    health: health.status,
+    isInitialised: health.status !== 501 && body['initialized'] !== false,
+    cluster: textIn(body, 'cluster_name'),
+    version: textIn(body, 'product_version'),
+    licenceEnds: isObject(body['license']) ? timeOf(textIn(body['license'], 'expiry_time')) : undefined,
+    status,
+  }
+}
+
+/**
+ * Asks a cluster for health and status.
+ * @param ask sends a GET to an API path. @throws Error where no answer comes
+ * @param before the cluster as it was seen earlier: its word is kept where it is silent now
+ */
+export async function lookAtCluster(
+  { name, word }: ClusterSeen,
+  ask: (path: string) => Promise<Answer>,
+  now: () => number,
+): Promise<ClusterSeen> {
+  const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ClusterSeen => ({
+    name,
+    ...defined({ word }),
+    silent: { why, answered },
+  })
+  const [health, status] = await Promise.allSettled([ask('sys/health'), ask(STATUS)])
+  if (health.status === 'rejected' || status.status === 'rejected') {
+    const { reason } = (health.status === 'rejected' ? health : status) as PromiseRejectedResult
+    const isPart = health.status === 'fulfilled' || status.status === 'fulfilled'
+    return silent(reason instanceof Error ? reason.message : String(reason), isPart ? 'part' : 'nothing')
+  }
+  const { body, refused } = status.value
+  const read = refused === '' ? readStatus(isObject(body) ? body['data'] : undefined) : failed(refused)
+  return read.ok
+    ? { name, word: wordOf(now(), health.value, read.value) }
+    : silent(`${STATUS}: ${read.fault}`, 'oddly')
+}
+
+const STATUS = 'sys/replication/dr/status'

@@ -1,0 +1,24 @@
+import { type ClusterSeen, lookAtCluster } from '../../shared/set/status.ts'
+
+/** A cluster as two answers show it, by the code that every program uses. */
+export const seenAs = (
+  name: string,
+  status: object,
+  code = (status as { mode?: string }).mode === 'secondary' ? 472 : 200,
+  { at = 1_750_000_000_000, ...health }: { at?: number; [field: string]: unknown } = {},
+): Promise<ClusterSeen> =>
+  lookAtCluster(
+    { name },
+    async path => ({
+      status: path === 'sys/health' ? code : 200,
+      body: path === 'sys/health' ? { initialized: true, cluster_name: name, ...health } : { data: status },
+      refused: '',
+    }),
+    () => at,
+  )
+
+/** The same cluster, which does not answer any more. */
+export const silent = (seen: ClusterSeen, why = 'no connection'): ClusterSeen => ({
+  ...seen,
+  silent: { why, answered: 'nothing' },
+})

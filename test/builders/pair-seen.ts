@@ -1,0 +1,80 @@
+import { seenAs } from './cluster-seen.ts'
+
+// East and west in the situations that programs meet.
+
+export const PAIR_SEEN_AT = Date.parse('2026-01-01T00:01:00Z')
+const ago = (seconds: number) => new Date(PAIR_SEEN_AT - seconds * 1000).toISOString().replace('.000', '')
+const set = { cluster_id: 'set', ssct_generation_counter: 1 }
+
+const connectedPeer = (name: string) => ({
+  node_id: name,
+  connection_status: 'connected',
+  last_heartbeat: ago(5),
+})
+/** A primary that knows the other cluster as a connected secondary. */
+export const primaryOf = (other: string) => ({
+  ...set,
+  mode: 'primary',
+  state: 'running',
+  last_wal: 12,
+  last_dr_wal: 12,
+  known_secondaries: [other],
+  secondaries: [connectedPeer(other)],
+})
+/** A secondary that streams. */
+export const followerOf = (other: string, name: string) => ({
+  ...set,
+  mode: 'secondary',
+  state: 'stream-wals',
+  connection_state: 'ready',
+  secondary_id: name,
+  known_primary_cluster_addrs: [`https://${other}`],
+  primary_cluster_addr: `https://${other}`,
+  last_remote_wal: 10,
+  primaries: [
+    {
+      api_address: `https://${other}`,
+      connection_status: 'connected',
+      last_position: 12,
+      last_heartbeat: ago(3),
+    },
+  ],
+  readiness: { ready: true, refused_by: [], tried: ago(30) },
+})
+/** A former primary, which follows nobody. */
+export const closedFormerPrimary = {
+  ...set,
+  mode: 'secondary',
+  state: 'idle',
+  connection_state: 'idle',
+  secondary_id: '',
+  known_primary_cluster_addrs: [],
+  primaries: [],
+}
+export const promotion = {
+  id: 'o',
+  name: 'promotion',
+  step: 'drain',
+  since: ago(1),
+  waits_until: '',
+  error: '',
+}
+export const changing = (name: string) => ({ ...promotion, name })
+
+const at = { at: PAIR_SEEN_AT - 1000 }
+/** East as a primary, with other fields. */
+export const east = (more: object = {}, health?: number) =>
+  seenAs('east', { ...primaryOf('west'), ...more }, health, at)
+/** East as a secondary of west, with other fields. */
+export const eastBehind = (more: object = {}) =>
+  seenAs('east', { ...followerOf('west', 'east'), ...more }, 472, at)
+export const eastClosed = (more: object = {}) => seenAs('east', { ...closedFormerPrimary, ...more }, 472, at)
+/** West as a secondary of east, with other fields. */
+export const west = (more: object = {}) => seenAs('west', { ...followerOf('east', 'west'), ...more }, 472, at)
+/** West as a primary that was promoted later than east. */
+export const westPromoted = (more: object = {}, health?: number) =>
+  seenAs('west', { ...primaryOf('east'), ssct_generation_counter: 2, ...more }, health, at)
+export const westClosed = (more: object = {}) => seenAs('west', { ...closedFormerPrimary, ...more }, 472, at)
+export const inNoSet = (name: string) => seenAs(name, { mode: 'disabled' }, 200, at)
+export const starting = (name: string) =>
+  seenAs(name, { ...set, mode: 'bootstrapping', state: 'merkle-diff' }, 503, at)

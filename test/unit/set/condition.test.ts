@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { conditionOf, type State, sentenceOf, states } from '../../../shared/set/condition.ts'
+import { seenAs, silent } from '../../builders/cluster-seen.ts'
+
+const peer = {
+  api_address: 'https://east.example.com',
+  cluster_address: 'https://east.example.com',
+  connection_status: 'connected',
+  last_heartbeat: '2026-01-01T00:00:00Z',
+  clock_skew_ms: '-3',
+  replication_primary_canary_age_ms: '1200',
+}
+const secondary = {
+  mode: 'secondary',
+  cluster_id: 'set-1',
+  state: 'stream-wals',
+  connection_state: 'ready',
+  last_remote_wal: 41,
+  primaries: [{ ...peer, last_position: 42 }],
+}
+const primary = {
+  mode: 'primary',
+  cluster_id: 'set-1',
+  state: 'running',
+  last_wal: 42,
+  last_dr_wal: 42,
+  secondaries: [{ ...peer, node_id: 'west' }],
+}
+const seen = (status: object, code = 472, more: object = {}) => seenAs('west', status, code, { ...more })
+
+const keyringFault = { part: 'keyring', ongoing: true, text: 'it is off', last: '12:00', ended: '' }
+const away = { ...peer, node_id: 'north', connection_status: 'disconnected' }
+
+/** Answers of a cluster, the state that they come to, and what the sentence says should be. */
+const vectors: readonly (readonly [state: State, seen: ReturnType<typeof seen>, should: RegExp])[] = [
+  ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /should be initialised once/],
+  ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /should be reindexed/],
+  ['bootstrapping', seen({ mode: 'bootstrapping' }, 503), /should be a secondary within minutes/],
+  [
+    'changing',
+    seen({ ...secondary, operation: { id: '1', name: 'promotion', step: 'drain' } }),
+    /promotion is under way, at the step drain\. It should be over within a minute/,
+  ],
+  [
+    'failing',
+    seen({ mode: 'disabled', recent_faults: [keyringFault] }, 200),
+    /KMS does not decrypt its keyring\. The KMS key should be enabled.* Last at 12:00: it is off\.$/,
+  ],
+  [
+    'failing',
+    seen({ ...primary, recent_faults: [{ ...keyringFault, part: 'logins' }] }, 200),
+    /should succeed/,
+  ],
+  [
+    'disabled',
+    seen({ mode: 'disabled', recent_faults: [{ ...keyringFault, ongoing: false }] }, 200),
+    /should/,
+  ],
+  ['disabled', seen({ mode: 'disabled' }, 200), /should be the primary of a DR set/],
+  ['closed', seen({ ...primary, state: 'idle' }, 503), /should serve again/],
+  ['closed', seen(primary, 503), /its keyring does not open/],
+  [
+    'alone',
+    seen({ ...primary, secondaries: [{ node_id: 'west', connection_status: 'disconnected' }] }, 200),
+    /no secondary is connected \(1 is known\)\. One should be/,
+  ],
+  ['serving', seen(primary, 200), /to 1 secondary\. That is as it should be/],
+  [
+    'one-missing',
+    seen({ ...primary, secondaries: [{ ...peer, node_id: 'west' }, away] }, 200),
+    /north of its secondaries is not connected\. It should be connected/,
+  ],
+  [
+    'serving',
+    seen(
+      {
+        ...primary,
+        secondaries: [
+          { ...peer, node_id: 'west' },
+          { ...away, expired: true },
+        ],
+      },
+      200,
+    ),
+    /should/,
+  ],
+  ['activation-failed', seen({ ...secondary, activation_error: 'no way' }), /no way\. It should be disabled/],
+  ['follows-nobody', seen({ ...secondary, primaries: [] }), /should follow the present primary/],
+  [
+    'cut-off',
+    seen({ ...secondary, state: 'idle', connection_state: 'transient_failure' }),
+    /does not answer any more\. It should hear/,
+  ],
+  [
+    'cut-off',
+    seen({ ...secondary, state: 'idle', connection_state: 'connecting', primaries: [{}] }),
+    /has never answered/,
+  ],
+  ['syncing', seen({ ...secondary, state: 'merkle-sync' }), /should stream again/],
+  ['comparing', seen({ ...secondary, state: 'merkle-diff' }), /should stream, or fetch/],
+  ['stuck', seen({ ...secondary, state: 'idle' }), /should stream: its log tells/],
+  [
+    'behind',
+    seen({ ...secondary, primaries: [{ ...peer, replication_primary_canary_age_ms: '20000' }] }),
+    /is 20 s old\. It should be at most 5 s behind/,
+  ],
+  [
+    'not-ready',
+    seen({ ...secondary, readiness: { ready: false, refused_by: ['lag'], tried: '2026-01-01T00:00:00Z' } }),
+    /could not take over: lag\. It should/,
+  ],
+  ['streaming', seen(secondary), /That is as it should be/],
+]
+
+describe('the condition of a cluster, by its own word', () => {
+  test.each(vectors)('%s', async (state, given, should) => {
+    const condition = conditionOf(await given)
+    expect(condition.state).toBe(state)
+    expect(sentenceOf(condition)).toMatch(should)
+  })
+
+  test('every state of the table has a vector, and every sentence says what should be', async () => {
+    expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(states))
+    for (const [, given] of vectors) expect(sentenceOf(conditionOf(await given))).toMatch(/should/)
+  })
+
+  test('work on the tree is no change of the role', async () => {
+    const checking = { ...secondary, operation: { id: '1', name: 'merkle-check', step: 'check' } }
+    expect(conditionOf(await seen(checking)).state).toBe('streaming')
+  })
+
+  test('a cluster that does not answer is unreachable, and its last word is shown and not judged', async () => {
+    const gone = conditionOf(silent(await seen(secondary), 'no answer in time'))
+    expect(gone).toMatchObject({ state: 'unreachable', severity: 'bad' })
+    expect(sentenceOf(gone)).toMatch(/no answer in time\. It should answer.*last word/)
+    expect(sentenceOf(conditionOf(silent({ name: 'west' })))).toContain('has not said a word so far')
+    expect(conditionOf({ name: 'west' }).state).toBe('asking')
+  })
+
+  test('what answers as no cluster does is not absent', async () => {
+    expect(conditionOf(await seenAs('west', [])).state).toBe('unclear')
+  })
+
+  test('a mode of another version is no state that is known', async () => {
+    expect(conditionOf(await seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
+  })
+})

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { judgePair, judgeSet, type Situation, situations } from '../../../shared/set/pair.ts'
+import type { ClusterSeen } from '../../../shared/set/status.ts'
+import { seenAs, silent } from '../../builders/cluster-seen.ts'
+import {
+  changing,
+  east,
+  eastBehind,
+  eastClosed,
+  inNoSet,
+  promotion,
+  starting,
+  west,
+  westClosed,
+  westPromoted,
+} from '../../builders/pair-seen.ts'
+
+type Seen = ClusterSeen | Promise<ClusterSeen>
+const gone = async (one: Seen) => silent(await one)
+
+/** Two clusters, what they are to each other, how bad it is, and the headline. */
+const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
+  ['following', east(), west(), 'good', /^east serves, and west is its secondary\.$/],
+  ['following', west(), east(), 'good', /^east serves, and west is its secondary\.$/],
+  [
+    'following',
+    east(),
+    west({ readiness: { ready: false, refused_by: ['lag'], tried: '' } }),
+    'bad',
+    /west is its secondary\. west: .*could not take over: lag/,
+  ],
+  ['following', east({ recent_faults: [{ part: 'logins', ongoing: true }] }), west(), 'bad', /Logins fail/],
+  // after a planned switch
+  ['unfollowed', eastClosed(), westPromoted(), 'bad', /^west serves; east follows nobody yet\.$/],
+  [
+    'adopting',
+    eastClosed({ operation: changing('update-primary') }),
+    westPromoted(),
+    'busy',
+    /about to follow/,
+  ],
+  ['catching-up', eastBehind({ state: 'merkle-diff' }), westPromoted(), 'busy', /\(merkle-diff\), by itself/],
+  // west was revoked on east
+  [
+    'revoked',
+    east({ known_secondaries: [], secondaries: [] }),
+    west({ connection_state: 'transient_failure', state: 'idle' }),
+    'bad',
+    /^east serves, and does not know west/,
+  ],
+  [
+    'cut-off',
+    east(),
+    west({ connection_state: 'connecting', state: 'idle' }),
+    'bad',
+    /west does not hear it/,
+  ],
+  // a list that the status cuts says nothing of who is missing from it
+  [
+    'cut-off',
+    east({ known_secondaries: [], not_shown: { secondaries: 9, terms: 0, clusters: 0 } }),
+    west({ connection_state: 'connecting' }),
+    'bad',
+    /./,
+  ],
+  // in the middle of a planned switch
+  ['promoting', east(), west({ operation: promotion }), 'busy', /^west is taking over from east\./],
+  ['promoting', eastClosed(), west({ operation: promotion }), 'busy', /for some seconds nobody serves/],
+  ['following', eastBehind(), westPromoted({ operation: promotion }), 'busy', /^west serves, and east is/],
+  [
+    'handed-over',
+    eastClosed(),
+    west(),
+    'bad',
+    /^Nobody serves: east has handed over or closed, and west has not/,
+  ],
+  // after a promotion by force
+  ['superseded', east(), westPromoted(), 'busy', /^west serves\. east was the primary before/],
+  ['peer-silent', gone(east()), westPromoted(), 'bad', /^west serves\. east does not answer/],
+  ['two-primaries', east(), westPromoted({ ssct_generation_counter: 1 }), 'bad', /promoted equally often/],
+  ['two-sets', east(), west({ cluster_id: 'other' }), 'bad', /different sets/],
+  ['primary-silent', gone(east()), west(), 'bad', /Only west can be heard.*before anybody is promoted/],
+  ['primary-silent', gone(east()), westPromoted({}, 503), 'bad', /Only west can be heard/],
+  ['unheard', gone(east()), gone(west()), 'unknown', /nothing is known/],
+  ['unheard', { name: 'This cluster' }, { name: 'x' }, 'unknown', /nothing is known/],
+  ['closed', east({ state: 'idle' }, 503), west(), 'bad', /^east is the primary\. .*does not serve/],
+  ['closed', east({}, 503), inNoSet('west'), 'bad', /keyring does not open/],
+  ['becoming', east(), starting('west'), 'busy', /^west is becoming a secondary/],
+  [
+    'unjoined',
+    east({ known_secondaries: [], secondaries: [] }),
+    inNoSet('west'),
+    'bad',
+    /west is in no set\. It should/,
+  ],
+  ['no-set', inNoSet('east'), inNoSet('west'), 'unknown', /Neither east nor west/],
+  ['no-primary', eastClosed(), westClosed(), 'bad', /nobody serves\. One should be promoted/],
+  [
+    'elsewhere',
+    eastBehind(),
+    west(),
+    'bad',
+    /^Neither east nor west is the primary: east follows https:\/\/west/,
+  ],
+  ['elsewhere', inNoSet('east'), west(), 'bad', /west follows https:\/\/east/],
+  ['unknown', seenAs('east', { mode: 'tertiary' }), inNoSet('west'), 'unknown', /no pair/],
+]
+
+describe('two clusters judged together', () => {
+  test.each(vectors)('%s: %#', async (situation, one, other, severity, sentence) => {
+    const verdict = judgePair(await one, await other)
+    expect(verdict).toMatchObject({ situation, severity })
+    expect(verdict.sentence).toMatch(sentence)
+  })
+
+  test('the order in which they are named changes no verdict', async () => {
+    for (const [situation, one, other, severity] of vectors)
+      expect(judgePair(await other, await one)).toMatchObject({ situation, severity })
+  })
+
+  test('every situation has a vector', () => {
+    const reached = new Set(vectors.map(([situation]) => situation))
+    expect(situations.filter(one => !reached.has(one))).toEqual([])
+  })
+
+  test('one cluster alone is judged by itself', async () => {
+    expect(judgePair(await east(), undefined)).toMatchObject({ situation: 'single', severity: 'unknown' })
+    expect(judgePair(await west({ state: 'idle' }), undefined)).toMatchObject({ severity: 'bad' })
+    expect(judgePair({ name: 'x' }, undefined)).toMatchObject({ situation: 'unheard', severity: 'unknown' })
+  })
+})
+
+describe('a set of clusters', () => {
+  test('its headline is the worst verdict on the primary and another cluster', async () => {
+    const third = seenAs('north', { mode: 'disabled' })
+    const { verdict } = judgeSet([await west(), await east(), await third])
+    expect(verdict).toMatchObject({ situation: 'unjoined' })
+  })
+
+  test('has a fault for each cluster that is not well, and for what they come to together', async () => {
+    expect(judgeSet([await east(), await west()]).faults).toEqual([])
+    const { faults } = judgeSet([await eastClosed(), await westPromoted()])
+    expect(faults).toEqual([
+      expect.stringMatching(/^east: It serves nobody, and gets nothing/),
+      'west serves; east follows nobody yet.',
+    ])
+  })
+})

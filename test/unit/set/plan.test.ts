@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { type Action, type Goal, nextStep, waits } from '../../../shared/set/plan.ts'
+import type { ClusterSeen } from '../../../shared/set/status.ts'
+import { silent } from '../../builders/cluster-seen.ts'
+import {
+  changing,
+  east,
+  eastBehind,
+  eastClosed,
+  inNoSet,
+  promotion,
+  starting,
+  west,
+  westClosed,
+  westPromoted,
+} from '../../builders/pair-seen.ts'
+
+type Seen = ClusterSeen | Promise<ClusterSeen>
+const gone = async (one: Seen) => silent(await one)
+/** The next step, with east as `from` and west as `to`. */
+const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
+  nextStep({ from: await from, to: await to }, { kind, may: ACTIONS, waits, ...rules })
+
+const ACTIONS: readonly Action[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
+type Vector = readonly [what: string, from: Seen, to: Seen, expected: object]
+const westFollows = { primary: 'from', secondary: 'to' }
+const eastFollows = { primary: 'to', secondary: 'from' }
+const stopped = (exit = 'refused') => ({ do: 'stop', exit })
+const waiting = (reason: string, otherwise = 'stop') => ({
+  do: 'wait',
+  for: reason,
+  otherwise: { do: otherwise },
+})
+
+const switches: readonly Vector[] = [
+  ['nothing has been done', east(), west(), { do: 'promote', to: 'to', force: false, resumed: false }],
+  ['the promotion runs', east(), west({ operation: promotion }), { do: 'promote', resumed: true }],
+  ['it runs, and the other has closed', eastClosed(), west({ operation: promotion }), { resumed: true }],
+  ['handed over, and not taken', eastClosed(), west(), { do: 'promote', resumed: true, stage: 'promote' }],
+  ['it has taken over', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows, stage: 'follow' }],
+  ['the last step of it runs', eastClosed(), westPromoted({ operation: promotion }), { do: 'follow' }],
+  ['it opens its journal', eastClosed(), westPromoted({ state: 'idle' }, 503), waiting('journal')],
+  [
+    'the other is told to follow',
+    eastClosed({ operation: changing('update-primary') }),
+    westPromoted(),
+    { ...waiting('catching-up'), stage: 'settle' },
+  ],
+  ['the other catches up', eastBehind({ state: 'merkle-diff' }), westPromoted(), waiting('catching-up')],
+  [
+    'the other connects',
+    eastBehind({ connection_state: 'connecting' }),
+    westPromoted(),
+    waiting('catching-up'),
+  ],
+  ['the other follows', eastBehind(), westPromoted(), { do: 'done', stage: 'settle' }],
+  ['the other has not heard of it', east(), westPromoted(), { ...waiting('closing'), stage: 'follow' }],
+  ['the other was promoted later', east({ ssct_generation_counter: 3 }), westPromoted(), stopped()],
+  ['both took over', east({ ssct_generation_counter: 2 }), westPromoted(), stopped()],
+  ['the other left the set', inNoSet('east'), west(), stopped()],
+  ['of two sets', east(), west({ cluster_id: 'other' }), stopped()],
+  ['without a set', inNoSet('east'), inNoSet('west'), stopped()],
+  ['it syncs', east(), west({ state: 'merkle-sync' }), stopped()],
+  ['it was revoked', east({ known_secondaries: [] }), west({ state: 'idle' }), stopped()],
+  ['the other was revoked', eastBehind(), westPromoted({ known_secondaries: [] }), stopped()],
+  ['something else runs there', east(), west({ operation: changing('reindex') }), stopped()],
+  ['something runs here', east({ operation: changing('demotion') }), west(), stopped()],
+  ['a third is the primary', eastBehind(), west(), stopped()],
+  ['nobody follows anybody', eastClosed(), westClosed(), stopped()],
+  ['it is emptied', east(), starting('west'), stopped()],
+  ['the primary is silent', gone(east()), west(), waiting('silence')],
+  ['the secondary is silent', east(), gone(west()), waiting('silence')],
+  ['the former primary is silent', gone(eastBehind()), westPromoted(), waiting('silence')],
+]
+
+describe('the next step of a switch', () => {
+  test.each(switches)('where %s', async (_, from, to, expected) =>
+    expect(await next('switch', from, to)).toMatchObject(expected),
+  )
+
+  test('of the way back is the same with the sides exchanged', async () => {
+    const turned = (text: string) =>
+      text.replace(/:"(from|to)"/g, (_, side) => (side === 'to' ? ':"from"' : ':"to"'))
+    for (const [, from, to] of switches) {
+      const { where: _, ...there } = await next('switch', from, to)
+      const { where: __, ...back } = nextStep(
+        { from: await to, to: await from },
+        { kind: 'switchBack', may: ACTIONS, waits },
+      )
+      const { do: action } = there
+      if (action === 'promote' || action === 'follow')
+        expect(JSON.stringify(back)).toBe(turned(JSON.stringify(there)))
+      else expect(back).toMatchObject({ do: action })
+    }
+  })
+
+  test('names the page for a disaster where the primary is silent, and not where its successor serves', async () => {
+    const why = { otherwise: { why: expect.stringContaining('disaster.md') } }
+    expect(await next('switch', gone(east()), west())).toMatchObject(why)
+    expect(await next('switch', gone(east()), westPromoted())).not.toMatchObject(why)
+  })
+
+  test('each place that a pair may be in has a sentence', async () => {
+    for (const [, from, to] of switches)
+      expect((await next('switch', from, to)).where).toMatch(/^[A-Zew].*\.$/)
+  })
+})
+
+describe('the next step of a take-over', () => {
+  test.each<Vector>([
+    ['the primary is silent', gone(east()), west(), { do: 'promote', force: true, resumed: false }],
+    ['the primary does not serve', east({}, 503), west(), { do: 'promote', force: true }],
+    ['the primary handed over and is gone', gone(eastClosed()), west(), { do: 'promote', force: true }],
+    ['the promotion runs', gone(east()), west({ operation: promotion }), { do: 'promote', resumed: true }],
+    ['the primary answers and serves', east(), west({ state: 'idle' }), stopped()],
+    ['the secondary is silent', east(), gone(west()), waiting('silence')],
+    ['it has taken over, and the other is away', gone(east()), westPromoted(), waiting('closing')],
+    ['the other is back', east(), westPromoted(), waiting('closing')],
+    ['the other has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
+    ['the other follows', eastBehind(), westPromoted(), { do: 'done' }],
+    ['it is no secondary', gone(east()), inNoSet('west'), stopped()],
+  ])('where %s', async (_, from, to, expected) =>
+    expect(await next('takeOver', from, to)).toMatchObject(expected),
+  )
+})
+
+describe('the next step of joining', () => {
+  const building = { reindex_in_progress: true, reindex_stage: 'building' }
+  test.each<Vector>([
+    ['neither is of a set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
+    ['the other is of none', east(), inNoSet('west'), { do: 'admit', ...westFollows }],
+    ['the first was put up again', inNoSet('east'), westPromoted(), { do: 'admit', ...eastFollows }],
+    ['one follows the other', east(), west(), { do: 'done' }],
+    ['after a switch', eastBehind(), westPromoted(), { do: 'done' }],
+    ['the former primary has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
+    ['a journal is built', east(building), inNoSet('west'), waiting('journal')],
+    ['a journal is opened', east({ state: 'idle' }), west(), waiting('journal')],
+    ['an activation was broken off', east(), starting('west'), waiting('activation')],
+    ['both were left as primaries', east(), westPromoted(), waiting('closing')],
+    ['both were promoted equally often', east(), westPromoted({ ssct_generation_counter: 1 }), stopped()],
+    ['they are of two sets', east(), west({ cluster_id: 'other' }), stopped()],
+    [
+      'a secondary has not heard of its primary yet',
+      east(),
+      west({ connection_state: 'connecting' }),
+      waiting('contact', 'readmit'),
+    ],
+    ['a secondary fetches', east(), west({ state: 'merkle-sync' }), waiting('catching-up')],
+    ['a promotion was broken off', eastClosed(), west(), waiting('operation')],
+    ['the primary is not here', inNoSet('east'), west(), waiting('operation')],
+    ['one is silent', gone(east()), west(), waiting('silence')],
+  ])('where %s', async (_, from, to, expected) => {
+    expect(await next('join', from, to)).toMatchObject(expected)
+    expect(await next('follow', from, to)).toMatchObject(expected)
+  })
+
+  test('keeps to the primary that is named', async () => {
+    expect(await next('join', inNoSet('east'), inNoSet('west'), { primary: 'to' })).toMatchObject({
+      do: 'enable',
+      primary: 'to',
+    })
+    expect(await next('join', east(), inNoSet('west'), { primary: 'to' })).toMatchObject({
+      ...stopped(),
+      why: 'east is the primary, and would have to be in no set',
+    })
+  })
+})
+
+test.each<[Action, Goal['kind'], Seen, Seen]>([
+  ['promote', 'switch', east(), west()],
+  ['force', 'takeOver', gone(east()), west()],
+  ['follow', 'switch', eastClosed(), westPromoted()],
+  ['enable', 'join', inNoSet('east'), inNoSet('west')],
+  ['admit', 'join', east(), inNoSet('west')],
+])('a goal that may not %s leaves that to an operator', async (action, kind, from, to) => {
+  const may = ACTIONS.filter(one => one !== action)
+  expect(await next(kind, from, to, { may })).toMatchObject({
+    do: 'stop',
+    why: expect.stringContaining('operator'),
+  })
+})
+
+test('what comes after a wait is left to an operator too', async () => {
+  const step = await next('join', east(), west({ connection_state: 'connecting' }), { may: ['follow'] })
+  expect(step).toMatchObject(waiting('contact', 'stop'))
+})

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { type Action, type Goal, nextStep, type Side, waits } from '../../../shared/set/plan.ts'
+import { type Program, run, takeStep } from '../../../shared/set/run.ts'
+import type { ClusterSeen } from '../../../shared/set/status.ts'
+import { seenAs, silent } from '../../builders/cluster-seen.ts'
+import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
+
+// Two clusters that change their roles when they are asked to. Programs are killed at every request, before and behind what
+// it does, and started again.
+
+const READY = {
+  checks: [],
+  lag: { primary: 'answers' },
+  license: { seconds_left: 1_000_000 },
+  operation_token: { presented: { counts: true, why: '' } },
+}
+const ACTIONS: readonly Action[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
+
+class Killed extends Error {}
+
+/** Where both clusters are. */
+interface World {
+  from: object | undefined
+  to: object | undefined
+  promotions: number
+}
+
+const statusOf = (status: object, promotions: number) => ({ ...status, ssct_generation_counter: promotions })
+const otherOf = (side: Side): Side => (side === 'from' ? 'to' : 'from')
+
+/** What a request changes. */
+function applied(world: World, side: Side, path: string): World {
+  const other = otherOf(side)
+  const promotions = world.promotions + 1
+  if (path === 'primary/enable') return { ...world, [side]: primaryOf(other) }
+  if (path === 'secondary/enable' || path === 'secondary/update-primary')
+    return { ...world, [side]: followerOf(other, side), [other]: primaryOf(side) }
+  if (path !== 'secondary/promote') return world
+  const left = world[other] && { [other]: closedFormerPrimary }
+  return { ...world, ...left, [side]: primaryOf(other), promotions }
+}
+
+interface Played {
+  asked: string[]
+  world: World
+  now: number
+}
+
+/** @param killAt the request at which the program is killed, from 1 on; `behind`: once it has been done */
+function programOf(
+  played: Played,
+  goal: Goal,
+  killAt = 0,
+  behind = false,
+  more: Partial<Program> = {},
+): Program {
+  let requests = 0
+  let isKilled = false
+  const kill = (): never => {
+    isKilled = true
+    throw new Killed()
+  }
+  const seen = async (side: Side): Promise<ClusterSeen> => {
+    const status = played.world[side]
+    return status ? seenAs(side, statusOf(status, played.world.promotions)) : silent({ name: side })
+  }
+  return {
+    goal,
+    clock: {
+      now: () => played.now,
+      sleep: async ms => {
+        played.now += ms
+      },
+    },
+    look: async () => (isKilled ? kill() : { from: await seen('from'), to: await seen('to') }),
+    operationToken: async () => 'token',
+    ask: async (side, path) => {
+      requests += 1
+      if (requests === killAt && !behind) kill()
+      played.asked.push(`${side} ${path}`)
+      played.world = applied(played.world, side, path)
+      if (requests === killAt) kill()
+      if (path.endsWith('readiness')) return { data: READY }
+      return { data: { token: 't', secondary_public_key: 'k' }, wrap_info: { token: 't' } }
+    },
+    ...more,
+  }
+}
+
+const goalOf = (kind: Goal['kind'], rules: Partial<Goal> = {}): Goal => ({
+  kind,
+  may: ACTIONS,
+  waits,
+  ...rules,
+})
+const began = (from: object | undefined, to: object | undefined): Played => ({
+  asked: [],
+  now: 0,
+  world: { from, to, promotions: 1 },
+})
+const [primary, follower, inNoSet] = [primaryOf('to'), followerOf('from', 'to'), { mode: 'disabled' }]
+
+const journeys: readonly (readonly [Goal['kind'], object | undefined, object | undefined, string[]])[] = [
+  [
+    'switch',
+    primary,
+    follower,
+    [
+      'to secondary/readiness',
+      'to secondary/promote',
+      'from secondary/generate-public-key',
+      'to primary/secondary-token',
+      'from secondary/update-primary',
+    ],
+  ],
+  [
+    'switchBack',
+    followerOf('to', 'from'),
+    primaryOf('from'),
+    [
+      'from secondary/readiness',
+      'from secondary/promote',
+      'to secondary/generate-public-key',
+      'from primary/secondary-token',
+      'to secondary/update-primary',
+    ],
+  ],
+  ['join', inNoSet, inNoSet, ['from primary/enable', 'from primary/secondary-token', 'to secondary/enable']],
+  [
+    'follow',
+    closedFormerPrimary,
+    primaryOf('from'),
+    ['from secondary/generate-public-key', 'to primary/secondary-token', 'from secondary/update-primary'],
+  ],
+]
+
+describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
+  test('asks for each step once, and for nothing when it is begun again', async () => {
+    const played = began(from, to)
+    await run(programOf(played, goalOf(kind)))
+    expect(played.asked).toEqual(requests)
+    await run(programOf(played, goalOf(kind)))
+    expect(played.asked).toEqual(requests)
+  })
+
+  test.each(
+    requests.flatMap((request, index) => [
+      [`before ${request}`, index + 1, false] as const,
+      [`behind ${request}`, index + 1, true] as const,
+    ]),
+  )('that is killed %s goes on where the pair is', async (_, killAt, behind) => {
+    const played = began(from, to)
+    await expect(run(programOf(played, goalOf(kind), killAt, behind))).rejects.toThrow(Killed)
+    await run(programOf(played, goalOf(kind)))
+    const count = (path: string) => played.asked.filter(one => one.endsWith(path)).length
+    for (const changing of ['secondary/promote', 'secondary/update-primary', 'secondary/enable'])
+      expect(count(changing)).toBeLessThanOrEqual(1)
+    const pair = await programOf(played, goalOf(kind)).look()
+    expect(nextStep(pair, goalOf(kind)).do).toBe('done')
+  })
+})
+
+describe('a run to the goal takeOver', () => {
+  test('promotes by force, waits for the other cluster to come back, and has it follow', async () => {
+    const played = began(undefined, follower)
+    await run(programOf(played, goalOf('takeOver')), 'promote')
+    expect(played.asked).toEqual(['to secondary/promote'])
+    const rest = run(
+      programOf(played, goalOf('takeOver'), 0, false, {
+        clock: {
+          now: () => played.now,
+          sleep: async ms => {
+            played.now += ms
+            if (played.now > 60_000) played.world = { ...played.world, from: closedFormerPrimary }
+          },
+        },
+      }),
+    )
+    await rest
+    expect(played.asked.at(-1)).toBe('from secondary/update-primary')
+    expect(played.now).toBeGreaterThan(60_000)
+  })
+})
+
+describe('what a run waits for', () => {
+  const waiting = goalOf('switch')
+  const syncing = began({ ...followerOf('to', 'from'), state: 'merkle-diff' }, primaryOf('from'))
+
+  test('has as long as the goal says, and then ends with where the pair is', async () => {
+    const played = { ...syncing }
+    await expect(run(programOf(played, waiting))).rejects.toMatchObject({
+      exit: 'unwell',
+      where: expect.stringContaining('merkle-diff'),
+    })
+    expect(played.now).toBe(waits['catching-up'])
+  })
+
+  test('is counted from when it was first seen, across calls that keep the state', async () => {
+    const played = { ...syncing, now: 1000 }
+    const program = programOf(played, waiting)
+    const first = await takeStep(program, { begun: false }, 'settle')
+    expect(first).toMatchObject({ kind: 'again', state: { begun: true, waiting: { since: 1000 } } })
+    played.now += waits['catching-up']
+    const { state } = first as { state: { begun: boolean } }
+    await expect(takeStep(program, state, 'settle')).rejects.toMatchObject({ exit: 'unwell' })
+  })
+
+  test('does not start with a cluster that is silent at the first look; later it has half a minute', async () => {
+    const played = began(undefined, follower)
+    await expect(run(programOf(played, waiting))).rejects.toMatchObject({ exit: 'unreachable' })
+    expect(played.now).toBe(0)
+    const begun = { begun: true }
+    const round = await takeStep(programOf(played, waiting), begun, 'settle')
+    expect(round).toMatchObject({ kind: 'again', state: { waiting: { since: 0 } } })
+  })
+
+  test('an obstacle to a promotion is asked for half a minute, and nothing is promoted', async () => {
+    const played = began(primary, follower)
+    const ask: Program['ask'] = async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
+    await expect(run(programOf(played, waiting, 0, false, { ask }))).rejects.toMatchObject({
+      exit: 'refused',
+      message: expect.stringContaining('does not hear its primary'),
+    })
+    expect(played.now).toBe(waits.obstacle)
+  })
+})
+
+test.each([
+  ['secondary/enable', 'join' as const, inNoSet, inNoSet],
+  ['secondary/promote', 'switch' as const, primary, follower],
+])('a repeated %s that is refused because it has done its work ends no run', async (path, kind, from, to) => {
+  const played = began(from, to)
+  const { ask } = programOf(played, goalOf(kind))
+  const refused: Program['ask'] = async (side, one, body) => {
+    const answer = await ask(side, one, body)
+    if (one === path) throw new Error('400 it is that already')
+    return answer
+  }
+  await run(programOf(played, goalOf(kind), 0, false, { ask: refused }))
+  expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
+})
+
+test('a refused request that has changed nothing ends the run', async () => {
+  const refused = programOf(began(inNoSet, inNoSet), goalOf('join'), 0, false, {
+    ask: () => Promise.reject(new Error('403 permission denied')),
+  })
+  await expect(run(refused)).rejects.toThrow('403 permission denied')
+})
+
+test('what somebody else did while a program asked is not done again', async () => {
+  const played = began(closedFormerPrimary, primaryOf('from'))
+  const before = async () => {
+    played.world = { ...played.world, from: followerOf('to', 'from') }
+  }
+  await run(programOf(played, goalOf('switch'), 0, false, { before }))
+  expect(played.asked).toEqual([])
+})

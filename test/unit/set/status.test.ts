@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { readStatus } from '../../../shared/set/status.ts'
+
+const read = (data: unknown) => {
+  const found = readStatus(data)
+  if (!found.ok) throw new Error(found.fault)
+  return found.value
+}
+
+describe('a status is read', () => {
+  test('by what its fields mean', () => {
+    const status = read({
+      mode: 'secondary',
+      state: 'stream-wals',
+      cluster_id: 'set-1',
+      connection_state: 'ready',
+      last_remote_wal: 41,
+      known_primary_cluster_addrs: ['https://east'],
+      primaries: [
+        {
+          api_address: 'https://east',
+          connection_status: 'connected',
+          clock_skew_ms: '-3',
+          last_position: 42,
+        },
+      ],
+    })
+    expect(status).toMatchObject({ set: 'set-1', connection: 'ready', position: 41, hasPrimary: true })
+    expect(status.primary).toMatchObject({ isConnected: true, skew_ms: -3, position: 42 })
+  })
+
+  test.each([undefined, null, [], 'text', 7, {}, { mode: 7 }, { mode: null }])(
+    'only where it has a mode: %j',
+    data => expect(readStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('no status') }),
+  )
+
+  test('a mode of another version is kept, without the fields that nobody here knows', () => {
+    expect(read({ mode: 'tertiary', state: 'odd' })).toMatchObject({
+      mode: 'tertiary',
+      state: '',
+      odd: ['mode is unknown'],
+    })
+  })
+
+  test.each<[string, object, string]>([
+    ['missing', {}, 'cluster_id is missing'],
+    ['unknown', { cluster_id: 'x', colour: 'red' }, 'colour is unknown'],
+    ['of another form', { cluster_id: 7 }, 'cluster_id is odd'],
+    ['a word of another version', { cluster_id: 'x', state: 'shutdown' }, 'state is odd'],
+    [
+      'a list with an odd element',
+      { cluster_id: 'x', known_secondaries: ['a', 7] },
+      'known_secondaries[1] is odd',
+    ],
+    [
+      'below the first level',
+      { cluster_id: 'x', operation: { id: 'o', name: 'promotion' } },
+      'operation.step is missing',
+    ],
+  ])('a field that is %s is left out and named', (_, fields, oddity) => {
+    expect(read({ mode: 'primary', ...fields }).odd).toContain(oddity)
+  })
+
+  test('the rest stays where one field is odd', () => {
+    const status = read({
+      mode: 'primary',
+      last_dr_wal: '12',
+      last_wal: 13,
+      known_secondaries: ['a', 7, 'b'],
+    })
+    expect(status).toMatchObject({ position: undefined, last: 13, known: ['a', 'b'] })
+  })
+
+  test('a list of oddities is bounded, and names what is odd before what is unknown', () => {
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field-${index}`, 1]))
+    const { odd } = read({ mode: 'disabled', ...many, operation: 7 })
+    expect(odd).toHaveLength(20)
+    expect(odd[0]).toBe('operation is odd')
+  })
+
+  test('names that every object has are unknown fields', () => {
+    const data = JSON.parse('{"mode":"disabled","__proto__":{"state":"x"},"constructor":1}')
+    expect(read(data).odd.toSorted()).toEqual(['__proto__ is unknown', 'constructor is unknown'])
+  })
+})
