@@ -37,6 +37,8 @@ export const errorCodes = {
   activation_failed: { status: 400 },
   provider_failed: { status: 502 },
   busy: { status: 503 },
+  /** another version has stored the cluster record, or the head of the journal */
+  unknown_format: { status: 503 },
   not_initialised: { status: 503, always: 'this cluster is not initialised' },
 } as const satisfies Record<string, { status: number; always?: string; begins?: string }>
 

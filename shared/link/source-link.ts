@@ -83,8 +83,9 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
   }
 }
 
-/** Refuses a source of a higher format, because this version could misread its messages. */
+/** Refuses a source of a higher format, because this version could misread its messages, and one that names none. */
 function checkFormat(format: number): void {
+  if (format < 1) throw new LinkSilent('the primary names no format of the link')
   if (format > FORMAT) throw formatTooNew(format)
 }
 

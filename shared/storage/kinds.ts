@@ -40,6 +40,8 @@ interface Spec {
    * `swept`: it stays in force until tidy removes it; `due` orders it in the index `expiry`.
    */
   expiry?: 'dies' | 'swept'
+  /** stored with the format of this version; an item of another one is refused by name */
+  format?: true
   /** stored as one JSON text, which is cheaper to read than a map of maps: for what every request reads */
   packed?: true
   /** an item may well be hundreds of kilobytes: of such kinds no two are read by one call that several requests share */
@@ -147,6 +149,7 @@ export const kinds = {
     ...OWN,
     pk: 'cluster',
     sk: 'record',
+    format: true,
     guard: 'record',
     encrypted: { 'link.ownKey': 'reencrypt' },
   },

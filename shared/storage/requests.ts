@@ -1,5 +1,6 @@
 import { defined } from '../values/defined.ts'
 import type { Change, Expected, PutChange } from './changes.ts'
+import { checkFormat, STORED_FORMAT } from './format.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
 
 /** Names of the tables. */
@@ -17,6 +18,8 @@ export interface StoredItem {
   kind: Kind
   rev: string
   data: unknown
+  /** of kinds whose row says so */
+  format?: number
   /** the counter of its kind; absent: 0 */
   uses?: number
   expires?: number
@@ -110,7 +113,8 @@ export function toStored(
   { key: { pk, sk, kind }, data, times: { expires, due } }: Pick<PutChange, 'key' | 'data' | 'times'>,
   rev: string,
 ): StoredItem {
-  return defined({ pk, sk, kind, rev, ...laidOut(kind, data), expires, due })
+  const format = specOf(kind).format && STORED_FORMAT
+  return defined({ pk, sk, kind, rev, format, ...laidOut(kind, data), expires, due })
 }
 
 /**
@@ -195,6 +199,7 @@ export function fromStored<K extends Kind>(
   now: number,
 ): Item<K> | undefined {
   if (!stored || stored.kind !== kind) return undefined
+  if (specOf(kind).format) checkFormat('cluster record', stored.format)
   if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
     return undefined
   const { pk, sk, rev, expires } = stored

@@ -32,6 +32,7 @@ const rows: [code: Code, status: number, text: string | undefined, kind?: 'begin
   ['activation_failed', 400, undefined],
   ['provider_failed', 502, undefined],
   ['busy', 503, undefined],
+  ['unknown_format', 503, undefined],
   ['not_initialised', 503, 'this cluster is not initialised'],
 ]
 

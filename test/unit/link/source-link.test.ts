@@ -189,6 +189,11 @@ describe('a primary behind a link', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 
+  test('a source that names no format is not believed', async () => {
+    const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: 0 }) })
+    await expect(source.heartbeat(question)).rejects.toThrow('the primary names no format of the link')
+  })
+
   test('keys are asked for until all are answered; the head of the last answer counts', async () => {
     const keys = Array.from(
       { length: 230 },

@@ -11,15 +11,18 @@ import {
 import type { Journal } from '../../../journal/journal.ts'
 import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
+import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
 import { type Raw, retryWrite, type Terms, termsOf } from './conditional-writes.ts'
 import { type Engine, nameOf } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
-/** Parses the stored head. */
-export const parseHead = ({ pk: _pk, sk: _sk, kind: _kind, ...stored }: Raw): Head =>
-  stored as unknown as Head
+/** Parses the stored head. @throws ApiError `unknown_format` for one that another version has stored */
+export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: Raw): Head {
+  checkFormat('journal head', format)
+  return stored as unknown as Head
+}
 
 /** Returns the update of a move, on condition that the head is as the move expects and breaks no rule afterwards. */
 export function headUpdate(move: HeadMove) {
@@ -28,7 +31,7 @@ export function headUpdate(move: HeadMove) {
   const { name, value } = terms
   const isNew = from === 'none'
   const sets = Object.entries(next).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
-  if (isNew) sets.push(`${name('kind')} = ${value('head')}`)
+  if (isNew) sets.push(`${name('kind')} = ${value('head')}`, `${name('format')} = ${value(STORED_FORMAT)}`)
   const adds = Object.entries(add).map(([field, amount]) => `${name(field)} ${value(amount)}`)
   const [set, added] = [sets.length > 0 && `SET ${sets.join()}`, adds.length > 0 && `ADD ${adds.join()}`]
   return {
@@ -55,7 +58,10 @@ function conditionOf(
   const growth = growing
     .filter(field => field in next)
     .map(field => `${name(field)} <= ${value(next[field])}`)
-  return [`${name('mode')} IN (${from.map(value).join()})`, ...equal, ...rules, ...growth].join(' AND ')
+  const isKnown = `${name('format')} = ${value(STORED_FORMAT)}`
+  return [isKnown, `${name('mode')} IN (${from.map(value).join()})`, ...equal, ...rules, ...growth].join(
+    ' AND ',
+  )
 }
 
 /** A rule of which something is not known; nothing where the engine cannot judge it. */

@@ -4,6 +4,8 @@ import { headKey } from '../../../../shared/adapters/aws/storage/head.ts'
 import { alarming } from '../../../../shared/api/alarming.ts'
 import type { Head, HeadMode } from '../../../../shared/journal/head.ts'
 import { moves, type TransitionName } from '../../../../shared/journal/transitions.ts'
+import { STORED_FORMAT } from '../../../../shared/storage/format.ts'
+import { defined } from '../../../../shared/values/defined.ts'
 import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
 import { cluster, storage } from '../../../support/service/cluster.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
@@ -18,7 +20,7 @@ const { journal } = tableStore(cluster, {
 
 /** Puts a head as it stands, whatever moves there are. */
 async function putHead(head: Partial<Head>): Promise<void> {
-  const Item = { ...headKey, kind: 'head', ...head }
+  const Item = defined({ ...headKey, kind: 'head', format: STORED_FORMAT, ...head })
   await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
 }
 
@@ -53,7 +55,7 @@ const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
   {
     mode: fc.constantFrom<HeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
     epoch: fc.constantFrom(SECOND, THIRD),
-    own: fc.constantFrom('', FIRST, SECOND),
+    ownEpoch: fc.constantFrom('', FIRST, SECOND),
     last: fc.constantFrom(6, 7, 9, 12),
     applied: fc.constantFrom(1, 7, 9),
     incarnation: fc.constantFrom(5, 7),
@@ -134,16 +136,9 @@ describe('a head that breaks a rule', () => {
   })
 })
 
-describe('a head that an earlier version has stored', () => {
-  test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
-    const [mode] = (Object.keys(modes) as (HeadMode | 'none')[]).filter(one => one !== 'none') as [HeadMode]
-    const { successor: _, link: _link, stagedAt: _stagedAt, ...old } = headIn[mode]
-    const stands = { ...old, ...(name === 'takeOver' ? { unfinishedSync: null } : {}) }
-    await putHead(stands)
-    const head = await journal.head()
-    if (!head) throw new Error('there is no head')
-    expect(head).toEqual({ ...stands, successor: '', link: '' })
-    expect(await journal.moveHead(make(head))).toEqual({ ...head, ...becomes, mode: modes[mode] })
-    expect(told).toEqual([])
-  })
+test.each([undefined, 0, 2])('a head of format %s is neither moved nor read', async format => {
+  await putHead({ ...headIn.writing, format } as Partial<Head>)
+  await expect(journal.head()).rejects.toThrow('and this version knows format 1 only')
+  expect(await journal.allocate(SECOND)).toBe('refused')
+  expect(await journal.moveHead(moves.close(headIn.writing, '', 0))).toBe('refused')
 })

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { headUpdate, parseHead } from '../../../shared/adapters/aws/storage/head.ts'
+import { moves } from '../../../shared/journal/transitions.ts'
+import { STORED_FORMAT } from '../../../shared/storage/format.ts'
+import { key } from '../../../shared/storage/kinds.ts'
+import { fromStored, type StoredItem, toStored } from '../../../shared/storage/requests.ts'
+import { headIn } from '../../builders/head-moves.ts'
+
+const others: [format: number | undefined, named: string][] = [
+  [undefined, 'no format'],
+  [0, 'format 0'],
+  [2, 'format 2'],
+]
+
+const refusal = (what: string, named: string) =>
+  expect.objectContaining({
+    code: 'unknown_format',
+    message: `the ${what} has ${named}, and this version knows format 1 only; deploy the version that stored it; nothing has been changed`,
+  })
+
+describe('a cluster record', () => {
+  const stored = toStored({ key: key('cluster'), data: { id: 'c' } as never, times: {} }, 'r')
+
+  test('is stored with the format of this version, and read back without it', () => {
+    expect(stored.format).toBe(STORED_FORMAT)
+    expect(fromStored('cluster', stored, 0)?.data).toEqual({ id: 'c' })
+  })
+
+  test.each(others)('of format %s is refused by name', (format, named) => {
+    const { format: _, ...rest } = stored
+    const other: StoredItem = { ...rest, ...(format === undefined ? {} : { format }) }
+    expect(() => fromStored('cluster', other, 0)).toThrow(refusal('cluster record', named))
+  })
+
+  test('is the only item with a format', () => {
+    const policy = toStored({ key: key('policy', 'p'), data: { text: '' }, times: {} }, 'r')
+    expect(policy).not.toHaveProperty('format')
+  })
+})
+
+describe('a head', () => {
+  const { mode: _, ...fields } = headIn.writing
+  const stored = { pk: 'journal', sk: 'head', kind: 'head', mode: 'writing', ...fields }
+
+  test('is stored with the format of this version, and read back without it', () => {
+    const { UpdateExpression, ExpressionAttributeNames } = headUpdate(moves.startEmpty(undefined, 'a link'))
+    expect(ExpressionAttributeNames).toMatchObject({ '#format': 'format' })
+    expect(UpdateExpression).toContain('#format = ')
+    expect(parseHead({ ...stored, format: STORED_FORMAT })).toEqual(headIn.writing)
+  })
+
+  test.each(others)('of format %s is refused by name', (format, named) =>
+    expect(() => parseHead({ ...stored, format })).toThrow(refusal('journal head', named)),
+  )
+
+  test('of another format is not moved: the condition of every update names the format', () => {
+    const { ConditionExpression } = headUpdate(moves.allocate({ epoch: headIn.writing.epoch }))
+    expect(ConditionExpression).toMatch(/^#format = :v\d+ AND /)
+  })
+})
