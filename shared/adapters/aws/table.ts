@@ -18,6 +18,7 @@ interface Sends {
   commits: Send
 }
 
+/** Returns what sends calls by a client; the SDK is loaded with the first call. */
 export function sendsBy(client: TablesClient): Sends {
   const wire = tableSend(tablesOverHttp())
   if (client === 'wire') return { all: wire, commits: wire }
