@@ -25,8 +25,8 @@ export async function admit(
     state.alive = await identify(intake, base, ports, state.alive)
     return state.alive
   }
-  const unknownMount = 'mount' in found.params && mount === undefined
-  if ('miss' in found) {
+  const unknownMount = found.params['mount'] !== undefined && mount === undefined
+  if (found.kind === 'miss') {
     if (!found.open) await loadCaller(await identified(), undefined, mounts, ports)
     return undefined
   }

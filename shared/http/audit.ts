@@ -37,7 +37,7 @@ export interface Trail {
  */
 export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports): Trail {
   let begun: Begun | undefined
-  const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+  const endpoint = intake.found.kind === 'miss' ? undefined : intake.found.endpoint
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
@@ -98,11 +98,11 @@ async function shownPath({ facts: { path }, found }: Intake, cipher: Hmacs): Pro
 }
 
 function secretIn(path: string, found: Intake['found']): string {
-  if ('miss' in found && found.miss === 'path') return path.slice(shownOfMissed(path).length)
+  if (found.kind === 'miss' && found.miss === 'path') return path.slice(shownOfMissed(path).length)
   const parameter = Object.entries(found.params).find(([name]) => paramOf(name).secret)?.[1]
   if (parameter !== undefined) return parameter
   // help is for the beginnings of paths, too: what stands in those nobody has looked at
-  const help = 'endpoint' in found && found.endpoint.access.by === 'token'
+  const help = found.kind === 'endpoint' && found.endpoint.access.by === 'token'
   return help ? (/(?<=^|\/)(?:hv)?[sbr]\..*$/.exec(path)?.[0] ?? '') : ''
 }
 
@@ -131,7 +131,7 @@ async function requestOf(
   { mount, tuned }: CallerSeen,
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
-  const fields = 'miss' in found ? {} : found.endpoint.fields
+  const fields = found.kind === 'miss' ? {} : found.endpoint.fields
   const tunedKeys = shownKeys(tuned, 'request')
   const shown = [...shownFields(fields, given), ...tunedKeys]
   const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])

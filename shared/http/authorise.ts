@@ -34,8 +34,8 @@ export async function authorise(
   { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
   ports: Ports,
 ): Promise<Known> {
-  const params = 'miss' in intake.found ? {} : intake.found.params
-  const known = !('mount' in params) || mount !== undefined
+  const params = intake.found.kind === 'miss' ? {} : intake.found.params
+  const known = params['mount'] === undefined || mount !== undefined
   const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
   const admitted = await loadCaller(alive, subjectKey, mounts, ports)
   const attempts = attemptsOf(endpoint, intake, admitted.subject)

@@ -70,7 +70,7 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
 
 /** Whether a token sent along is not even looked at: with a login, say. */
 function isStranger({ found }: Intake): boolean {
-  const access = 'miss' in found ? undefined : found.endpoint.access
+  const access = found.kind === 'miss' ? undefined : found.endpoint.access
   return access?.by === 'anyone' && knowsOf(access) === undefined
 }
 
@@ -79,7 +79,7 @@ type Found = Omit<Base, 'presented'>
 /** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
 function isRefusedAnyway({ found, token, bodyFault, fault, raw }: Intake): boolean {
   if (bodyFault) return true
-  if ('miss' in found) return found.open || !token
+  if (found.kind === 'miss') return found.open || !token
   const { by } = found.endpoint.access
   if (takesOperationToken(found.endpoint)) return !token && raw['dr_operation_token'] === undefined
   return by === 'anyone' ? fault !== undefined : !token
@@ -103,8 +103,9 @@ async function recordOnly(ports: Ports): Promise<Found> {
  */
 async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
-  if ('miss' in found || found.endpoint.access.by !== 'anyone' || !known) return undefined
-  if (!('mount' in found.params) || mountNamed(found.params, { mounts: known.table })) return undefined
+  if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone' || !known) return undefined
+  if (found.params['mount'] === undefined || mountNamed(found.params, { mounts: known.table }))
+    return undefined
   const now = ports.clock.now()
   const cluster = ports.memory.cluster
   const age = cluster ? now - cluster.readAt : -1

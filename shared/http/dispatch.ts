@@ -62,7 +62,7 @@ export const serve =
       })
     try {
       const intake = await takeIn(group, request, id, ports)
-      const endpoint = 'miss' in intake.found ? undefined : intake.found.endpoint
+      const endpoint = intake.found.kind === 'miss' ? undefined : intake.found.endpoint
       const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
       operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
       await tellRefusals(ports)
@@ -213,9 +213,9 @@ async function admitted(
 ): Promise<Ready> {
   const { found } = intake
   const base = await readBase(intake, more, ports)
-  const endpoint = 'miss' in found ? undefined : found.endpoint
+  const endpoint = found.kind === 'miss' ? undefined : found.endpoint
   if (!base.cluster) state.uninitialised = true
-  checkCluster(base, 'miss' in found ? found.serves : found.endpoint.serves, ports.deployment)
+  checkCluster(base, found.kind === 'miss' ? found.serves : found.endpoint.serves, ports.deployment)
   const mount = mountNamed(found.params, base)
   if (state.login) state.login.mount = (mount ?? knownMount(found.params, ports))?.path
   const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
@@ -255,7 +255,7 @@ function checkWrapping({ cluster }: Base, { facts }: Intake): void {
 }
 
 const missed = ({ found }: Intake): ApiError =>
-  'miss' in found
+  found.kind === 'miss'
     ? new ApiError(found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', found.hint)
     : new ApiError('unsupported_path')
 

@@ -31,6 +31,7 @@ interface Help {
 }
 
 const found = (place: string, params: Readonly<Record<string, string>>, path: string, help: Help): Match => ({
+  kind: 'endpoint',
   endpoint: endpoint({
     method: 'GET',
     path: `${place}?help`,

@@ -13,6 +13,7 @@ import { paramOf } from '../api/params.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import type { Secret } from '../values/secret.ts'
 import { type Match, match, missedOperation } from './match.ts'
 import { belowVersion, pathFault } from './path.ts'
@@ -60,7 +61,7 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
   const matched = (await helpFor(group, request, path)) ?? refuseHead(request, match(group, operation, path))
   const found = strictly(matched, request, ports)
   checkLicence(found, ports)
-  if ('miss' in found || !found.endpoint.anyNamespace) checkNamespace(request, path)
+  if (found.kind === 'miss' || !found.endpoint.anyNamespace) checkNamespace(request, path)
   const wrapTtl = isProbe(found) ? undefined : wrapTtlOf(request)
   const facts: RequestFacts = defined({
     id,
@@ -80,10 +81,10 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     given: {},
     warnings: [],
     unknownFields: false,
-    keys: 'miss' in found || !takesOperationToken(found.endpoint) ? [] : [key('operation-token')],
+    keys: found.kind === 'miss' || !takesOperationToken(found.endpoint) ? [] : [key('operation-token')],
     prepared: undefined,
   }
-  return 'miss' in found ? base : readParameters(base, found, request, operation ?? 'read', ports)
+  return found.kind === 'miss' ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
 
 /** Help, where it was asked for. The code that writes it is loaded only then. */
@@ -96,7 +97,7 @@ export async function helpFor(group: Group, request: HttpRequest, path: string):
 
 /** Refuses as a build without the feature would, whoever calls. @throws ApiError `not_licensed` */
 function checkLicence(found: Match, { deployment, clock }: Ports): void {
-  const rule = 'miss' in found ? undefined : found.endpoint.licence
+  const rule = found.kind === 'miss' ? undefined : found.endpoint.licence
   const missing = rule?.(deployment.license, clock.now())
   if (missing)
     throw new ApiError(
@@ -110,14 +111,14 @@ function checkLicence(found: Match, { deployment, clock }: Ports): void {
  * invokes the function directly has been authorised by IAM.
  */
 function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Ports): Match {
-  if ('miss' in found || found.endpoint.access.by !== 'anyone') return found
+  if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone') return found
   const needed = found.endpoint.access.strictly
   if (!needed || !deployment.strictCeremony || gatewayId === '') return found
   return { ...found, endpoint: { ...found.endpoint, access: policy(needed) } }
 }
 
 // machines probe with whatever headers they always send, and there is nothing to wrap
-const isProbe = (found: Match): boolean => !('miss' in found) && found.endpoint.unaudited === true
+const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.endpoint.unaudited === true
 
 /** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
@@ -127,7 +128,7 @@ const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): Ap
 
 // HEAD is an operation of its own, which almost nothing implements.
 const refuseHead = (request: HttpRequest, found: Match): Match =>
-  request.method !== 'HEAD' || 'miss' in found || found.endpoint.head
+  request.method !== 'HEAD' || found.kind === 'miss' || found.endpoint.head
     ? found
     : missedOperation(found.endpoint, found.params, found.path)
 
@@ -139,14 +140,14 @@ async function readParameters(
   ports: Ports,
 ): Promise<Intake> {
   const body = await settled(() => parametersOf(request, operation, endpoint))
-  if ('fault' in body) return { ...base, bodyFault: body.fault }
+  if (!body.ok) return { ...base, bodyFault: body.fault }
   const overridden = Object.keys(body.value).filter(name => Object.hasOwn(params, name))
   const repeated = Object.keys(params).flatMap(name => paramOf(name).repeatedAs ?? [])
   const raw = Object.fromEntries(Object.entries(body.value).filter(([name]) => !Object.hasOwn(params, name)))
   const unwrappable = wrapFault(endpoint, base.facts)
   if (unwrappable) return { ...base, raw, fault: unwrappable }
   const parsed = await settled(() => readFields(endpoint.fields, raw))
-  if ('fault' in parsed) return { ...base, raw, fault: parsed.fault }
+  if (!parsed.ok) return { ...base, raw, fault: parsed.fault }
   const { given } = parsed.value
   const unknown = endpoint.freeForm ? [] : parsed.value.unknown.filter(name => !repeated.includes(name))
   const warnings = [
@@ -160,7 +161,7 @@ async function readParameters(
   const { prepare } = endpoint
   if (!prepare) return read
   const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
-  if ('fault' in prepared) return { ...read, fault: prepared.fault }
+  if (!prepared.ok) return { ...read, fault: prepared.fault }
   return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
 }
 
@@ -171,12 +172,12 @@ async function warningOf(unknown: readonly string[], { fields }: Endpoint): Prom
 }
 
 /** The result of some reading, or the fault that its caller will be told of later. */
-async function settled<T>(work: () => T | Promise<T>): Promise<{ value: T } | { fault: ApiError }> {
+async function settled<T>(work: () => T | Promise<T>): Promise<Result<T, ApiError>> {
   try {
-    return { value: await work() }
+    return ok(await work())
   } catch (error) {
-    if (error instanceof FieldFault) return { fault: invalid(error.message) }
-    if (error instanceof ApiError) return { fault: error }
+    if (error instanceof FieldFault) return failed(invalid(error.message))
+    if (error instanceof ApiError) return failed(error)
     throw error
   }
 }

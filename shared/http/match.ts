@@ -5,8 +5,9 @@ import { defined } from '../values/defined.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
 export type Match =
-  | { endpoint: Endpoint; params: Readonly<Record<string, string>>; path: string }
+  | { kind: 'endpoint'; endpoint: Endpoint; params: Readonly<Record<string, string>>; path: string }
   | {
+      kind: 'miss'
       miss: 'path' | 'operation'
       open: boolean
       /** of the endpoint that the path has for another operation */
@@ -72,10 +73,16 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   })
   const hit = hits.find(({ route }) => route.operation === operation)
   if (hit)
-    return { endpoint: hit.route.endpoint, params: hit.params, path: typed(hit.route.template, hit.params) }
+    return {
+      kind: 'endpoint',
+      endpoint: hit.route.endpoint,
+      params: hit.params,
+      path: typed(hit.route.template, hit.params),
+    }
   const [first] = hits
   if (!first)
     return defined({
+      kind: 'miss' as const,
       miss: 'path' as const,
       open: false,
       params: mountOnly(path),
@@ -85,6 +92,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
   const open = hits.some(({ route }) => isOpen(route.endpoint, route.template))
   const isListing = operation === 'read' && hits.some(({ route }) => route.operation === 'list')
   return defined({
+    kind: 'miss' as const,
     miss: 'operation' as const,
     open,
     params: first.params,
@@ -112,6 +120,7 @@ const isOpen = (endpoint: Endpoint, template: string): boolean =>
 
 /** The same path, asked by a verb that its endpoint does not take. */
 export const missedOperation = (endpoint: Endpoint, params: Match['params'], path: string): Match => ({
+  kind: 'miss',
   miss: 'operation',
   open: isOpen(endpoint, endpoint.path),
   params,

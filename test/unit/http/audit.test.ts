@@ -28,7 +28,7 @@ const row = (parts: object = {}) =>
   })
 
 const intake = (parts: Partial<Intake> = {}): Intake => ({
-  found: { endpoint: row(), params: {}, path: 'auth/cloud/x' },
+  found: { kind: 'endpoint' as const, endpoint: row(), params: {}, path: 'auth/cloud/x' },
   facts: {
     id: 'r-1',
     gatewayId: 'g-1',
@@ -140,7 +140,12 @@ describe('what the tuning of a mount wants shown', () => {
   })
   const raw = { proof: 'p', extra: 'e', other: 'o' }
   const ending: Ending = { answer: { kind: 'data', data: { tag: 't', id: 'i', proof: 'p' } } }
-  const found = { endpoint: row({ secretAnswers: ['tag', 'id', 'proof'] }), params: {}, path: 'x' }
+  const found = {
+    kind: 'endpoint' as const,
+    endpoint: row({ secretAnswers: ['tag', 'id', 'proof'] }),
+    params: {},
+    path: 'x',
+  }
 
   test('is shown, each list in its part of the entries, and nothing else', async () => {
     const [request, response] = await entries({ raw, given: raw, found }, ending, { tuned })
@@ -191,7 +196,7 @@ describe('nothing secret is in an entry', () => {
   ]
 
   test.each(answers)('of the answer: %s', async (_, given, parts = {}) => {
-    const found = { endpoint: row(parts), params: {}, path: 'x' }
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
     expect(JSON.stringify(await entries({ found }, { answer: given }))).not.toContain(S)
   })
 
@@ -208,7 +213,7 @@ describe('nothing secret is in an entry', () => {
     ['of a wrong type', { proof: { a: [S] } }],
     ['where it could not be read', { role: [S], names: { a: S }, label: S }],
   ])('of the request: %s', async (_, raw, parts = {}) => {
-    const found = { endpoint: row(parts), params: {}, path: 'x' }
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
     const written = await entries({ raw, found, token: new Secret(S) }, done)
     expect(JSON.stringify(written)).not.toContain(S)
     expect(Object.keys(written[0].request.data)).toEqual(Object.keys(raw))
@@ -219,7 +224,7 @@ describe('nothing secret is in an entry', () => {
     ['all parameters of an endpoint that takes any', { password: S, [S]: [S], role: S }, { fields: {} }],
     ['one that is called __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
   ])('of the request: %s are one count and one HMAC', async (_, raw, parts = {}) => {
-    const found = { endpoint: row(parts), params: {}, path: 'x' }
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
     const backwards = Object.fromEntries(Object.entries(raw).reverse())
     for (const given of [raw, backwards]) {
       const [request] = await entries({ raw: given, found }, done)
@@ -265,7 +270,7 @@ describe('nothing secret is in an entry', () => {
     ['auth/cloud/no-such-thing', 'auth/cloud/no-such-thing'],
     ['sys/no-such-thing', 'sys/no-such-thing'],
   ])('of a path that no endpoint has: what may be a token in %s', async (path, shown) => {
-    const found = { miss: 'path', open: false, params: {}, path } as const
+    const found = { kind: 'miss', miss: 'path', open: false, params: {}, path } as const
     const facts = { ...intake().facts, path }
     const error = new ApiError('no_such_mount', `no handler for "${path}"`)
     const written = await entries({ found, facts }, { error })
@@ -276,7 +281,10 @@ describe('nothing secret is in an entry', () => {
   test('of a path that help is asked about: what may be a token in it', async () => {
     const path = 'auth/hvs.secret'
     const help = row({ access: { by: 'token' }, method: 'GET', path: '/auth/:mount?help' })
-    const taken = { found: { endpoint: help, params: {}, path }, facts: { ...intake().facts, path } }
+    const taken = {
+      found: { kind: 'endpoint' as const, endpoint: help, params: {}, path },
+      facts: { ...intake().facts, path },
+    }
     expect(JSON.stringify(await entries(taken, done))).not.toContain('secret')
   })
 

@@ -73,7 +73,7 @@ const intake = (parts: Partial<Intake>, path = 'cloud', access = anyone): Intake
 const login = (path = 'cloud') => intake({}, path)
 const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', policy('update'))
 const missed = (open: boolean) =>
-  ({ found: { miss: 'path', open, params: {}, path: 'x' } }) as Partial<Intake>
+  ({ found: { kind: 'miss', miss: 'path', open, params: {}, path: 'x' } }) as Partial<Intake>
 const token = new Secret('hvs.x')
 
 test.each<[string, Intake]>([
