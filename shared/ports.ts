@@ -3,6 +3,7 @@ import type { Journal, JournalView } from './journal/journal.ts'
 import type { Addresses, ClusterRecord, Keyring } from './model/cluster.ts'
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
+import type { Instance } from './model/instance.ts'
 import type { MountTable } from './model/mount.ts'
 import type { Term } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
@@ -182,17 +183,6 @@ export interface ProviderSettings {
   iamEndpoint: string
   stsEndpoint: string
   stsRegion: string
-}
-
-/** What DescribeInstances tells, as far as rules look at it. */
-export interface Instance {
-  id: string
-  state: string
-  amiId?: string
-  vpcId?: string
-  subnetId?: string
-  profileArn?: string
-  tags: Readonly<Record<string, string>>
 }
 
 /** A user, role or instance profile as IAM knows it. */

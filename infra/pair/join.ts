@@ -1,4 +1,4 @@
-import { conditionOf } from '../../shared/set/condition.ts'
+import { classifyCluster } from '../../shared/set/condition.ts'
 import { type Goal, type Side, waits } from '../../shared/set/plan.ts'
 import { RunStopped, run } from '../../shared/set/run.ts'
 import { askFor } from '../command/ask.ts'
@@ -69,7 +69,7 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
       },
       before: async (step, { from, to }) => {
         for (const one of [from, to])
-          if (conditionOf(one).state === 'uninitialised')
+          if (classifyCluster(one).state === 'uninitialised')
             throw new Error(`nothing was changed: ${one.name} is not initialised`)
         if (!isTyped) {
           say(

@@ -1,4 +1,4 @@
-import { changesRole, conditionOf } from '../../shared/set/condition.ts'
+import { changesRole, classifyCluster } from '../../shared/set/condition.ts'
 import { type ClusterSeen, isHeard } from '../../shared/set/status.ts'
 
 /** What a cluster is to its set, by its own word. */
@@ -69,7 +69,7 @@ export function orderOf(clusters: readonly [SeenCluster, SeenCluster], anyway: b
 
 /** Returns what a cluster is to its set. */
 export function memberStandingOf(seen: ClusterSeen): MemberStanding {
-  const { state } = conditionOf(seen)
+  const { state } = classifyCluster(seen)
   if (state === 'unreachable') return 'absent'
   if (!isHeard(seen)) return 'unclear'
   if (state === 'uninitialised') return 'blank'

@@ -114,7 +114,7 @@ export interface Outcome {
 }
 
 /** A question to AWS. `key` holds everything that shapes the answer: within a request, equal keys share one answer. */
-export interface Question<T> {
+export interface ProviderQuestion<T> {
   key: string
   ask: () => Promise<T>
   /** names what the answer makes worth reading, for a request that reads again */
@@ -122,7 +122,7 @@ export interface Question<T> {
 }
 
 /** Asks AWS, or returns the answer that the request got to this question before. */
-export type Ask = <T>(question: Question<T>) => Promise<T>
+export type AskProvider = <T>(question: ProviderQuestion<T>) => Promise<T>
 
 /**
  * The phases of a request that asks AWS. The dispatcher walks them in this order, and again when the commit is lost. It
@@ -135,11 +135,11 @@ export interface Phases<C = AlwaysCall, I = unknown, G = unknown, A = unknown> {
    */
   rereads?: true
   /** Finds out whom the request is about, where that has to be known before the rest is read. */
-  identify?(call: C, ask: Ask): Promise<I>
+  identify?(call: C, ask: AskProvider): Promise<I>
   /** Reads what the request depends on, and makes the checks that need no answer of AWS. */
   gather(call: C, identity: I): G | Promise<G>
   /** Asks what only AWS knows. */
-  ask(call: C, gathered: G, ask: Ask): Promise<A>
+  ask(call: C, gathered: G, ask: AskProvider): Promise<A>
   decide(call: C, gathered: G, answers: A): Outcome | Promise<Outcome>
 }
 

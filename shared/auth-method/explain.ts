@@ -1,11 +1,11 @@
-import { type Ask, answer, data, type MountCall, type Phases } from '../api/call.ts'
+import { type AskProvider, answer, data, type MountCall, type Phases } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { storedOf } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
 import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { enforce, failed, report, type Verdict } from './login/checks.ts'
+import { enforce, failedCheck, report, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import type { Grant } from './login/grant.ts'
 import { grantedToken } from './login/outcome.ts'
@@ -85,13 +85,18 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
     if (!(error instanceof ApiError) || error.code === 'internal') throw error
     const { why = error.code, ...seen } = (error.reason ?? {}) as { why?: string }
     const code = error.code === 'permission_denied' ? error.code : 'invalid_request'
-    const verdict = failed(check, { code, why, text: error.message })
+    const verdict = failedCheck(check, { code, why, text: error.message })
     found.checks.push(Object.keys(seen).length > 0 ? { ...verdict, seen } : verdict)
     return undefined
   }
 }
 
-async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report, ask: Ask): Promise<void> {
+async function explainEc2(
+  call: ExplainCall,
+  proof: Ec2Proof,
+  found: Report,
+  ask: AskProvider,
+): Promise<void> {
   const document = await step(found, 'signature', () => provenDocument(call, proof))
   if (!document) return
   const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
@@ -106,7 +111,12 @@ async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report, ask
   await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
-async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask: Ask): Promise<void> {
+async function explainIam(
+  call: ExplainCall,
+  proof: IamProof,
+  found: Report,
+  ask: AskProvider,
+): Promise<void> {
   const caller = await step(found, 'caller identity', async () => ask(await stsQuestion(call, proof.request)))
   if (!caller) return
   const gathered = await gatherIam(call, caller)

@@ -1,7 +1,7 @@
 import { nextStep, waits } from '../set/plan.ts'
 import { type ClusterSeen, isHeard } from '../set/status.ts'
 import { spanOf } from '../values/words.ts'
-import { listIn, objectOf, textOf } from './json.ts'
+import { jsonText, listIn, objectOf } from './json.ts'
 
 /** What a cluster has answered to the question for its readiness. */
 export interface ShownReadiness {
@@ -39,14 +39,14 @@ export function readinessOf(data: unknown, at: number): ShownReadiness {
   const generated = objectOf(token['generated'])
   return {
     at,
-    mode: textOf(all['mode']),
+    mode: jsonText(all['mode']),
     ready: all['ready'] === true,
     checks: listIn(all['checks']).map(objectOf).map(checkOf),
     promotion: planOf(all['promotion']),
     promotionWithForce: planOf(all['promotion_with_force']),
     token: {
       counts: presented['counts'] === true,
-      why: textOf(presented['why']),
+      why: jsonText(presented['why']),
       left: Number(presented['seconds_left'] ?? 0),
       ...(typeof generated['age_seconds'] === 'number' ? { generatedAge: generated['age_seconds'] } : {}),
     },
@@ -54,9 +54,9 @@ export function readinessOf(data: unknown, at: number): ShownReadiness {
 }
 
 const checkOf = (one: Readonly<Record<string, unknown>>) => ({
-  name: textOf(one['name']),
+  name: jsonText(one['name']),
   passes: one['passes'] === true,
-  text: textOf(one['text']),
+  text: jsonText(one['text']),
   isOverridden: one['overridden_by_force'] === true,
 })
 
@@ -64,11 +64,11 @@ function planOf(value: unknown): Plan {
   const plan = objectOf(value)
   return {
     goesThrough: plan['goes_through'] === true,
-    refused: textOf(plan['refused']),
-    warnings: listIn(plan['warnings']).map(textOf),
+    refused: jsonText(plan['refused']),
+    warnings: listIn(plan['warnings']).map(jsonText),
     steps: listIn(plan['steps'])
       .map(objectOf)
-      .map(one => ({ step: textOf(one['step']), does: textOf(one['does']) })),
+      .map(one => ({ step: jsonText(one['step']), does: jsonText(one['does']) })),
   }
 }
 

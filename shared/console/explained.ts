@@ -1,4 +1,4 @@
-import { listIn, objectOf, textOf } from './json.ts'
+import { jsonText, listIn, objectOf } from './json.ts'
 
 /** What `explain` found of a login. */
 export interface Explained {
@@ -17,16 +17,16 @@ export function explainedOf(data: unknown): Explained {
   const checks = listIn(all['checks'])
     .map(objectOf)
     .map(one => ({
-      check: textOf(one['check']),
-      verdict: textOf(one['verdict']),
-      message: textOf(one['message']),
+      check: jsonText(one['check']),
+      verdict: jsonText(one['verdict']),
+      message: jsonText(one['message']),
       seen: shown(one['seen']),
     }))
   const wouldSucceed = all['login_would_succeed'] === true
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed
-    ? `A login with role ${textOf(all['role'])} would succeed.`
-    : `A login with role ${textOf(all['role'])} would be refused at the check "${first?.check ?? 'unknown'}": ${first?.message ?? 'it does not say why'}.`
+    ? `A login with role ${jsonText(all['role'])} would succeed.`
+    : `A login with role ${jsonText(all['role'])} would be refused at the check "${first?.check ?? 'unknown'}": ${first?.message ?? 'it does not say why'}.`
   return { wouldSucceed, checks, sentence }
 }
 

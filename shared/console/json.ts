@@ -4,7 +4,7 @@ type Json = Readonly<Record<string, unknown>>
 export const objectOf = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-export const textOf = (value: unknown): string =>
+export const jsonText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 export const numberOf = (value: unknown): number =>
-  textOf(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0
+  jsonText(value) !== '' && Number.isFinite(Number(value)) ? Number(value) : 0

@@ -1,4 +1,4 @@
-import type { ClusterStatus, Operation } from '../set/status.ts'
+import type { ClusterStatus, RunningOperation } from '../set/status.ts'
 
 /** Steps of each operation, in their order, with what each does. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -43,7 +43,7 @@ export interface ShownStep {
 }
 
 /** The steps of an operation, with where it is. One that the page does not know has the step that it tells. */
-export function stepsOf({ name, step }: Pick<Operation, 'name' | 'step'>): ShownStep[] {
+export function stepsOf({ name, step }: Pick<RunningOperation, 'name' | 'step'>): ShownStep[] {
   const steps = Object.entries(Object.hasOwn(operationSteps, name) ? (operationSteps[name] ?? {}) : {})
   const at = steps.findIndex(([one]) => one === step)
   if (at < 0) return [{ name: step, does: '', state: 'now' }]

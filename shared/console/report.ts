@@ -1,5 +1,5 @@
 import { countOf } from '../values/words.ts'
-import { listIn, numberOf, objectOf, textOf } from './json.ts'
+import { jsonText, listIn, numberOf, objectOf } from './json.ts'
 
 /** What a former primary had committed and its set does not have. */
 export interface LossReport {
@@ -31,7 +31,7 @@ export function reportOf(data: unknown): LossReport {
   const counts = objectOf(all['counts'])
   return {
     complete: all['complete'] === true,
-    waitsFor: textOf(all['waits_for']),
+    waitsFor: jsonText(all['waits_for']),
     commits: numberOf(counts['commits']),
     kinds: Object.entries(objectOf(counts['kinds'])).map(([kind, of]) => ({
       kind,
@@ -40,8 +40,8 @@ export function reportOf(data: unknown): LossReport {
       todo: Object.hasOwn(ADVICE, kind) ? (ADVICE[kind] ?? '') : '',
     })),
     lost: listIn(all['lost']).map(objectOf).flatMap(changesOf),
-    next: textOf(all['next']),
-    diverging: listIn(all['diverging']).map(one => textOf(objectOf(one)['what'])),
+    next: jsonText(all['next']),
+    diverging: listIn(all['diverging']).map(one => jsonText(objectOf(one)['what'])),
   }
 }
 
@@ -49,9 +49,9 @@ const changesOf = (entry: Readonly<Record<string, unknown>>) =>
   listIn(entry['changes'])
     .map(objectOf)
     .map(change => ({
-      what: textOf(change['what']),
-      kind: textOf(change['kind']),
-      time: textOf(entry['time']),
+      what: jsonText(change['what']),
+      kind: jsonText(change['kind']),
+      time: jsonText(entry['time']),
       isDeleted: change['deleted'] === true,
     }))
 

@@ -1,10 +1,10 @@
 import {
   type AlwaysCall,
   type Answer,
-  type Ask,
+  type AskProvider,
   type Outcome,
   type Phases,
-  type Question,
+  type ProviderQuestion,
   warned,
 } from '../api/call.ts'
 import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
@@ -163,16 +163,20 @@ type Step =
 async function handled(call: Ready, answers: Answers, state: State): Promise<Step> {
   const { first } = call.endpoint
   const handle = handlerOf(call.endpoint, call)
-  if (typeof handle !== 'function') return walk(handle.phases(call), call, answers)
+  if (typeof handle !== 'function') return runPhases(handle.phases(call), call, answers)
   if (first) state.first ??= { result: await first(call) }
   return { kind: 'decided', outcome: await handle(call, state.first?.result) }
 }
 
 /** Walks the phases of a request that asks AWS. */
-export async function walk<C, I, G, A>(phases: Phases<C, I, G, A>, call: C, answers: Answers): Promise<Step> {
+export async function runPhases<C, I, G, A>(
+  phases: Phases<C, I, G, A>,
+  call: C,
+  answers: Answers,
+): Promise<Step> {
   const keys: Key[] = []
   const before = answers.size
-  const ask: Ask = async <T>({ key, ask, leadsTo }: Question<T>) => {
+  const ask: AskProvider = async <T>({ key, ask, leadsTo }: ProviderQuestion<T>) => {
     if (answers.has(key)) return answers.get(key) as T
     const answer = await ask()
     answers.set(key, answer)

@@ -4,8 +4,8 @@ import type { ClusterSeen, ClusterStatus, Word } from './status.ts'
 export type Severity = 'good' | 'busy' | 'bad' | 'unknown'
 
 /** The state of one cluster: its name, how bad it is, what is the case, and what should be or be done. */
-export interface Condition {
-  state: State
+export interface ClusterCondition {
+  state: ClusterState
   severity: Severity
   title: string
   sentence: string
@@ -196,13 +196,13 @@ const rows = {
   },
 } satisfies Readonly<Record<string, Row>>
 
-export type State = keyof typeof rows | 'unreachable' | 'unclear' | 'asking' | 'unknown'
+export type ClusterState = keyof typeof rows | 'unreachable' | 'unclear' | 'asking' | 'unknown'
 
 /** States that follow from what a cluster says, in the order in which they are tried. */
-export const states = Object.keys(rows) as readonly State[]
+export const states = Object.keys(rows) as readonly ClusterState[]
 
 /** Classifies a cluster by its last answer, or by there being none. */
-export function conditionOf({ word, silent }: ClusterSeen): Condition {
+export function classifyCluster({ word, silent }: ClusterSeen): ClusterCondition {
   if (silent) {
     const last = word ? 'What is shown below is its last word.' : 'It has not said a word so far.'
     return {
@@ -231,9 +231,9 @@ export function conditionOf({ word, silent }: ClusterSeen): Condition {
       todo: 'It should be of the same version as this program.',
     }
   const [state, { severity, title, sentence, todo }] = found
-  return { state: state as State, severity, title, sentence: sentence(word.status), todo }
+  return { state: state as ClusterState, severity, title, sentence: sentence(word.status), todo }
 }
 
 /** What is the case, and what should be. */
-export const sentenceOf = ({ sentence, todo }: Condition): string =>
+export const sentenceOf = ({ sentence, todo }: ClusterCondition): string =>
   todo === '' ? sentence : `${sentence} ${todo}`

@@ -1,4 +1,4 @@
-import { changesRole, conditionOf, type Severity, sentenceOf } from './condition.ts'
+import { changesRole, classifyCluster, type Severity, sentenceOf } from './condition.ts'
 import { type ClusterHeard, type ClusterSeen, isHeard } from './status.ts'
 
 /** Two clusters judged together. Its sentence is the headline of every program. */
@@ -85,8 +85,8 @@ const rows = {
   },
   closed: {
     severity: 'bad',
-    fits: two => hasPrimary(two) && conditionOf(two.a).state === 'closed',
-    sentence: ({ a }) => `${a.name} is the primary. ${sentenceOf(conditionOf(a))}`,
+    fits: two => hasPrimary(two) && classifyCluster(two.a).state === 'closed',
+    sentence: ({ a }) => `${a.name} is the primary. ${sentenceOf(classifyCluster(a))}`,
   },
   unjoined: {
     severity: 'bad',
@@ -112,7 +112,8 @@ const rows = {
   },
   'cut-off': {
     severity: 'bad',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary' && conditionOf(two.b).state === 'cut-off',
+    fits: two =>
+      hasPrimary(two) && modeOf(two.b) === 'secondary' && classifyCluster(two.b).state === 'cut-off',
     sentence: ({ a, b }) => `${a.name} serves, and ${b.name} does not hear it.`,
   },
   'catching-up': {
@@ -193,7 +194,7 @@ export function judgePair(own: ClusterSeen, peer: ClusterSeen | undefined): Pair
 }
 
 function judgeSingle(own: ClusterSeen): PairVerdict {
-  const condition = conditionOf(own)
+  const condition = classifyCluster(own)
   return {
     situation: isHeard(own) ? 'single' : 'unheard',
     severity: condition.severity === 'good' ? 'unknown' : condition.severity,
@@ -224,7 +225,7 @@ function judgeSilent(own: ClusterSeen, peer: ClusterSeen): PairVerdict {
 /** A pair that follows is as well as both clusters are. */
 function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
   const [worst] = [a, b]
-    .map(one => ({ name: one.name, ...conditionOf(one) }))
+    .map(one => ({ name: one.name, ...classifyCluster(one) }))
     .filter(({ severity }) => severity !== 'good')
     .toSorted((one, other) => Number(other.severity === 'bad') - Number(one.severity === 'bad'))
   return worst
@@ -262,7 +263,7 @@ export function judgeSet(seen: readonly ClusterSeen[]): SetVerdict {
   const [worst] = verdicts.toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity))
   const verdict = worst ?? judgePair(seen[0] ?? { name: '' }, undefined)
   const faults = seen
-    .map(one => ({ name: one.name, ...conditionOf(one) }))
+    .map(one => ({ name: one.name, ...classifyCluster(one) }))
     .filter(({ severity, state }) => severity !== 'good' || state === 'disabled')
     .map(one => `${one.name}: ${sentenceOf(one)}`)
   const isMore = seen.length > 1 && !ALREADY_A_FAULT.includes(verdict.situation)

@@ -4,10 +4,10 @@ import { type ClusterSeen, isHeard } from './status.ts'
 /** In a change of roles `from` hands over, or is lost, and `to` takes over. */
 export type Side = 'from' | 'to'
 const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
-export type Pair = Readonly<Record<Side, ClusterSeen>>
+export type ClusterPair = Readonly<Record<Side, ClusterSeen>>
 
 /** What a goal may do: `admit` deletes the data of a cluster in no set; `readmit` has one follow that was revoked or is not heard. */
-export type Action = 'enable' | 'admit' | 'promote' | 'force' | 'follow' | 'readmit'
+export type SetAction = 'enable' | 'admit' | 'promote' | 'force' | 'follow' | 'readmit'
 
 /** What goes on by itself. */
 export type Wait =
@@ -23,7 +23,7 @@ export type Wait =
 /** What two clusters should come to, and by which rules. @see docs/adr/0017-one-judgement-of-a-set.md */
 export interface Goal {
   kind: 'follow' | 'switch' | 'switchBack' | 'join' | 'takeOver'
-  may: readonly Action[]
+  may: readonly SetAction[]
   /** of `join` and `follow`: who is to be the primary; absent: whoever is, else `from` */
   primary?: Side
   /** milliseconds for which each may take */
@@ -67,7 +67,7 @@ export type Step = { readonly where: string; readonly stage: Stage } & (
 )
 
 interface Judged {
-  pair: Pair
+  pair: ClusterPair
   goal: Goal
   verdict: PairVerdict
   /** who is to serve */
@@ -86,7 +86,7 @@ const wait = (
 /**
  * Decides by what both clusters say now and by nothing else, so a program that was broken off goes on where the pair is.
  */
-export function nextStep(pair: Pair, goal: Goal): Step {
+export function nextStep(pair: ClusterPair, goal: Goal): Step {
   const verdict = judgePair(pair.from, pair.to)
   const to = goal.kind === 'switchBack' ? 'from' : 'to'
   const judged = { pair, goal, verdict, to } as const
@@ -127,7 +127,7 @@ function allowed(found: Found, { goal: { may }, verdict }: Judged): Found {
   return stop(`${FOR_OPERATORS[action]} is for an operator to do`)
 }
 
-const FOR_OPERATORS: Readonly<Record<Action, string>> = {
+const FOR_OPERATORS: Readonly<Record<SetAction, string>> = {
   enable: 'enabling a primary',
   admit: 'deleting the data of a cluster so that it becomes a secondary',
   promote: 'promoting a secondary',

@@ -1,4 +1,4 @@
-import { type Goal, nextStep, type Pair, type Side, type Stage, type Step, stages } from './plan.ts'
+import { type ClusterPair, type Goal, nextStep, type Side, type Stage, type Step, stages } from './plan.ts'
 import { readinessFault } from './readiness.ts'
 import { isHeard } from './status.ts'
 
@@ -8,7 +8,7 @@ type Acting = Extract<Step, { do: 'enable' | 'admit' | 'follow' | 'readmit' | 'p
 /** What a program gives the runner. */
 export interface Program {
   goal: Goal
-  look(): Promise<Pair>
+  look(): Promise<ClusterPair>
   /**
    * Sends a write below `sys/replication/dr`, and repeats it where the answer says when.
    * @returns the body of a success. @throws where it is refused
@@ -23,9 +23,9 @@ export interface Program {
   enabling?: object
   trust?: object
   /** called with each step before anything else */
-  at?(step: Step, pair: Pair): void
+  at?(step: Step, pair: ClusterPair): void
   /** called before a step that changes something. @throws where it is not to be done */
-  before?(step: Acting, pair: Pair): Promise<void>
+  before?(step: Acting, pair: ClusterPair): Promise<void>
   did?(step: Acting, ms: number): Promise<void> | void
   say?(text: string): void
 }
@@ -98,7 +98,7 @@ function waited(
   return { step: { where: step.where, stage: step.stage, ...step.otherwise } }
 }
 
-async function act(program: Program, step: Acting, pair: Pair): Promise<void> {
+async function act(program: Program, step: Acting, pair: ClusterPair): Promise<void> {
   const { clock } = program
   const began = clock.now()
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
@@ -116,7 +116,7 @@ async function act(program: Program, step: Acting, pair: Pair): Promise<void> {
   await program.did?.(step, clock.now() - began)
 }
 
-async function perform({ ask, ...program }: Program, step: Acting, pair: Pair): Promise<void> {
+async function perform({ ask, ...program }: Program, step: Acting, pair: ClusterPair): Promise<void> {
   const token = async () => (await program.operationToken?.()) ?? ''
   if (step.do === 'enable') return void (await ask(step.primary, 'primary/enable', program.enabling ?? {}))
   if (step.do === 'promote') {
@@ -158,7 +158,7 @@ const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 async function requireReadiness(
   { ask, clock, goal, say, operationToken }: Program,
   { to, where }: Acting & { do: 'promote' },
-  pair: Pair,
+  pair: ClusterPair,
 ): Promise<void> {
   const end = clock.now() + goal.waits.obstacle
   let reported = ''

@@ -153,7 +153,7 @@ const viewOf = (mode: string, fields: Fields, odd: readonly string[]) => {
 
 /** What a cluster says of itself, in the terms of this code. */
 export type ClusterStatus = ReturnType<typeof viewOf>
-export type Operation = NonNullable<ClusterStatus['operation']>
+export type RunningOperation = NonNullable<ClusterStatus['operation']>
 
 type ModeSchema = Schema & { properties: { mode: { const?: string; enum?: readonly string[] } } }
 const modes = statusShape['anyOf'] as readonly ModeSchema[]
@@ -174,7 +174,7 @@ export function readStatus(data: unknown): Result<ClusterStatus, string> {
 }
 
 /** An answer of a cluster. `refused`: why it is no success, with the status code; empty where it is one. */
-export interface Answer {
+export interface HttpAnswer {
   status: number
   body: unknown
   refused: string
@@ -213,7 +213,7 @@ const textIn = (body: Json, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-function wordOf(at: number, health: Answer, status: ClusterStatus): Word {
+function wordOf(at: number, health: HttpAnswer, status: ClusterStatus): Word {
   const body = isObject(health.body) ? health.body : {}
   return {
     at,
@@ -233,7 +233,7 @@ function wordOf(at: number, health: Answer, status: ClusterStatus): Word {
  */
 export async function lookAtCluster(
   { name, word }: ClusterSeen,
-  ask: (path: string) => Promise<Answer>,
+  ask: (path: string) => Promise<HttpAnswer>,
   now: () => number,
 ): Promise<ClusterSeen> {
   const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ClusterSeen => ({

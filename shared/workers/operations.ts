@@ -43,7 +43,7 @@ interface Operation {
 }
 
 /** The steps of each operation; `workflows` has their order, and the waits between them. */
-export const operations = {
+export const operationWorkflows = {
   activation: {
     steps: { handshake, close, wipe, sync: firstSync, serve: endActivation },
     failed: abandon,
@@ -74,7 +74,7 @@ export const operations = {
 } satisfies Record<OperationName, Operation>
 
 const order = v.object({
-  workflow: v.picklist(Object.keys(operations) as OperationName[]),
+  workflow: v.picklist(Object.keys(operationWorkflows) as OperationName[]),
   operation: v.pipe(v.string(), v.nonEmpty()),
   step: v.string(),
   at: v.optional(v.string(), ''),
@@ -106,7 +106,7 @@ export const operationHandler =
       return DONE
     }
     const { workflow, operation, step, at, ...error } = v.parse(order, event)
-    const { steps, failed }: Operation = operations[workflow]
+    const { steps, failed }: Operation = operationWorkflows[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - STEP_REST_MS
     const run = { ports, connect, deadline }
     if (step === 'failed') return given(failed, run, operation, stepFailed(at, error))

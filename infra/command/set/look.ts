@@ -28,7 +28,7 @@ export function clusterNamed(text: string): NamedCluster {
 }
 
 /** Asks a cluster for health and status. @param before the cluster as it was seen earlier */
-export const lookAt = (
+export const lookAtClusters = (
   { name, base }: NamedCluster,
   connection: Connection,
   before: ClusterSeen = { name },

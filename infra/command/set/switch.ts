@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { judgePair } from '../../../shared/set/pair.ts'
-import { type Goal, type Pair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
+import { type ClusterPair, type Goal, type Side, type Step, waits } from '../../../shared/set/plan.ts'
 import { RunStopped, run } from '../../../shared/set/run.ts'
 import { askFor, askOnce } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
-import { lookAt, type NamedCluster } from './look.ts'
+import { lookAtClusters, type NamedCluster } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
 
 /** What a switch needs of whoever runs it. */
@@ -42,8 +42,8 @@ export async function switchSet(
 ): Promise<void> {
   const { connection, token, say, confirm } = ports
   const { from, to } = clusters
-  const look = async (): Promise<Pair> => {
-    const [one, other] = await Promise.all([lookAt(from, connection), lookAt(to, connection)])
+  const look = async (): Promise<ClusterPair> => {
+    const [one, other] = await Promise.all([lookAtClusters(from, connection), lookAtClusters(to, connection)])
     return { from: one, to: other }
   }
   const ask = async (side: Side, path: string, body: object) => {
@@ -58,7 +58,7 @@ export async function switchSet(
     })
   }
   let last = ''
-  const at = (step: Step, pair: Pair): void => {
+  const at = (step: Step, pair: ClusterPair): void => {
     const both = [pair.from, pair.to]
     if (last === '') say(`1. Look\n\n${describedSet(shownSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
@@ -92,7 +92,7 @@ export async function switchSet(
 }
 
 /** What is said before a step, with the number that it has in the runbook. */
-function sentencesOf(step: Step, { from, to }: Pair): string[] {
+function sentencesOf(step: Step, { from, to }: ClusterPair): string[] {
   if (step.do === 'promote')
     return [
       step.resumed

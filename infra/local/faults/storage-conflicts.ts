@@ -1,7 +1,7 @@
 import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
 
 /** What a call does to one item. */
-export interface ItemWrite {
+export interface ConflictingWrite {
   action: 'Put' | 'Update' | 'Delete' | 'ConditionCheck'
   table: string
   pk: string
@@ -24,15 +24,15 @@ function revisionOf({ Item, UpdateExpression = '', ExpressionAttributeValues = {
   return (Item?.['rev'] ?? ExpressionAttributeValues[name])?.S
 }
 
-const ALONE: Readonly<Record<string, ItemWrite['action']>> = {
+const ALONE: Readonly<Record<string, ConflictingWrite['action']>> = {
   PutItem: 'Put',
   UpdateItem: 'Update',
   DeleteItem: 'Delete',
 }
 
 /** The items that a call writes or checks, in its order; none for one that reads. */
-export function itemWritesOf(operation: string, input: object): ItemWrite[] {
-  const write = (action: ItemWrite['action'], written: Written): ItemWrite => {
+export function itemWritesOf(operation: string, input: object): ConflictingWrite[] {
+  const write = (action: ConflictingWrite['action'], written: Written): ConflictingWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
     const rev = revisionOf(written)
     const place = { table: written.TableName, pk: pk?.S ?? '', sk: sk?.S ?? '' }
@@ -43,10 +43,10 @@ export function itemWritesOf(operation: string, input: object): ItemWrite[] {
   if (operation === 'BatchWriteItem') return batchOf(input).map(written => write('Put', written))
   if (operation !== 'TransactWriteItems') return []
   const { TransactItems } = input as {
-    TransactItems: Partial<Record<ItemWrite['action'], Written>>[]
+    TransactItems: Partial<Record<ConflictingWrite['action'], Written>>[]
   }
   return TransactItems.flatMap(one =>
-    Object.entries(one).map(([action, written]) => write(action as ItemWrite['action'], written)),
+    Object.entries(one).map(([action, written]) => write(action as ConflictingWrite['action'], written)),
   )
 }
 
@@ -63,13 +63,13 @@ function batchOf(input: object): Written[] {
 /** Items that are taken: what comes later to one of them is refused, as DynamoDB does. */
 export interface Conflicts {
   /** Which of these items are taken, by index. */
-  among(writes: readonly ItemWrite[]): number[]
+  among(writes: readonly ConflictingWrite[]): number[]
   /** Takes items. @returns how they are given back */
   take(writes: readonly Place[]): () => void
   clear(): void
 }
 
-type Place = Omit<ItemWrite, 'action'>
+type Place = Omit<ConflictingWrite, 'action'>
 
 const placeOf = ({ table, pk, sk }: Place): string => JSON.stringify([table, pk, sk])
 

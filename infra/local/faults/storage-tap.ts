@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { type EngineRequest, type EngineResponse, engineWire } from '../engine/wire.ts'
 import {
+  type ConflictingWrite,
   type Conflicts,
   conflictAnswer,
-  type ItemWrite,
   itemWritesOf,
   newConflicts,
 } from './storage-conflicts.ts'
@@ -29,7 +29,7 @@ export interface StorageCall {
   /** refused, because an item of it was taken */
   conflict: boolean
   /** what it writes or checks */
-  writes: ItemWrite[]
+  writes: ConflictingWrite[]
 }
 
 /** A call on its way to the engine. */
@@ -42,7 +42,7 @@ export interface PassingCall extends EngineRequest {
 }
 
 /** An item that is to be taken for a while. */
-export type Taken = Omit<ItemWrite, 'action'> & { ms: number }
+export type Taken = Omit<ConflictingWrite, 'action'> & { ms: number }
 
 /**
  * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
@@ -159,7 +159,7 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
 async function taking<T>(
   tap: State,
   operation: string,
-  writes: ItemWrite[],
+  writes: ConflictingWrite[],
   work: () => Promise<T>,
 ): Promise<T> {
   if (tap.takesFor === undefined || operation !== 'TransactWriteItems') return work()
@@ -176,7 +176,7 @@ async function taking<T>(
 async function stick(
   tap: State,
   { when, stuckMs }: StorageFault & { kind: 'stuck' },
-  writes: ItemWrite[],
+  writes: ConflictingWrite[],
   call: PassingCall,
 ): Promise<void> {
   const giveBack = tap.conflicts.take(writes)

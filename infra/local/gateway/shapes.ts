@@ -31,7 +31,7 @@ interface Read {
 }
 
 /** How a front speaks with clients and with functions. */
-export interface Shape {
+export interface FrontShape {
   /** bytes */
   limits: { head: number; body: number }
   /** statuses of a function that takes too long, and of one that fails */
@@ -47,7 +47,7 @@ export interface Shape {
 
 const MEGABYTE = 1024 * 1024
 
-export function shapeOf(front: FrontModel): Shape {
+export function shapeOf(front: FrontModel): FrontShape {
   if (front.kind === 'httpApi') return httpApi
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
@@ -62,7 +62,7 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
  * Events of payload version 2.0. The verb LIST does not pass there: here it is taken, and becomes a flag.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
  */
-const httpApi: Shape = {
+const httpApi: FrontShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 503, failed: 500 },
   list: flagged,
@@ -79,7 +79,7 @@ const httpApi: Shape = {
  * Events of payload version 1.0, of paths below a stage and still encoded; the query comes decoded. LIST becomes a flag as
  * above.
  */
-const restApi = (stage: string): Shape => ({
+const restApi = (stage: string): FrontShape => ({
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 504, failed: 502 },
   list: flagged,
@@ -151,7 +151,7 @@ const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
  * Events of a load balancer that sends lists: path and query as they came, and a megabyte each way. LIST passes as it is.
  * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
  */
-const alb: Shape = {
+const alb: FrontShape = {
   limits: { head: 65_536, body: MEGABYTE },
   faults: { late: 502, failed: 502 },
   list: (path, query, version) => `GET ${path}${query ? `?${query}` : ''} ${version}\r\n${LISTED}: yes`,

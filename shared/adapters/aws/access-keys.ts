@@ -9,7 +9,7 @@ import {
 import { ApiError } from '../../api/errors.ts'
 import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
-import { type Attempt, clientSettings, overWire, within } from './client.ts'
+import { type ClientAttempt, clientSettings, overWire, within } from './client.ts'
 import type { Provider } from './provider.ts'
 
 /** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
@@ -30,7 +30,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
   async function attempt<T>(
     settings: ProviderSettings,
     deadline: number,
-    send: Attempt<IAMClient, T>,
+    send: ClientAttempt<IAMClient, T>,
     isOnce = false,
   ): Promise<T> {
     const reached = provider.staticSettings(settings, 'credentials', region)
@@ -59,7 +59,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
     },
     create: async (settings, userName, deadline) => {
       const command = new CreateAccessKeyCommand({ UserName: userName })
-      const send: Attempt<IAMClient, CreateAccessKeyCommandOutput> = (client, options) =>
+      const send: ClientAttempt<IAMClient, CreateAccessKeyCommandOutput> = (client, options) =>
         client.send(command, options)
       const { AccessKey } = await attempt(settings, deadline, send, true)
       if (!AccessKey?.AccessKeyId || !AccessKey.SecretAccessKey)

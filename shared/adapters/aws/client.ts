@@ -95,13 +95,13 @@ export const within = (left: number): Options => ({
 })
 
 /** One attempt at a call. */
-export type Attempt<C, T> = (client: C, options: Options) => Promise<T>
+export type ClientAttempt<C, T> = (client: C, options: Options) => Promise<T>
 
 /**
  * Calls by a client of the SDK, repeated as its settings say.
  * @param ms that a call may take, with all its attempts
  */
-export type Calls<C> = <T>(attempt: Attempt<C, T>, ms?: number) => Promise<T>
+export type Calls<C> = <T>(attempt: ClientAttempt<C, T>, ms?: number) => Promise<T>
 
 export function callsBy<C>(
   Client: new (settings: ReturnType<typeof clientSettings>) => C,

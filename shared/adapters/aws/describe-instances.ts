@@ -1,5 +1,6 @@
 import { type Instance as Described, DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2'
-import type { AwsTarget, Instance } from '../../ports.ts'
+import type { Instance } from '../../model/instance.ts'
+import type { AwsTarget } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
 import { type Calls, callsBy } from './client.ts'
 import type { Provider } from './provider.ts'

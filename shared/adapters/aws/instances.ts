@@ -1,5 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
-import type { AwsTarget, Clock, Instance, Instances, Meter } from '../../ports.ts'
+import type { Instance } from '../../model/instance.ts'
+import type { AwsTarget, Clock, Instances, Meter } from '../../ports.ts'
 import { lookUpsTogether, type SharedLookUps } from './look-ups/together.ts'
 import { nameOfTarget, type Provider } from './provider.ts'
 import { attemptsOf } from './provider-settings.ts'

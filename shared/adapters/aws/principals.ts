@@ -1,6 +1,6 @@
 import { GetInstanceProfileCommand, GetRoleCommand, GetUserCommand, IAMClient } from '@aws-sdk/client-iam'
 import type { AwsTarget, Principal, Principals } from '../../ports.ts'
-import { type Attempt, callsBy } from './client.ts'
+import { type ClientAttempt, callsBy } from './client.ts'
 import type { Provider } from './provider.ts'
 import type { CallSettings } from './provider-settings.ts'
 
@@ -18,7 +18,7 @@ function principalIn(arn: string | undefined, uniqueId: string | undefined): Pri
 }
 
 /** One attempt to look an entity up. */
-type Look<T> = Attempt<IAMClient, T>
+type Look<T> = ClientAttempt<IAMClient, T>
 
 const lookUpProfile =
   (name: string): Look<Principal & { roleArns: string[] }> =>

@@ -6,7 +6,7 @@ import type { Repeated } from './wire/retry.ts'
 export type Service = 'ec2' | 'iam' | 'sts'
 
 /** Which of a configuration's key pairs: the current one, or the one before the last rotation. */
-export type Pair = 'credentials' | 'previous'
+export type KeyPair = 'credentials' | 'previous'
 
 export type CredentialSource = () => Promise<Credentials>
 
@@ -73,7 +73,7 @@ export const stsSettings = ({ client, region }: AwsTarget, credentials: Credenti
 
 /** The credentials of a configuration, before any role is assumed. */
 export const credentialsOf =
-  (settings: ProviderSettings, pair: Pair, environment: Environment): CredentialSource =>
+  (settings: ProviderSettings, pair: KeyPair, environment: Environment): CredentialSource =>
   () => {
     const { previous } = settings
     return baseCredentials(

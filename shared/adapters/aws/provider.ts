@@ -9,7 +9,7 @@ import {
   type CallSettings,
   type CredentialSource,
   credentialsOf,
-  type Pair,
+  type KeyPair,
   type Service,
   settingsOf,
 } from './provider-settings.ts'
@@ -37,7 +37,7 @@ export interface Provider {
     send: (client: C, ms: number) => Promise<T>,
   ): Promise<T>
   /** Settings of a client that works with one static key pair, for managing target keys. */
-  staticSettings(settings: ProviderSettings, pair: Pair, region: string): CallSettings
+  staticSettings(settings: ProviderSettings, pair: KeyPair, region: string): CallSettings
   /** The verdict on a failed call. */
   fault: typeof providerFault
 }
@@ -51,7 +51,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
   const checkAccount = accountCheck(dependencies)
 
   const call: Provider['call'] = async (service, target, deadline, make, send) => {
-    const attempt = async (pair: Pair) => {
+    const attempt = async (pair: KeyPair) => {
       await checkAccount(target, pair)
       const client = await clients.get(nameOfClient(service, target, pair), async () =>
         make(targetSettings(service, target, pair, dependencies)),
@@ -86,7 +86,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
 export const nameOfTarget = ({ account, region, assume, client }: AwsTarget): string =>
   JSON.stringify([region, account, assume ?? null, client.version])
 
-const nameOfClient = (service: Service, target: AwsTarget, pair: Pair): string =>
+const nameOfClient = (service: Service, target: AwsTarget, pair: KeyPair): string =>
   `${service} ${pair} ${nameOfTarget(target)}`
 
 /** STS's client, which is loaded when it is first needed. */
@@ -96,7 +96,7 @@ const sts = (): Promise<typeof Sessions> => import('./sessions.ts')
 function targetSettings(
   service: Service,
   target: AwsTarget,
-  pair: Pair,
+  pair: KeyPair,
   dependencies: ProviderDependencies,
 ): CallSettings {
   const { client, region, assume } = target
@@ -119,7 +119,7 @@ function sessionIn(...session: Parameters<typeof Sessions.sessionOf>): Credentia
 function accountCheck({
   environment,
   meter,
-}: ProviderDependencies): (target: AwsTarget, pair: Pair) => Promise<void> {
+}: ProviderDependencies): (target: AwsTarget, pair: KeyPair) => Promise<void> {
   const accounts = promiseCache<string>(MOST_CLIENTS)
   return async (target, pair) => {
     const { client, account, assume } = target

@@ -1,6 +1,6 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
-import { type Attempt, callsBy } from './client.ts'
+import { type ClientAttempt, callsBy } from './client.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
@@ -69,7 +69,7 @@ function ask<T>(
   target: AwsTarget,
   base: CredentialSource,
   meter: Meter,
-  attempt: Attempt<STSClient, T>,
+  attempt: ClientAttempt<STSClient, T>,
 ): Promise<T> {
   meter.count('sts')
   return callsBy(STSClient, 'sts', stsSettings(target, base))(attempt).catch(throwStsFault)

@@ -1,4 +1,4 @@
-import type { Question } from '../../api/call.ts'
+import type { ProviderQuestion } from '../../api/call.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
@@ -27,7 +27,7 @@ export const accountQuestion = <T>(
   subject: readonly unknown[],
   cipher: FieldCipher,
   ask: (target: AwsTarget) => Promise<T>,
-): Question<T> => ({
+): ProviderQuestion<T> => ({
   key: JSON.stringify([access.account, access.region, access.client?.rev, access.sts?.rev, subject]),
   ask: async () => ask(await awsTarget(access, cipher)),
 })

@@ -1,4 +1,4 @@
-import type { Ask, MountCall } from '../../api/call.ts'
+import type { AskProvider, MountCall } from '../../api/call.ts'
 import type { InstanceDocument, VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { IdentityConfig } from '../../model/config.ts'
 import { maxTtlOf } from '../../model/mount.ts'
@@ -106,7 +106,7 @@ export async function gatherEc2(
 export function askAboutInstance(
   call: LoginCall,
   { facts, role, reach }: GatheredEc2,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<SeenInstance> {
   const { account, region, instanceId: id, document } = facts
   const asked = { id, role: role.data, startedAt: document.startedAt.seconds }

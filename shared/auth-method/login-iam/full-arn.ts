@@ -1,4 +1,4 @@
-import type { Ask, Call } from '../../api/call.ts'
+import type { AskProvider, Call } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import type { Entity } from '../../values/arn.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
@@ -29,7 +29,7 @@ export async function findFullArn(
   access: AccountAccess,
   { type: entityType, partition, account, name }: Entity,
   uniqueId: string | undefined,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<string> {
   const { principals, cipher } = call.ports
   const type = entityType === 'assumed-role' ? 'role' : entityType

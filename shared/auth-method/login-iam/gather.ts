@@ -1,4 +1,4 @@
-import type { Ask, Call, MountCall, Question } from '../../api/call.ts'
+import type { AskProvider, Call, MountCall, ProviderQuestion } from '../../api/call.ts'
 import {
   type Identity,
   readCallerIdentity,
@@ -49,7 +49,7 @@ const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
 export async function stsQuestion(
   call: LoginCall,
   request: SignedRequest,
-): Promise<Question<VerifiedIdentity>> {
+): Promise<ProviderQuestion<VerifiedIdentity>> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
   const outbound = outboundOf(request, client?.data ?? defaultSettings, call)
   if ('why' in outbound) return refuse(outbound)
@@ -128,7 +128,7 @@ export type SeenCaller = Pick<SeenIamFacts, 'fullArn' | 'inferred'>
 export async function askAboutCaller(
   call: LoginCall,
   { facts: { role, caller }, client }: GatheredIam,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<SeenCaller> {
   const { entity, uniqueId } = caller
   const isWild = admits(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'

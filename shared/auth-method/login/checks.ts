@@ -46,11 +46,13 @@ export const report = <F>(checks: readonly Check<F>[], facts: F): Verdict[] =>
     const seen = check.seen ? { seen: check.seen(facts) ?? null } : {}
     if (check.applies && !check.applies(facts)) return { check: check.name, verdict: 'not required', ...seen }
     const found = check.refuse(facts)
-    return found ? { ...failed(check.name, found), ...seen } : { check: check.name, verdict: 'pass', ...seen }
+    return found
+      ? { ...failedCheck(check.name, found), ...seen }
+      : { check: check.name, verdict: 'pass', ...seen }
   })
 
 /** The verdict of a rule that refused outside a list of checks. */
-export const failed = (check: string, found: Refusal): Verdict => ({
+export const failedCheck = (check: string, found: Refusal): Verdict => ({
   check,
   verdict: 'fail',
   reason: found.why,

@@ -1,7 +1,8 @@
-import type { Call, Question } from '../../api/call.ts'
+import type { Call, ProviderQuestion } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
+import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
-import type { AwsTarget, Instance } from '../../ports.ts'
+import type { AwsTarget } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
@@ -29,7 +30,7 @@ export const instanceQuestion = (
   call: Call,
   access: AccountAccess,
   asked: AskedInstance,
-): Question<SeenInstance> =>
+): ProviderQuestion<SeenInstance> =>
   accountQuestion(access, ['instance', asked.id, bindsRole(asked.role)], call.ports.cipher, target =>
     describeInstance(call, target, asked),
   )

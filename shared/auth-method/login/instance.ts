@@ -1,6 +1,6 @@
 import { type Refusal, refusal } from '../../api/errors.ts'
+import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
-import type { Instance } from '../../ports.ts'
 import {
   type BindingName,
   bindingNames,

@@ -1,4 +1,4 @@
-import type { Ask, Call } from '../../api/call.ts'
+import type { AskProvider, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
@@ -34,7 +34,7 @@ export async function checkRunning(
   call: Call,
   access: AccountAccess,
   instanceId: string,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<void> {
   const { instances, cipher } = call.ports
   const question = accountQuestion(access, ['instance', instanceId], cipher, target =>

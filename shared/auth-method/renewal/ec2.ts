@@ -1,4 +1,4 @@
-import type { Ask, Call } from '../../api/call.ts'
+import type { AskProvider, Call } from '../../api/call.ts'
 import { type Mount, maxTtlOf } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
@@ -11,7 +11,12 @@ import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.t
  * renewals of all tokens that stood on it, whatever login makes another.
  * @see docs/spec/login-ec2.md#renewal
  */
-export async function renewEc2(call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> {
+export async function renewEc2(
+  call: Call,
+  mount: Mount,
+  login: LoginRecord,
+  ask: AskProvider,
+): Promise<Renewal> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
   if (!instanceId || !region) throw notRenewed('login-unknown')
   const [roleItem, entry, client, sts, tidy] = await call.ports.store.read([

@@ -1,4 +1,4 @@
-import type { Ask, Call } from '../../api/call.ts'
+import type { AskProvider, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Mount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
@@ -16,7 +16,12 @@ import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.t
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
  * instances are not looked at again. @see docs/spec/login-iam.md#renewal
  */
-export async function renewIam(call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> {
+export async function renewIam(
+  call: Call,
+  mount: Mount,
+  login: LoginRecord,
+  ask: AskProvider,
+): Promise<Renewal> {
   const entity = parseEntity(login.canonicalArn ?? '')
   if (!entity) throw notRenewed('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
@@ -38,7 +43,7 @@ async function checkPrincipal(
   login: LoginRecord,
   entity: Entity,
   items: AccountItems,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<void> {
   const principal = defined({
     canonicalArn: login.canonicalArn ?? '',
@@ -65,7 +70,7 @@ async function checkInferred(
   role: Role,
   { account, instanceId, region }: LoginRecord,
   items: AccountItems,
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens from before inferencing was switched on have no instance and cannot be renewed

@@ -1,4 +1,12 @@
-import { type Ask, type Auth, after, type Call, callerOf, type Outcome, type Phases } from '../../api/call.ts'
+import {
+  type AskProvider,
+  type Auth,
+  after,
+  type Call,
+  callerOf,
+  type Outcome,
+  type Phases,
+} from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
@@ -143,5 +151,10 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
  * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
  * @see docs/spec/tokens.md#renewal
  */
-export const renewLogin = (call: Call, mount: Mount, login: LoginRecord, ask: Ask): Promise<Renewal> =>
+export const renewLogin = (
+  call: Call,
+  mount: Mount,
+  login: LoginRecord,
+  ask: AskProvider,
+): Promise<Renewal> =>
   login.authType === 'ec2' ? renewEc2(call, mount, login, ask) : renewIam(call, mount, login, ask)

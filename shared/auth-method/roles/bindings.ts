@@ -1,5 +1,5 @@
 import { type Field, list, mapOfLists } from '../../api/fields.ts'
-import type { Instance } from '../../ports.ts'
+import type { Instance } from '../../model/instance.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
 
 /** What the constraints of a role look at: an instance, and what its document or its principal's ARN says. */

@@ -1,4 +1,4 @@
-import type { Ask, MountCall, Question } from '../../api/call.ts'
+import type { AskProvider, MountCall, ProviderQuestion } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import type { Principal } from '../../ports.ts'
 import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
@@ -33,7 +33,7 @@ export interface Resolution {
 export async function resolvePrincipals(
   call: RoleCall,
   arns: readonly string[],
-  ask: Ask,
+  ask: AskProvider,
 ): Promise<Resolution> {
   const accessor = call.mount.accessor
   const entities = arns.map(arn => resolvable(arn))
@@ -106,7 +106,7 @@ const principalQuestion = (
   call: RoleCall,
   entity: Entity,
   items: AccountItems,
-): Question<Principal | undefined> => {
+): ProviderQuestion<Principal | undefined> => {
   const { cipher, principals } = call.ports
   const access = { account: entity.account, region: iamRegionOf(entity.partition), ...items }
   return accountQuestion(access, ['principal', iamArn(entity)], cipher, target =>
@@ -114,7 +114,11 @@ const principalQuestion = (
   )
 }
 
-async function resolve(entity: Entity, question: Question<Principal | undefined>, ask: Ask): Promise<string> {
+async function resolve(
+  entity: Entity,
+  question: ProviderQuestion<Principal | undefined>,
+  ask: AskProvider,
+): Promise<string> {
   const arn = iamArn(entity)
   const found = await ask(question).catch(error => {
     throw error instanceof ApiError && error.code === 'invalid_request'

@@ -1,4 +1,4 @@
-import { listIn, objectOf, textOf } from '../json.ts'
+import { jsonText, listIn, objectOf } from '../json.ts'
 
 /** The API of the cluster that has served this page: the only one that is ever sent a token. */
 export const ownApi = new URL('../v1/', document.baseURI).href
@@ -44,14 +44,14 @@ export async function askApi(api: string, path: string, question: Question = {})
   })
   const read = parsed(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const errors = listIn(objectOf(read)['errors']).map(textOf)
+  const errors = listIn(objectOf(read)['errors']).map(jsonText)
   return {
     status: response.status,
     isOk: response.ok,
     body: read,
     data: objectOf(read)['data'],
     refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
-    warnings: listIn(objectOf(read)['warnings']).map(textOf),
+    warnings: listIn(objectOf(read)['warnings']).map(jsonText),
     retryAfter: Number.isNaN(retry) ? undefined : retry,
   }
 }

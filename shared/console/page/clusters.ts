@@ -1,6 +1,6 @@
-import { conditionOf, sentenceOf } from '../../set/condition.ts'
+import { classifyCluster, sentenceOf } from '../../set/condition.ts'
 import { judgePair } from '../../set/pair.ts'
-import type { ClusterSeen, ClusterStatus, KnownCluster, Operation, Word } from '../../set/status.ts'
+import type { ClusterSeen, ClusterStatus, KnownCluster, RunningOperation, Word } from '../../set/status.ts'
 import { spanOf } from '../../values/words.ts'
 import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { linkedPage } from '../links.ts'
@@ -25,7 +25,7 @@ export function showClusters(now: number): void {
 }
 
 function showCluster(id: 'own' | 'peer', title: string, seen: ClusterSeen): void {
-  const condition = conditionOf(seen)
+  const condition = classifyCluster(seen)
   const { word } = seen
   const target = byId(id)
   target.className = condition.severity
@@ -159,7 +159,7 @@ function showWork(): void {
 function operationShown(
   cluster: string,
   { operation: running, lastError }: ClusterStatus,
-  operation: Operation,
+  operation: RunningOperation,
 ): HTMLElement {
   const isRunning = running?.id === operation.id
   const failed = !isRunning && lastError?.operation?.name === operation.name ? lastError.text : ''

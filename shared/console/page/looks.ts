@@ -1,7 +1,7 @@
 import { commandsFor } from '../commands.ts'
 import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
 import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
-import { listIn, objectOf, textOf } from '../json.ts'
+import { jsonText, listIn, objectOf } from '../json.ts'
 import { apiAt, pageAt } from '../links.ts'
 import { type LossReport, reportOf, reportSentence } from '../report.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
@@ -104,7 +104,7 @@ export function showEnds(now: number): void {
 /** Names of a listing; one that is empty is 404. */
 async function namesAt(path: string): Promise<string[]> {
   const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
-  return listIn(objectOf(answer.data)['keys']).map(textOf)
+  return listIn(objectOf(answer.data)['keys']).map(jsonText)
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
@@ -114,8 +114,8 @@ async function askRoles(): Promise<void> {
   if (!answer) return
   const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
     path: path.replace(/\/$/, ''),
-    type: textOf(objectOf(of)['type']),
-    accessor: textOf(objectOf(of)['accessor']),
+    type: jsonText(objectOf(of)['type']),
+    accessor: jsonText(objectOf(of)['accessor']),
   }))
   const methods = mounts.filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
@@ -137,7 +137,7 @@ async function certificatesOf(mount: string): Promise<Expiry[]> {
   return Promise.all(
     names.map(async name => {
       const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
-      const pem = textOf(objectOf(data)['cloud_public_cert'])
+      const pem = jsonText(objectOf(data)['cloud_public_cert'])
       return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
     }),
   )

@@ -1,7 +1,7 @@
-import { type ClusterSeen, lookAtCluster, type Operation } from '../../set/status.ts'
+import { type ClusterSeen, lookAtCluster, type RunningOperation } from '../../set/status.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
-import { objectOf, textOf } from '../json.ts'
+import { jsonText, objectOf } from '../json.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
@@ -13,7 +13,7 @@ export interface PageModel {
   peer: { origin: string; seen: ClusterSeen } | undefined
   samples: readonly Sample[]
   /** operations of this cluster and the other one as they were seen last, under way or not any more */
-  lastOperations: Readonly<Record<'own' | 'peer', Operation | undefined>>
+  lastOperations: Readonly<Record<'own' | 'peer', RunningOperation | undefined>>
   token: string
   operationToken: string
   readiness: ShownReadiness | undefined
@@ -42,7 +42,7 @@ export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
   )
-  const peer = textOf(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  const peer = jsonText(objectOf(await answer?.json().catch(() => undefined))['peer'])
   if (peer !== '') model.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 

@@ -1,5 +1,5 @@
 import type { Drill } from '../../model/drill.ts'
-import { type Goal, type Pair, type Side, type Stage, waits } from '../../set/plan.ts'
+import { type ClusterPair, type Goal, type Side, type Stage, waits } from '../../set/plan.ts'
 import { RunStopped, takeStep } from '../../set/run.ts'
 import { type ClusterSeen, isHeard, lookAtCluster } from '../../set/status.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
@@ -11,8 +11,8 @@ const LOOK_MS = 250
 const PAUSE_MS = 1000
 
 /** The clusters of a drill: this one hands over and takes over again. */
-export type Member = 'own' | 'peer'
-const MEMBERS: Readonly<Record<Side, Member>> = { from: 'own', to: 'peer' }
+export type DrillMember = 'own' | 'peer'
+const MEMBERS: Readonly<Record<Side, DrillMember>> = { from: 'own', to: 'peer' }
 const goals: Readonly<Record<'there' | 'back', Goal>> = {
   there: { kind: 'switch', may: ['promote', 'follow'], waits },
   back: { kind: 'switchBack', may: ['promote', 'follow'], waits },
@@ -21,8 +21,8 @@ const goals: Readonly<Record<'there' | 'back', Goal>> = {
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
 /** Looks at both clusters. @throws DrillStopped where one answers as no cluster does, Error where one does not answer */
-export async function lookAtBoth({ ask, clock }: Drilling): Promise<Pair> {
-  const look = async (name: Member): Promise<ClusterSeen> => {
+export async function lookAtBoth({ ask, clock }: Drilling): Promise<ClusterPair> {
+  const look = async (name: DrillMember): Promise<ClusterSeen> => {
     const seen = await lookAtCluster(
       { name },
       async path => {
@@ -46,7 +46,7 @@ export async function lookAtBoth({ ask, clock }: Drilling): Promise<Pair> {
  */
 async function send(
   { ask, clock, deadline }: Drilling,
-  to: Member,
+  to: DrillMember,
   path: string,
   body: object,
   token: string,
@@ -119,7 +119,7 @@ interface Watch {
 
 function watchServing({ ask, clock }: Drilling): Watch {
   let ended = false
-  const serves = (name: Member) =>
+  const serves = (name: DrillMember) =>
     ask(name, 'GET', 'sys/health').then(
       ({ status }) => status === 200,
       () => false,
@@ -148,7 +148,7 @@ function watchServing({ ask, clock }: Drilling): Watch {
 }
 
 /** What a secondary says of its readiness. */
-export async function readinessOf(drilling: Drilling, name: Member): Promise<unknown> {
+export async function fetchReadiness(drilling: Drilling, name: DrillMember): Promise<unknown> {
   const token = await drilling.token()
   return (await send(drilling, name, 'secondary/readiness', { dr_operation_token: token }, token)).data
 }
@@ -159,7 +159,7 @@ export async function readinessOf(drilling: Drilling, name: Member): Promise<unk
  */
 export async function lostSince(
   { ask, token }: Drilling,
-  name: Member,
+  name: DrillMember,
   since: number,
 ): Promise<number | undefined> {
   const answer = await ask(name, 'GET', `${DR}/divergence?limit=1000`, { token: await token() })

@@ -1,7 +1,7 @@
 import { judgePair } from '../../set/pair.ts'
 import { readinessFault } from '../../set/readiness.ts'
 import { isHeard } from '../../set/status.ts'
-import { lookAtBoth, readinessOf } from './change.ts'
+import { fetchReadiness, lookAtBoth } from './change.ts'
 import { type Drilling, DrillStopped } from './run.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function checkBoth(drilling: Drilling): Promise<string> {
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
   if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)
   const fault =
-    readinessFault('own', ready.data) || readinessFault('peer', await readinessOf(drilling, 'peer'))
+    readinessFault('own', ready.data) || readinessFault('peer', await fetchReadiness(drilling, 'peer'))
   if (fault) throw new DrillStopped(fault)
   const { situation, sentence } = judgePair(own, peer)
   if (situation !== 'following') throw new DrillStopped(sentence)

@@ -5,7 +5,7 @@ import { readinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { changeRoles, lostSince, type Member, readinessOf } from './change.ts'
+import { changeRoles, type DrillMember, fetchReadiness, lostSince } from './change.ts'
 import { checkBoth } from './check.ts'
 import { type Drilling, type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
 import { drillToken } from './token.ts'
@@ -59,11 +59,11 @@ async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Part
 async function settle(
   drilling: Drilling,
   drill: Drill,
-  member: Member,
+  member: DrillMember,
   way: 'there' | 'back',
 ): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
-  const fault = readinessFault(member, await readinessOf(drilling, member))
+  const fault = readinessFault(member, await fetchReadiness(drilling, member))
   const lost = fault ? undefined : await lostSince(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
   if (clock.now() - drill.stepAt >= waits['catching-up'])

@@ -38,7 +38,7 @@ export async function followOn(follower: Follower): Promise<Progress> {
   if (!head) return 'stopped'
   if (isReplaced(follower, head)) return 'replaced'
   if (session.source && isOutdated(session.source, head)) delete session.source
-  const step = nextStep(head, session.source, session.ownEpochClosed)
+  const step = nextFollowStep(head, session.source, session.ownEpochClosed)
   if (session.roleChangePending && step.do !== 'applyStaged' && step.do !== 'fetchNext') return 'waiting'
   session.reported.state = states[step.do]
   switch (step.do) {
@@ -195,7 +195,7 @@ type Step =
   | SyncStep
 
 /** Decides the next step. */
-export function nextStep(head: Head, source: KnownSource | undefined, ownEpochClosed: boolean): Step {
+export function nextFollowStep(head: Head, source: KnownSource | undefined, ownEpochClosed: boolean): Step {
   const { mode, applied, last } = head
   if (mode === 'writing') return { do: 'wait' }
   if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'applyStaged' }

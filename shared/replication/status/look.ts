@@ -53,7 +53,7 @@ type Looking = Pick<AlwaysCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
  * What the status is made of: nothing more is read than with the request's first read, but for the secondaries and terms
  * of a primary, and once more by an environment that did not know this tree.
  */
-export async function lookAt(call: Looking): Promise<StatusFacts> {
+export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
   const operation = record && (await operationFacts(call, record))

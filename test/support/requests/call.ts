@@ -1,4 +1,4 @@
-import type { Ask, Auth, Fetched, MountCall, Outcome, Phases } from '../../../shared/api/call.ts'
+import type { AskProvider, Auth, Fetched, MountCall, Outcome, Phases } from '../../../shared/api/call.ts'
 import type { Fields } from '../../../shared/api/fields.ts'
 import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
@@ -32,7 +32,7 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
   }) as unknown as MountCall<F>
 
 /** Asks every question as it comes. */
-export const askAlways: Ask = question => question.ask()
+export const askAlways: AskProvider = question => question.ask()
 
 /** Walks the phases of a request once, without reading again. */
 export async function outcomeOf<C, I, G, A>(phases: Phases<C, I, G, A>, call: C): Promise<Outcome> {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { engineWire } from '../../../infra/local/engine/wire.ts'
 import {
+  type ConflictingWrite,
   conflictError,
-  type ItemWrite,
   itemWritesOf,
   newConflicts,
 } from '../../../infra/local/faults/storage-conflicts.ts'
@@ -20,7 +20,7 @@ export interface TableWrite {
   operation: string
   /** the request, as the engine got it */
   input: Record<string, unknown>
-  writes: readonly ItemWrite[]
+  writes: readonly ConflictingWrite[]
 }
 
 /**
@@ -62,7 +62,7 @@ export function tableTransport(
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
-  async function decided(call: TableCall, writes: readonly ItemWrite[]): Promise<JsonAnswer> {
+  async function decided(call: TableCall, writes: readonly ConflictingWrite[]): Promise<JsonAnswer> {
     const answer = await simulation.during(() => engine(call, ATTEMPT_MS))
     if (answer.statusCode === 200 && writes.length > 0) onWrite?.({ ...call, writes })
     return answer
@@ -102,7 +102,11 @@ export function tableTransport(
     }
   }
 
-  async function stall({ ms, takesEffect }: Stall, call: TableCall, writes: ItemWrite[]): Promise<void> {
+  async function stall(
+    { ms, takesEffect }: Stall,
+    call: TableCall,
+    writes: ConflictingWrite[],
+  ): Promise<void> {
     const giveBack = conflicts.take(writes)
     if (takesEffect === 'first') await decided(call, writes)
     await simulation.enginePause(ms)
@@ -131,7 +135,7 @@ const NO_ROOM: JsonAnswer = {
 }
 
 /** A transaction that writes a journal entry among other things. */
-const isCommit = (writes: readonly ItemWrite[]): boolean =>
+const isCommit = (writes: readonly ConflictingWrite[]): boolean =>
   writes.length > 1 && writes.some(({ pk }) => pk.startsWith('j#'))
 
 /** The engine of this run of tests, over HTTP. */

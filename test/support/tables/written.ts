@@ -1,4 +1,4 @@
-import type { ItemWrite } from '../../../infra/local/faults/storage-conflicts.ts'
+import type { ConflictingWrite } from '../../../infra/local/faults/storage-conflicts.ts'
 import type { StorageCall } from '../../../infra/local/faults/storage-tap.ts'
 import { sendAt, type Where } from './store.ts'
 
@@ -19,7 +19,7 @@ export async function changesBy(where: Where, calls: readonly StorageCall[]): Pr
 }
 
 type Item = Record<string, string>
-type Place = Pick<ItemWrite, 'table' | 'pk' | 'sk'>
+type Place = Pick<ConflictingWrite, 'table' | 'pk' | 'sk'>
 
 const nameOf = ({ table, pk, sk }: Place): string => `${table} ${pk} ${sk}`
 

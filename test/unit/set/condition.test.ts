@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conditionOf, type State, sentenceOf, states } from '../../../shared/set/condition.ts'
+import { type ClusterState, classifyCluster, sentenceOf, states } from '../../../shared/set/condition.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
 const peer = {
@@ -32,7 +32,7 @@ const keyringFault = { part: 'keyring', ongoing: true, text: 'it is off', last: 
 const away = { ...peer, node_id: 'north', connection_status: 'disconnected' }
 
 /** Answers of a cluster, the state that they come to, and what the sentence says should be. */
-const vectors: readonly (readonly [state: State, seen: ReturnType<typeof seen>, should: RegExp])[] = [
+const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof seen>, should: RegExp])[] = [
   ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /should be initialised once/],
   ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /should be reindexed/],
   ['bootstrapping', seen({ mode: 'bootstrapping' }, 503), /should be a secondary within minutes/],
@@ -114,34 +114,34 @@ const vectors: readonly (readonly [state: State, seen: ReturnType<typeof seen>, 
 
 describe('the condition of a cluster, by its own word', () => {
   test.each(vectors)('%s', async (state, given, should) => {
-    const condition = conditionOf(await given)
+    const condition = classifyCluster(await given)
     expect(condition.state).toBe(state)
     expect(sentenceOf(condition)).toMatch(should)
   })
 
   test('every state of the table has a vector, and every sentence says what should be', async () => {
     expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(states))
-    for (const [, given] of vectors) expect(sentenceOf(conditionOf(await given))).toMatch(/should/)
+    for (const [, given] of vectors) expect(sentenceOf(classifyCluster(await given))).toMatch(/should/)
   })
 
   test('work on the tree is no change of the role', async () => {
     const checking = { ...secondary, operation: { id: '1', name: 'merkle-check', step: 'check' } }
-    expect(conditionOf(await seen(checking)).state).toBe('streaming')
+    expect(classifyCluster(await seen(checking)).state).toBe('streaming')
   })
 
   test('a cluster that does not answer is unreachable, and its last word is shown and not judged', async () => {
-    const gone = conditionOf(silent(await seen(secondary), 'no answer in time'))
+    const gone = classifyCluster(silent(await seen(secondary), 'no answer in time'))
     expect(gone).toMatchObject({ state: 'unreachable', severity: 'bad' })
     expect(sentenceOf(gone)).toMatch(/no answer in time\. It should answer.*last word/)
-    expect(sentenceOf(conditionOf(silent({ name: 'west' })))).toContain('has not said a word so far')
-    expect(conditionOf({ name: 'west' }).state).toBe('asking')
+    expect(sentenceOf(classifyCluster(silent({ name: 'west' })))).toContain('has not said a word so far')
+    expect(classifyCluster({ name: 'west' }).state).toBe('asking')
   })
 
   test('what answers as no cluster does is not absent', async () => {
-    expect(conditionOf(await seenAs('west', [])).state).toBe('unclear')
+    expect(classifyCluster(await seenAs('west', [])).state).toBe('unclear')
   })
 
   test('a mode of another version is no state that is known', async () => {
-    expect(conditionOf(await seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
+    expect(classifyCluster(await seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
   })
 })

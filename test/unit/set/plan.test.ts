@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Action, type Goal, nextStep, waits } from '../../../shared/set/plan.ts'
+import { type Goal, nextStep, type SetAction, waits } from '../../../shared/set/plan.ts'
 import type { ClusterSeen } from '../../../shared/set/status.ts'
 import { silent } from '../../builders/cluster-seen.ts'
 import {
@@ -21,7 +21,7 @@ const gone = async (one: Seen) => silent(await one)
 const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
   nextStep({ from: await from, to: await to }, { kind, may: ACTIONS, waits, ...rules })
 
-const ACTIONS: readonly Action[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
+const ACTIONS: readonly SetAction[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
 type Vector = readonly [what: string, from: Seen, to: Seen, expected: object]
 const westFollows = { primary: 'from', secondary: 'to' }
 const eastFollows = { primary: 'to', secondary: 'from' }
@@ -166,7 +166,7 @@ describe('the next step of joining', () => {
   })
 })
 
-test.each<[Action, Goal['kind'], Seen, Seen]>([
+test.each<[SetAction, Goal['kind'], Seen, Seen]>([
   ['promote', 'switch', east(), west()],
   ['force', 'takeOver', gone(east()), west()],
   ['follow', 'switch', eastClosed(), westPromoted()],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Action, type Goal, nextStep, type Side, waits } from '../../../shared/set/plan.ts'
+import { type Goal, nextStep, type SetAction, type Side, waits } from '../../../shared/set/plan.ts'
 import { type Program, run, takeStep } from '../../../shared/set/run.ts'
 import type { ClusterSeen } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
@@ -14,7 +14,7 @@ const READY = {
   license: { seconds_left: 1_000_000 },
   operation_token: { presented: { counts: true, why: '' } },
 }
-const ACTIONS: readonly Action[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
+const ACTIONS: readonly SetAction[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
 
 class Killed extends Error {}
 

@@ -4,9 +4,6 @@ import { retrying } from '../../../values/retrying.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf, type WriteFault } from './faults.ts'
 
-/** An item of any shape, as the engine gives it. */
-export type Raw = Record<string, unknown>
-
 /** An expression of the engine, with the names and values in it. */
 export interface ExpressionParts {
   ConditionExpression?: string

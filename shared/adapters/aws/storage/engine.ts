@@ -5,8 +5,7 @@ import { defined } from '../../../values/defined.ts'
 import { ok, PENDING } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
-import type { Numbers } from '../wire/values.ts'
-import type { Raw } from './conditional-writes.ts'
+import type { Numbers, PlainItem } from '../wire/values.ts'
 import { busy, sent } from './faults.ts'
 
 /** What the adapter of the tables works with. */
@@ -27,9 +26,9 @@ const BATCHES_AT_ONCE = 10
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
 /** Items or keys by table, each with its place. */
-const placesIn = (tables: Record<string, Raw[]>): [TableKey, Raw][] =>
+const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] =>
   Object.entries(tables).flatMap(([table, items]) =>
-    items.map(item => [{ table, ...(item as { pk: string; sk: string }) }, item] as [TableKey, Raw]),
+    items.map(item => [{ table, ...(item as { pk: string; sk: string }) }, item] as [TableKey, PlainItem]),
   )
 
 export type Engine = ReturnType<typeof storageEngine>
@@ -44,7 +43,7 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   async function getOnce(
     keys: readonly TableKey[],
     numbers: Numbers = 'rounded',
-  ): Promise<{ found: [string, Raw][]; left: TableKey[] }> {
+  ): Promise<{ found: [string, PlainItem][]; left: TableKey[] }> {
     const { Responses, UnprocessedKeys } = await sent(
       send('BatchGetItem', { RequestItems: batchRead(keys) }, { numbers }),
     )
@@ -54,9 +53,9 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     }
   }
 
-  async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, Raw][]> {
+  async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, PlainItem][]> {
     let wanted = keys
-    const all: [string, Raw][] = []
+    const all: [string, PlainItem][] = []
     const read = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
       if (wanted.length === 0) return ok()
       meter.count('dynamodb')
@@ -70,12 +69,15 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   }
 
   /** Items of any keys by `nameOf`, read consistently, a hundred at a time. */
-  async function get(keys: readonly TableKey[], numbers: Numbers = 'rounded'): Promise<Map<string, Raw>> {
+  async function get(
+    keys: readonly TableKey[],
+    numbers: Numbers = 'rounded',
+  ): Promise<Map<string, PlainItem>> {
     const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
     const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
       unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
     )
-    const found: [string, Raw][] = []
+    const found: [string, PlainItem][] = []
     for (let at = 0; at < batches.length; at += BATCHES_AT_ONCE) {
       const some = batches.slice(at, at + BATCHES_AT_ONCE)
       found.push(...(await Promise.all(some.map(batch => batchGet(batch, numbers)))).flat())
@@ -91,8 +93,8 @@ export async function* queryPages(
   { meter, send }: Pick<Engine, 'meter' | 'send'>,
   query: Query,
   numbers?: Numbers,
-): AsyncGenerator<Raw[]> {
-  let start: Raw | undefined
+): AsyncGenerator<PlainItem[]> {
+  let start: PlainItem | undefined
   do {
     meter.count('dynamodb')
     const page = await sent(

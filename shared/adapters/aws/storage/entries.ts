@@ -6,7 +6,8 @@ import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { CONFLICT, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retrying } from '../../../values/retrying.ts'
-import { attemptWrite, type Raw } from './conditional-writes.ts'
+import type { PlainItem } from '../wire/values.ts'
+import { attemptWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
 import { busy, sent, type WriteFault } from './faults.ts'
 
@@ -31,7 +32,7 @@ const partKeys = (position: Position, parts: number) =>
   Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
 
 /** Returns the items that store a journal entry: one, or several for a large body. */
-export function entryItems(entry: JournalEntry): Raw[] {
+export function entryItems(entry: JournalEntry): PlainItem[] {
   const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
   const { id, at, noop, root } = entry
   const common = defined({ kind: 'entry', id, at, ttl, root })
@@ -48,10 +49,14 @@ export function entryItems(entry: JournalEntry): Raw[] {
 }
 
 /** Returns how many further items a journal entry has. */
-const partsOf = (item: Raw): number => Number(item['parts'] ?? 0)
+const partsOf = (item: PlainItem): number => Number(item['parts'] ?? 0)
 
 /** Parses a stored journal entry. @param rest its further items, in their order */
-export function parseEntry(position: Position, item: Raw, rest: readonly Raw[] = []): JournalEntry {
+export function parseEntry(
+  position: Position,
+  item: PlainItem,
+  rest: readonly PlainItem[] = [],
+): JournalEntry {
   const { id, at, noop, root } = item as { id: string; at: number; noop?: true; root?: string }
   const bytes = Buffer.concat(
     [item, ...rest].map(part => (part['body'] as Uint8Array | undefined) ?? Buffer.alloc(0)),
@@ -99,12 +104,12 @@ export async function readEntries(
  */
 async function readParts(
   { tables, get }: Engine,
-  found: readonly { position: Position; item: Raw }[],
+  found: readonly { position: Position; item: PlainItem }[],
 ): Promise<JournalEntry[]> {
-  const keysOf = (position: Position, item: Raw) =>
+  const keysOf = (position: Position, item: PlainItem) =>
     partKeys(position, partsOf(item)).map(at => inCluster(tables, at))
   const keys = found.flatMap(({ position, item }) => keysOf(position, item))
-  const parts = keys.length > 0 ? await get(keys) : new Map<string, Raw>()
+  const parts = keys.length > 0 ? await get(keys) : new Map<string, PlainItem>()
   return found.flatMap(({ position, item }) => {
     const rest = keysOf(position, item).map(at => parts.get(nameOf(at)))
     const there = rest.filter(part => part !== undefined)
@@ -188,7 +193,7 @@ async function writeLargeEntry(engine: Engine, entry: JournalEntry): Promise<'do
   return stored.value
 }
 
-async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
+async function putAll(engine: Engine, items: readonly PlainItem[]): Promise<void> {
   const batches = Array.from({ length: Math.ceil(items.length / LARGEST_BATCH) }, (_, index) =>
     items.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
   ).values()
@@ -198,7 +203,7 @@ async function putAll(engine: Engine, items: readonly Raw[]): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-async function putBatch({ tables, meter, send, pause }: Engine, items: readonly Raw[]): Promise<void> {
+async function putBatch({ tables, meter, send, pause }: Engine, items: readonly PlainItem[]): Promise<void> {
   let left = items
   const put = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
     if (left.length === 0) return ok()

@@ -2,7 +2,7 @@ import { ApiError, refused, STORAGE_BUSY } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 import { repeatable } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
-import type { Raw } from './conditional-writes.ts'
+import type { PlainItem } from '../wire/values.ts'
 
 /** Codes of elements of a transaction, and of whole requests, besides those that the wire takes for throttling. */
 const TRANSIENT = [
@@ -24,7 +24,7 @@ export type WriteFault =
       /** the elements whose conditions did not hold */
       readonly places: readonly number[]
       /** in the engine's terms: the stored items of the writes that ask for them */
-      readonly items: readonly Raw[]
+      readonly items: readonly PlainItem[]
     }
 
 const BUSY: WriteFault = { kind: 'busy' }
@@ -33,14 +33,15 @@ const CONDITION = 'ConditionalCheckFailed'
 
 interface Reason {
   Code?: string
-  Item?: Raw
+  Item?: PlainItem
 }
 
 /** Why each element of a transaction was refused. */
-const reasonsIn = ({ CancellationReasons: reasons }: Raw): Reason[] =>
+const reasonsIn = ({ CancellationReasons: reasons }: PlainItem): Reason[] =>
   Array.isArray(reasons) ? reasons.map((reason: Reason | null) => reason ?? {}) : []
 
-const itemsIn = (reasons: readonly Reason[]): Raw[] => reasons.flatMap(({ Item }) => (Item ? [Item] : []))
+const itemsIn = (reasons: readonly Reason[]): PlainItem[] =>
+  reasons.flatMap(({ Item }) => (Item ? [Item] : []))
 
 /**
  * Returns why a write failed.

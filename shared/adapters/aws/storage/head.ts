@@ -12,14 +12,15 @@ import type { Journal } from '../../../journal/journal.ts'
 import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
-import { type Raw, retryWrite, type Terms, termsOf } from './conditional-writes.ts'
+import type { PlainItem } from '../wire/values.ts'
+import { retryWrite, type Terms, termsOf } from './conditional-writes.ts'
 import { type Engine, nameOf } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
 /** Parses the stored head. @throws ApiError `unknown_format` for one that another version has stored */
-export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: Raw): Head {
+export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: PlainItem): Head {
   checkFormat('journal head', format)
   return stored as unknown as Head
 }

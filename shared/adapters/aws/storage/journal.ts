@@ -2,16 +2,17 @@ import type { Journal, JournalView, Place, StoredPage } from '../../../journal/j
 import { scanCall } from '../../../storage/queries.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
+import type { PlainItem } from '../wire/values.ts'
 import type { BatchCalls } from './batching/batch-calls.ts'
 import { batchPositions } from './batching/positions.ts'
 import type { Commit } from './commit.ts'
-import { type Raw, retryWrite } from './conditional-writes.ts'
+import { retryWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, scanPage } from './engine.ts'
 import { readEntries, writeEntries, writeEntry } from './entries.ts'
 import { dynamoHead, headKey, parseHead } from './head.ts'
 import { journaledWriter, stripJournal } from './journaled-commit.ts'
 import { itemsIn, tableKeysOf } from './reads.ts'
-import { conditionOf, transactParts } from './transaction.ts'
+import { conditionExpression, transactParts } from './transaction.ts'
 import { dynamoTree, parsePage } from './tree.ts'
 
 /** What only a cluster with a journal needs. */
@@ -73,7 +74,7 @@ async function wipeOne(
   const deletion = {
     TableName: engine.tables.data,
     Key: { pk, sk },
-    ...conditionOf({ notOf: treeId }),
+    ...conditionExpression({ notOf: treeId }),
   }
   return (await retryWrite(engine, () => engine.send('DeleteItem', deletion))).ok
 }
@@ -84,7 +85,7 @@ async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
   const put = {
     TableName: tableOf(engine.tables, item),
     Item: stripJournal(item),
-    ...conditionOf({ rev, ...(pos === undefined ? {} : { pos }) }),
+    ...conditionExpression({ rev, ...(pos === undefined ? {} : { pos }) }),
   }
   return (await retryWrite(engine, () => engine.send('PutItem', put))).ok
 }
@@ -117,4 +118,4 @@ const journalView = ({ tables, get, seconds }: Engine): JournalView => ({
   },
 })
 
-const pageFrom = (item: Raw | undefined): StoredPage | undefined => item && parsePage(item)
+const pageFrom = (item: PlainItem | undefined): StoredPage | undefined => item && parsePage(item)

@@ -1,6 +1,7 @@
 import type { Condition, Element, Place, Test, Transacted } from '../../../journal/journal.ts'
 import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
-import { attemptWrite, type ExpressionParts, type Raw, type Terms, termsOf } from './conditional-writes.ts'
+import type { PlainItem } from '../wire/values.ts'
+import { attemptWrite, type ExpressionParts, type Terms, termsOf } from './conditional-writes.ts'
 import type { Engine } from './engine.ts'
 import { entryWrites } from './entries.ts'
 import { headUpdate, isAllowed } from './head.ts'
@@ -23,7 +24,7 @@ function testText(test: Test, { name, value }: Terms): string {
 }
 
 /** Returns the expression of a condition on an item. */
-export function conditionOf(condition: Condition): ExpressionParts {
+export function conditionExpression(condition: Condition): ExpressionParts {
   const all = termsOf()
   return { ConditionExpression: conditionText(condition, all), ...all.parts() }
 }
@@ -79,15 +80,17 @@ function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
     case 'head':
       return update(headUpdate(part.head))
     case 'check': {
-      const condition = { ConditionExpression: '', ...conditionOf(part.if) }
+      const condition = { ConditionExpression: '', ...conditionExpression(part.if) }
       return [
         { ConditionCheck: { TableName: tableOf(tables, part.check), Key: keyOf(part.check), ...condition } },
       ]
     }
     case 'item': {
       const { item, put } = part
-      const at = { TableName: tableOf(tables, item), ...conditionOf(part.if) }
-      return [put ? { Put: { ...at, Item: put as unknown as Raw } } : { Delete: { ...at, Key: keyOf(item) } }]
+      const at = { TableName: tableOf(tables, item), ...conditionExpression(part.if) }
+      return [
+        put ? { Put: { ...at, Item: put as unknown as PlainItem } } : { Delete: { ...at, Key: keyOf(item) } },
+      ]
     }
   }
 }

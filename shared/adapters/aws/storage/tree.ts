@@ -4,8 +4,8 @@ import { bucketText, liveSums, sumAttributes, sumsFrom } from '../../../journal/
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import type { Numbers } from '../wire/values.ts'
-import { type Raw, termsOf } from './conditional-writes.ts'
+import type { Numbers, PlainItem } from '../wire/values.ts'
+import { termsOf } from './conditional-writes.ts'
 import { type Engine, nameOf, queryPages } from './engine.ts'
 import { failureOf, sent } from './faults.ts'
 
@@ -61,7 +61,7 @@ export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 're
 }
 
 /** The hash of a page as it stands in the table. */
-export const parsePage = ({ hash, asOf, gen, at, pages }: Raw): StoredPage =>
+export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage =>
   defined({
     hash: String(hash),
     asOf: String(asOf),
@@ -71,7 +71,7 @@ export const parsePage = ({ hash, asOf, gen, at, pages }: Raw): StoredPage =>
   })
 
 /** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
-function parseBucket(item: Raw): StoredBucket {
+function parseBucket(item: PlainItem): StoredBucket {
   const mark = item['mark'] as string | undefined
   return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
 }
@@ -82,8 +82,8 @@ type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPa
 export function dynamoTree(engine: Engine): Tree {
   const { tables, meter, send, get } = engine
 
-  async function queried(query: Query, numbers?: Numbers): Promise<Raw[]> {
-    const found: Raw[] = []
+  async function queried(query: Query, numbers?: Numbers): Promise<PlainItem[]> {
+    const found: PlainItem[] = []
     for await (const page of queryPages(engine, query, numbers)) found.push(...page)
     return found
   }

@@ -11,7 +11,7 @@ import { type Connect, connectBy } from '../../../../shared/replication/secondar
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
-import { operations } from '../../../../shared/workers/operations.ts'
+import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import { linkGateway } from '../../../support/set/link.ts'
 import {
@@ -109,7 +109,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   }
 }
 
-const steps: Readonly<Record<string, OperationStep>> = operations.activation.steps
+const steps: Readonly<Record<string, OperationStep>> = operationWorkflows.activation.steps
 
 /** Takes all steps, as the workflow does. */
 async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
@@ -181,7 +181,10 @@ describe('an activation', () => {
       },
     })
     await expect(takeSteps(runOf())).rejects.toThrow('nobody answers')
-    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'nobody answers' })
+    await operationWorkflows.activation.failed(runOf(), OPERATION, {
+      code: 'internal',
+      text: 'nobody answers',
+    })
     await isOld()
     expect((await recordOf()).operation).toMatchObject({
       status: 'failed',
@@ -192,7 +195,7 @@ describe('an activation', () => {
   test('can be given up until the wipe, and serves again as before', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     expect((await recordOf()).record.mode).toBe('bootstrapping')
-    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     await isOld()
   })
 })
@@ -230,8 +233,8 @@ describe('an activation that is killed', () => {
 
   test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
-    await operations.activation.steps.wipe(runOf(), OPERATION)
-    await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+    await operationWorkflows.activation.steps.wipe(runOf(), OPERATION)
+    await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
     const { record, operation } = await recordOf()
     expect(record).toMatchObject({ mode: 'bootstrapping', treeId: OPERATION, operation: OPERATION })
     expect(operation).toMatchObject({ status: 'running', fault: { text: 'given up' } })
@@ -247,7 +250,7 @@ describe('an activation that is killed', () => {
         () => false,
         () => true,
       )
-      await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
+      await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
       await isOld()
       if (!died) return
       await begun(token)
@@ -278,7 +281,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
       () => undefined,
       async ({ message }: Error) => {
         expect((await primary.secondary('west'))?.activatedAt, 'its token counts still').toBeUndefined()
-        await operations.activation.failed(runOf(), OPERATION, { code: 'internal', text: message })
+        await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: message })
         return message
       },
     )

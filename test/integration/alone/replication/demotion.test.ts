@@ -7,7 +7,7 @@ import type { OperationState } from '../../../../shared/model/operation.ts'
 import { giveUp, type OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { operations } from '../../../../shared/workers/operations.ts'
+import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
 import { asAlone, asPrimary, commit, type Member, member, memberAs } from '../../../support/set/pair.ts'
 import { Crash, crashes } from '../../../support/tables/crash.ts'
@@ -75,7 +75,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
 
 /** Takes all steps, as the workflow does. */
 async function takeSteps(run: OperationRun): Promise<void> {
-  for (const step of Object.values(operations.demotion.steps))
+  for (const step of Object.values(operationWorkflows.demotion.steps))
     for (let tries = 0; (await step(run, OPERATION)).next === 'again'; tries++)
       if (tries > 20) throw new Error('a step never ends')
 }

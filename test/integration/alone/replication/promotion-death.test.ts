@@ -6,7 +6,7 @@ import { giveUpPromotion } from '../../../../shared/replication/promotion/serve.
 import { promotionSteps } from '../../../../shared/replication/promotion/stand.ts'
 import { create, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { operations } from '../../../../shared/workers/operations.ts'
+import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { having } from '../../../support/set/member-ports.ts'
 import { type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -61,7 +61,7 @@ const runOf = (
 /** Takes all steps, as the workflow does. */
 async function takeSteps(run: OperationRun, id = OPERATION): Promise<void> {
   for (const name of promotionSteps)
-    for (let tries = 0; (await operations.promotion.steps[name](run, id)).next === 'again'; tries++)
+    for (let tries = 0; (await operationWorkflows.promotion.steps[name](run, id)).next === 'again'; tries++)
       if (tries > 200) throw new Error(`${name} never ends`)
 }
 
@@ -155,7 +155,7 @@ describe('a promotion that is given up', () => {
       const id = OPERATION.replace(/1$/, String.fromCharCode(97 + (at >> 4)) + (at % 16).toString(16))
       await begun(id)
       const { watched } = crashes(at, 'after')
-      const died = await operations.promotion.steps.verify(runOf(watched), id).then(
+      const died = await operationWorkflows.promotion.steps.verify(runOf(watched), id).then(
         () => false,
         () => true,
       )
@@ -172,7 +172,7 @@ describe('a promotion that is given up', () => {
     await begun()
     const { cipher } = set.at('west').as('on-operation')
     const closed = { ...cipher, decrypt: () => Promise.reject(new Error('KMS says no')) }
-    const verdict = operations.promotion.steps.verify(runOf(undefined, { cipher: closed }), OPERATION)
+    const verdict = operationWorkflows.promotion.steps.verify(runOf(undefined, { cipher: closed }), OPERATION)
     await expect(verdict).rejects.toThrow(/keyring does not open.*force does not help/)
     await expect(verdict).rejects.toBeInstanceOf(OperationFailed)
     expect([await doing.health('east'), await doing.health('west')]).toEqual([200, 472])

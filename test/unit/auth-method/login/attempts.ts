@@ -1,6 +1,6 @@
 import type { MountCall, Outcome, Phases } from '../../../../shared/api/call.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { walk } from '../../../../shared/http/dispatch.ts'
+import { runPhases } from '../../../../shared/http/dispatch.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith, fetchedItems } from '../../../support/requests/call.ts'
@@ -58,13 +58,13 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
       ports,
       prepared,
     })
-    return walk(phases, call, answers)
+    return runPhases(phases, call, answers)
   }
   return { attempt, stored: memory.stored, commits: memory.commits, read, drawn }
 }
 
 /** Attempts until there is an outcome. */
-export async function outcomeOf(login: () => ReturnType<typeof walk>): Promise<Outcome> {
+export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Promise<Outcome> {
   for (let tries = 0; tries < 5; tries++) {
     const step = await login()
     if (step.kind === 'decided') return step.outcome

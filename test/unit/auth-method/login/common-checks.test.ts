@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { type Check, enforce, failed, report } from '../../../../shared/auth-method/login/checks.ts'
+import { type Check, enforce, failedCheck, report } from '../../../../shared/auth-method/login/checks.ts'
 import { type CommonFacts, commonChecks } from '../../../../shared/auth-method/login/common-checks.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
@@ -82,7 +82,7 @@ describe('checks', () => {
   })
 
   test('a denial reads as one, whatever its text', () => {
-    expect(failed('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
+    expect(failedCheck('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
       'permission denied',
     )
   })

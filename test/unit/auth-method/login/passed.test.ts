@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { Question } from '../../../../shared/api/call.ts'
+import type { ProviderQuestion } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { enforce, type Passed } from '../../../../shared/auth-method/login/checks.ts'
 import * as ec2 from '../../../../shared/auth-method/login-ec2/decide.ts'
@@ -96,7 +96,7 @@ describe('an iam login that forgets a check does not compile', () => {
 
   test('only a caller whom STS has named is looked at', () => {
     expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
-    expectTypeOf(stsQuestion).returns.resolves.toEqualTypeOf<Question<VerifiedIdentity>>()
+    expectTypeOf(stsQuestion).returns.resolves.toEqualTypeOf<ProviderQuestion<VerifiedIdentity>>()
     expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
     expectTypeOf<IamFacts['caller']>().toEqualTypeOf<VerifiedIdentity>()
   })

@@ -9,7 +9,7 @@ import {
   newOperation,
 } from '../../../../shared/replication/operation/operate.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
-import { operations } from '../../../../shared/workers/operations.ts'
+import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -127,10 +127,10 @@ describe('the execution of an operation that has failed and holds the record sti
       connect: () => expect.unreachable(),
       deadline: 0,
     }
-    await expect(operations.activation.steps.handshake(run, ID)).rejects.toMatchObject({
+    await expect(operationWorkflows.activation.steps.handshake(run, ID)).rejects.toMatchObject({
       name: 'OperationFailed',
     })
-    await operations.activation.failed(run, ID, { code: 'internal', text: 'the operation has ended' })
+    await operationWorkflows.activation.failed(run, ID, { code: 'internal', text: 'the operation has ended' })
     const [record, operation] = stored.all()
     expect(record?.data).toEqual({ ...recordWith(expected).data })
     expect(operation?.data).toMatchObject({ status })

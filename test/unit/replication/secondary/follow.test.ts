@@ -5,7 +5,7 @@ import type { Lineage } from '../../../../shared/journal/position.ts'
 import {
   type KnownSource,
   nextEntries,
-  nextStep,
+  nextFollowStep,
   takePrefetched,
 } from '../../../../shared/replication/secondary/follow.ts'
 import {
@@ -60,7 +60,7 @@ const successor: KnownSource = {
 }
 
 const step = (head: Partial<Head>, from: KnownSource | undefined = source, ownEpochClosed = true) =>
-  nextStep({ ...following, ...head }, from, ownEpochClosed)
+  nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
 
 describe('a secondary', () => {
   test('that has something staged applies it before anything else', () => {
@@ -76,7 +76,7 @@ describe('a secondary', () => {
 
   test('does nothing by itself without a source', () => {
     for (const mode of ['applying', 'draining', 'syncing', 'closed', 'writing'] as const)
-      expect(nextStep({ ...following, mode }, undefined, true)).toEqual({ do: 'wait' })
+      expect(nextFollowStep({ ...following, mode }, undefined, true)).toEqual({ do: 'wait' })
   })
 
   test('never touches a journal that is being written', () => {
@@ -168,16 +168,16 @@ describe('a secondary', () => {
 
 describe('a demoted primary', () => {
   test('gives its journal its exact end first', () => {
-    expect(nextStep(demoted, successor, false)).toEqual({ do: 'closeOwnEpoch' })
-    expect(nextStep(demoted, undefined, false)).toEqual({ do: 'closeOwnEpoch' })
+    expect(nextFollowStep(demoted, successor, false)).toEqual({ do: 'closeOwnEpoch' })
+    expect(nextFollowStep(demoted, undefined, false)).toEqual({ do: 'closeOwnEpoch' })
   })
 
   test('follows at once whoever goes on where it ended', () => {
-    expect(nextStep(demoted, successor, true)).toEqual({ do: 'resume' })
+    expect(nextFollowStep(demoted, successor, true)).toEqual({ do: 'resume' })
   })
 
   test('rewinds what nobody else has', () => {
-    expect(nextStep(demoted, promoted, true)).toEqual({
+    expect(nextFollowStep(demoted, promoted, true)).toEqual({
       do: 'sync',
       what: 'touched',
       forkPoint: 90,

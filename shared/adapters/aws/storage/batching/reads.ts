@@ -1,7 +1,7 @@
 import { type Kind, specOf } from '../../../../storage/kinds.ts'
 import type { TableKey } from '../../../../storage/queries.ts'
 import { frozen } from '../../../../values/frozen.ts'
-import type { Raw } from '../conditional-writes.ts'
+import type { PlainItem } from '../../wire/values.ts'
 import { type Engine, nameOf } from '../engine.ts'
 import { batchCalls, type Turns } from './batch-calls.ts'
 
@@ -15,7 +15,7 @@ const SHARED_TRIES = 2
 export type ReadItems = (
   keys: readonly TableKey[],
   kinds: readonly Kind[],
-) => Promise<ReadonlyMap<string, Raw>>
+) => Promise<ReadonlyMap<string, PlainItem>>
 
 /**
  * Reads for an environment that does several things at once: those that wait at the same time go out as one call. Calls
@@ -43,7 +43,7 @@ export function batchReads(
     const large = [...new Set(kinds.filter(kind => specOf(kind).large))]
     let wanted = named(keys)
     if (wanted.size === 0 || wanted.size > MOST_SHARED || large.length > 1) return get(keys)
-    const all = new Map<string, Raw>()
+    const all = new Map<string, PlainItem>()
     for (let tries = 0; tries < SHARED_TRIES; tries++) {
       if (tries > 0) await pause(tries)
       meter.count('dynamodb')
@@ -69,7 +69,7 @@ interface Wanted {
 
 /** What one call has brought; `left`: names of keys that the engine has left for another call. */
 interface Brought {
-  found: ReadonlyMap<string, Raw>
+  found: ReadonlyMap<string, PlainItem>
   left: ReadonlySet<string>
 }
 

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Raw } from '../../../../../shared/adapters/aws/storage/conditional-writes.ts'
 import { entryItems } from '../../../../../shared/adapters/aws/storage/entries.ts'
 import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
 import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import type { PlainItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import { toWire, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import type { JournalEntry } from '../../../../../shared/journal/journal-entry.ts'
 import { leafIn } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
 /** The journal over an engine that has some items and answers batch reads alone. */
-function journalOver(items: readonly Raw[]) {
+function journalOver(items: readonly PlainItem[]) {
   const nameOf = ({ pk, sk }: WireItem) => `${pk?.['S']}\n${sk?.['S']}`
   const stored = new Map(items.map(toWire).map(item => [nameOf(item), item]))
   const send = tableSend(async ({ operation, input }) => {
