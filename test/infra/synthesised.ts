@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
 import { newApp, unvalidated } from '../../infra/app.ts'
+import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { makeNoBundles } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -16,13 +16,13 @@ export interface Resource {
   DependsOn?: string[]
 }
 
-/** Synthesises in a folder that lasts as long as somebody reads it. */
+/** Synthesises in a folder in memory, which is removed once the templates are read. */
 function synthesised<T>(
   settings: Record<string, unknown>,
   read: (stacks: string[], out: string) => T,
   props: AppProps = unvalidated,
 ): T {
-  const directory = mkdtempSync(`${tmpdir()}/cloud-auth-synth-`)
+  const directory = temporaryDirectory()
   try {
     const app = newApp(`${directory}/out`, props)
     const bundles = `${directory}/bundles`

@@ -24,3 +24,16 @@ test('the page of ec2 logins has a row for each constraint', () => {
     .join('\n')
   expect(bindingNames.filter(name => !rows.includes(`\`${name}\``))).toEqual([])
 })
+
+test.each(['DisabledStatus', 'PrimaryStatus', 'SecondaryStatus'])(
+  'the page of the status has each field of %s',
+  name => {
+    const { components } = JSON.parse(read('openapi.json')) as {
+      components: { schemas: Record<string, { properties: object }> }
+    }
+    const fields = Object.keys(components.schemas[name]?.properties ?? {})
+    const page = read('spec/status.md')
+    expect(fields.length).toBeGreaterThan(2)
+    expect(fields.filter(field => !page.includes(`\`${field}`))).toEqual([])
+  },
+)
