@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { ATTEMPT_MS, CALL_MS } from '../../../shared/adapters/aws/wire/limits.ts'
 import { type Bounds, brokenRelations } from '../../../shared/values/bound-relations.ts'
 import { bounds } from '../../../shared/values/bounds.ts'
 
 describe('bounds that promise something', () => {
   test('do not contradict each other', () => expect(brokenRelations(bounds)).toEqual([]))
+
+  test('leave an attempt of a last write and a call that renews a lease the time that the wire gives them', () => {
+    expect(ATTEMPT_MS).toBeLessThanOrEqual(bounds.LAST_WRITE_MS)
+    expect(CALL_MS).toBeLessThan(bounds.REENCRYPTION_LEASE_MS)
+  })
 
   test.each<[string, Partial<Bounds>, RegExp]>([
     [
