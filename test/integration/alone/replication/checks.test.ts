@@ -122,8 +122,8 @@ const broken: Record<keyof typeof invariants, Patch> = {
     history.push({ ...entry, cluster: who.follower, changes })
   },
   exactEnd: together(over('primary', record, withData({ mode: 'secondary' })), laterEntry('primary')),
-  lawful: over('follower', head, item => ({ ...item, done: Number(item['seq']) + 1 })),
-  staged: over('follower', head, item => ({ ...item, seq: Number(item['seq']) + 1 })),
+  lawful: over('follower', head, item => ({ ...item, applied: Number(item['last']) + 1 })),
+  staged: over('follower', head, item => ({ ...item, last: Number(item['last']) + 1 })),
   named: without(({ pk }) => pk.startsWith('j#')),
   sums: without(isBucket),
   order: history => {
@@ -143,8 +143,8 @@ const broken: Record<keyof typeof invariants, Patch> = {
   },
   even: over('follower', head, item => ({
     ...item,
-    seq: Number(item['seq']) - 1,
-    done: Number(item['done']) - 1,
+    last: Number(item['last']) - 1,
+    applied: Number(item['applied']) - 1,
   })),
   kept: laterEntry('primary'),
 }
@@ -169,7 +169,7 @@ describe('a check finds a history in which its rule is broken', () => {
   })
 
   test('fields of a head that grow never fall', () => {
-    const falls = over('follower', head, item => ({ ...item, hold: Number(item['hold']) - 1 }))
+    const falls = over('follower', head, item => ({ ...item, incarnation: Number(item['incarnation']) - 1 }))
     expect(rulesBroken(falls)).toContain('lawful')
   })
 
