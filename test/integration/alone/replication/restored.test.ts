@@ -120,7 +120,7 @@ describe('a secondary whose tables are restored beside it', () => {
     await set.settled()
     await set.converge()
     await set.at('west').minute()
-    expect((await set.at('west').record()).link).toMatchObject({ id: 'west-again' })
+    expect((await set.at('west').record()).link).toMatchObject({ secondaryId: 'west-again' })
     const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
     expect(west?.items).toEqual(east?.items)
     // sums of a tree are in another table than items, which is of another moment
