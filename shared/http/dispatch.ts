@@ -16,6 +16,7 @@ import { tokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
+import { UnknownFormat } from '../storage/format.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
 import { defined } from '../values/defined.ts'
@@ -82,8 +83,12 @@ export const serve =
     }
   }
 
-const asApiError = (error: unknown): ApiError =>
-  error instanceof ApiError ? error : new ApiError('internal', '', { cause: error })
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return error instanceof UnknownFormat
+    ? new ApiError(error.code, error.message, { cause: error })
+    : new ApiError('internal', '', { cause: error })
+}
 
 /** What later attempts, and the log, know of earlier ones. */
 interface State {

@@ -227,6 +227,8 @@ test('it is one file that runs by its own first line, from wherever it is', () =
   expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)
   expect(statSync(file).mode & 0o111).toBe(0o111)
   expect(text.length).toBeLessThan(500_000)
-  const imported = [...text.matchAll(/(?:from|import\()\s*["']([^"']+)["']/g)].map(([, name = '']) => name)
+  const imported = [...text.matchAll(/(?:[\w}]\s*from|import\()\s*["']([^"']+)["']/g)].map(
+    ([, name = '']) => name,
+  )
   expect(imported.filter(name => !name.startsWith('node:') && !/^[a-z_/]+$/.test(name))).toEqual([])
 })

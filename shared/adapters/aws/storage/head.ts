@@ -19,7 +19,7 @@ import { type Engine, nameOf } from './engine.ts'
 /** The key of the head: a partition of its own, because every commit writes to it. */
 export const headKey = { pk: 'journal', sk: 'head' } as const
 
-/** Parses the stored head. @throws ApiError `unknown_format` for one that another version has stored */
+/** Parses the stored head. @throws UnknownFormat for one that another version has stored */
 export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: PlainItem): Head {
   checkFormat('journal head', format)
   return stored as unknown as Head

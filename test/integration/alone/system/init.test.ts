@@ -5,7 +5,7 @@ import { remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { auditText } from '../../../support/service/audit.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
-import { tableStore } from '../../../support/tables/store.ts'
+import { raw, sendAt, tableStore } from '../../../support/tables/store.ts'
 
 let host: Awaited<ReturnType<typeof ownHost>>
 beforeAll(async () => {
@@ -50,6 +50,36 @@ describe('before initialisation', () => {
       const { status, body } = await host.api(method, path)
       expect([status, body], path).toEqual([503, { errors: ['this cluster is not initialised'] }])
     }
+  })
+})
+
+describe.each([
+  ['no format', undefined],
+  ['format 0', 0],
+  ['format 2', 2],
+])('a cluster record with %s', (named, format) => {
+  const place = key('cluster')
+
+  test('is refused by name, is taken for no new cluster, and stays as it is', async () => {
+    await init()
+    const { format: _, ...stored } = (await raw(host, place)) ?? {}
+    const Item = { ...stored, ...(format === undefined ? {} : { format }) }
+    await sendAt(host)('PutItem', { TableName: host.tables.cluster, Item })
+    const errors = [
+      `the cluster record has ${named}, and this version knows format 1 only; deploy the version that stored it; nothing has been changed`,
+    ]
+    for (const [method, path] of [
+      ['GET', '/sys/health'],
+      ['GET', '/sys/init'],
+      ['PUT', '/sys/init'],
+      ['POST', '/auth/cloud/login'],
+      ['GET', '/sys/auth'],
+      ['GET', '/sys/replication/dr/status'],
+    ] as const) {
+      const { status, body } = await host.api(method, path, method === 'GET' ? undefined : {}, { token: '' })
+      expect([status, body], `${method} ${path}`).toEqual([503, { errors }])
+    }
+    expect(await raw(host, place)).toEqual(Item)
   })
 })
 
