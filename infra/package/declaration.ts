@@ -59,6 +59,8 @@ function typeOf(schema: Schema, indent: string): string {
       return `readonly (${typeOf(schema.item as Schema, indent)})[]`
     case 'record':
       return `Readonly<Record<string, ${typeOf(schema.value as Schema, indent)}>>`
+    case 'picklist':
+      return (schema.options as readonly string[]).map(one => `'${one}'`).join(' | ')
     case 'variant':
       return (schema.options as readonly Schema[]).map(one => typeOf(one, indent)).join(' | ')
     case 'strict_object': {

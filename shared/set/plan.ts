@@ -4,7 +4,7 @@ import { type ClusterSeen, isHeard } from './status.ts'
 /** In a change of roles `from` hands over, or is lost, and `to` takes over. */
 export type Side = 'from' | 'to'
 const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
-export type ClusterPair = Readonly<Record<Side, ClusterSeen>>
+export type SeenPair = Readonly<Record<Side, ClusterSeen>>
 
 /** What a goal may do: `admit` deletes the data of a cluster in no set; `readmit` has one follow that was revoked or is not heard. */
 export type SetAction = 'enable' | 'admit' | 'promote' | 'force' | 'follow' | 'readmit'
@@ -67,7 +67,7 @@ export type Step = { readonly where: string; readonly stage: Stage } & (
 )
 
 interface Judged {
-  pair: ClusterPair
+  pair: SeenPair
   goal: Goal
   verdict: PairVerdict
   /** who is to serve */
@@ -86,7 +86,7 @@ const wait = (
 /**
  * Decides by what both clusters say now and by nothing else, so a program that was broken off goes on where the pair is.
  */
-export function nextStep(pair: ClusterPair, goal: Goal): Step {
+export function nextStep(pair: SeenPair, goal: Goal): Step {
   const verdict = judgePair(pair.from, pair.to)
   const to = goal.kind === 'switchBack' ? 'from' : 'to'
   const judged = { pair, goal, verdict, to } as const

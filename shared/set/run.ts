@@ -1,4 +1,4 @@
-import { type ClusterPair, type Goal, nextStep, type Side, type Stage, type Step, stages } from './plan.ts'
+import { type Goal, nextStep, type SeenPair, type Side, type Stage, type Step, stages } from './plan.ts'
 import { readinessFault } from './readiness.ts'
 import { isHeard } from './status.ts'
 
@@ -8,7 +8,7 @@ type Acting = Extract<Step, { do: 'enable' | 'admit' | 'follow' | 'readmit' | 'p
 /** What a program gives the runner. */
 export interface Program {
   goal: Goal
-  look(): Promise<ClusterPair>
+  look(): Promise<SeenPair>
   /**
    * Sends a write below `sys/replication/dr`, and repeats it where the answer says when.
    * @returns the body of a success. @throws where it is refused
@@ -23,9 +23,9 @@ export interface Program {
   enabling?: object
   trust?: object
   /** called with each step before anything else */
-  at?(step: Step, pair: ClusterPair): void
+  at?(step: Step, pair: SeenPair): void
   /** called before a step that changes something. @throws where it is not to be done */
-  before?(step: Acting, pair: ClusterPair): Promise<void>
+  before?(step: Acting, pair: SeenPair): Promise<void>
   did?(step: Acting, ms: number): Promise<void> | void
   say?(text: string): void
 }
@@ -98,7 +98,7 @@ function waited(
   return { step: { where: step.where, stage: step.stage, ...step.otherwise } }
 }
 
-async function act(program: Program, step: Acting, pair: ClusterPair): Promise<void> {
+async function act(program: Program, step: Acting, pair: SeenPair): Promise<void> {
   const { clock } = program
   const began = clock.now()
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
@@ -116,12 +116,13 @@ async function act(program: Program, step: Acting, pair: ClusterPair): Promise<v
   await program.did?.(step, clock.now() - began)
 }
 
-async function perform({ ask, ...program }: Program, step: Acting, pair: ClusterPair): Promise<void> {
+async function perform(program: Program, step: Acting, pair: SeenPair): Promise<void> {
   const token = async () => (await program.operationToken?.()) ?? ''
-  if (step.do === 'enable') return void (await ask(step.primary, 'primary/enable', program.enabling ?? {}))
+  if (step.do === 'enable')
+    return void (await program.ask(step.primary, 'primary/enable', program.enabling ?? {}))
   if (step.do === 'promote') {
     const body = { dr_operation_token: await token(), ...(step.force ? { force: true } : {}) }
-    return void (await ask(step.to, 'secondary/promote', body))
+    return void (await program.ask(step.to, 'secondary/promote', body))
   }
   const { primary, secondary } = step
   // an earlier admission under the name ends in the same transaction
@@ -129,11 +130,11 @@ async function perform({ ask, ...program }: Program, step: Acting, pair: Cluster
   const id = program.admittedAs?.(secondary) ?? (word?.cluster || name)
   const admission = { id, replace: true } as const
   if (step.do === 'admit') {
-    const { wrap_info } = await ask(primary, 'primary/secondary-token', admission)
+    const { wrap_info } = await program.ask(primary, 'primary/secondary-token', admission)
     const { token: activation } = (wrap_info ?? {}) as { token?: string }
-    return void (await ask(secondary, 'secondary/enable', { token: activation, ...program.trust }))
+    return void (await program.ask(secondary, 'secondary/enable', { token: activation, ...program.trust }))
   }
-  const asked: AskRoles = (role, path, body) => ask(step[role], path, body)
+  const asked: AskRoles = (role, path, body) => program.ask(step[role], path, body)
   await haveFollow(asked, admission, await token(), program.trust)
 }
 
@@ -158,7 +159,7 @@ const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 async function requireReadiness(
   { ask, clock, goal, say, operationToken }: Program,
   { to, where }: Acting & { do: 'promote' },
-  pair: ClusterPair,
+  pair: SeenPair,
 ): Promise<void> {
   const end = clock.now() + goal.waits.obstacle
   let reported = ''

@@ -174,7 +174,7 @@ export function readStatus(data: unknown): Result<ClusterStatus, string> {
 }
 
 /** An answer of a cluster. `refused`: why it is no success, with the status code; empty where it is one. */
-export interface HttpAnswer {
+export interface StatusReply {
   status: number
   body: unknown
   refused: string
@@ -213,7 +213,7 @@ const textIn = (body: Json, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-function wordOf(at: number, health: HttpAnswer, status: ClusterStatus): Word {
+function wordOf(at: number, health: StatusReply, status: ClusterStatus): Word {
   const body = isObject(health.body) ? health.body : {}
   return {
     at,
@@ -233,7 +233,7 @@ function wordOf(at: number, health: HttpAnswer, status: ClusterStatus): Word {
  */
 export async function lookAtCluster(
   { name, word }: ClusterSeen,
-  ask: (path: string) => Promise<HttpAnswer>,
+  ask: (path: string) => Promise<StatusReply>,
   now: () => number,
 ): Promise<ClusterSeen> {
   const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ClusterSeen => ({

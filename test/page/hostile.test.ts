@@ -30,7 +30,7 @@ const status = {
   diverging_items: [EVIL],
   last_error: { text: EVIL, time: EVIL },
   operation: { id: '1', name: EVIL, step: EVIL, error: EVIL },
-  secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: EVIL }],
+  secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: 'connected' }],
   primaries: [{ api_address: 'javascript:alert(3)', cluster_address: EVIL, connection_status: 'connected' }],
 }
 const readiness = {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { judgePair } from '../../../shared/set/pair.ts'
-import { type ClusterPair, type Goal, type Side, type Step, waits } from '../../../shared/set/plan.ts'
+import { type Goal, type SeenPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
 import { RunStopped, run } from '../../../shared/set/run.ts'
 import { askFor, askOnce } from '../ask.ts'
 import type { Connection } from '../connection.ts'
@@ -42,7 +42,7 @@ export async function switchSet(
 ): Promise<void> {
   const { connection, token, say, confirm } = ports
   const { from, to } = clusters
-  const look = async (): Promise<ClusterPair> => {
+  const look = async (): Promise<SeenPair> => {
     const [one, other] = await Promise.all([lookAtClusters(from, connection), lookAtClusters(to, connection)])
     return { from: one, to: other }
   }
@@ -58,7 +58,7 @@ export async function switchSet(
     })
   }
   let last = ''
-  const at = (step: Step, pair: ClusterPair): void => {
+  const at = (step: Step, pair: SeenPair): void => {
     const both = [pair.from, pair.to]
     if (last === '') say(`1. Look\n\n${describedSet(shownSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
@@ -92,7 +92,7 @@ export async function switchSet(
 }
 
 /** What is said before a step, with the number that it has in the runbook. */
-function sentencesOf(step: Step, { from, to }: ClusterPair): string[] {
+function sentencesOf(step: Step, { from, to }: SeenPair): string[] {
   if (step.do === 'promote')
     return [
       step.resumed

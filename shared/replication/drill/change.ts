@@ -1,5 +1,5 @@
 import type { Drill } from '../../model/drill.ts'
-import { type ClusterPair, type Goal, type Side, type Stage, waits } from '../../set/plan.ts'
+import { type Goal, type SeenPair, type Side, type Stage, waits } from '../../set/plan.ts'
 import { RunStopped, takeStep } from '../../set/run.ts'
 import { type ClusterSeen, isHeard, lookAtCluster } from '../../set/status.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
@@ -21,7 +21,7 @@ const goals: Readonly<Record<'there' | 'back', Goal>> = {
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
 /** Looks at both clusters. @throws DrillStopped where one answers as no cluster does, Error where one does not answer */
-export async function lookAtBoth({ ask, clock }: Drilling): Promise<ClusterPair> {
+export async function lookAtBoth({ ask, clock }: Drilling): Promise<SeenPair> {
   const look = async (name: DrillMember): Promise<ClusterSeen> => {
     const seen = await lookAtCluster(
       { name },

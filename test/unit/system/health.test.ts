@@ -198,7 +198,7 @@ describe('where health looks at the keyring', () => {
 })
 
 describe('what health says of replication', () => {
-  const contact = { took: 12, skew: -300, canaryAt: NOW - 2000 }
+  const contact = { roundTripMs: 12, skewMs: -300, canaryAt: NOW - 2000 }
   const bodyOf = async (mode: ClusterMode) => {
     const { answer } = await health(callIn(mode, {}, { last: 7 }, contact))
     return answer.kind === 'plain' ? answer.body : {}

@@ -45,7 +45,7 @@ async function world() {
     },
   }
   const clock = { ms: 1_000_000, now: () => clock.ms }
-  const record = () => ({ keyring: keyring.id, term: keyring.term, edition: keyring.edition ?? 0 })
+  const record = () => ({ keyring: keyring.id, term: keyring.term, keyringEdition: keyring.edition ?? 0 })
   return {
     asked,
     reads,

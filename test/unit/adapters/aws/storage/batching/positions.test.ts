@@ -5,6 +5,7 @@ import { batchPositions } from '../../../../../../shared/adapters/aws/storage/ba
 import { storageEngine } from '../../../../../../shared/adapters/aws/storage/engine.ts'
 import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../../../../shared/adapters/aws/wire/tables.ts'
+import { STORED_FORMAT } from '../../../../../../shared/storage/format.ts'
 import { FIRST as EPOCH, headIn } from '../../../../../builders/head-moves.ts'
 
 // Commits that wait at the same time take their positions by one update of the head.
@@ -19,7 +20,7 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
     const isWriter = Object.values(values as Record<string, unknown>).includes(epoch)
     const index = added.push(Number(count)) - 1
     if (isWriter) last += Number(count)
-    const head = { ...headIn.writing, epoch, last }
+    const head = { ...headIn.writing, format: STORED_FORMAT, epoch, last }
     await new Promise<void>(resolve => answers.push(resolve))
     if (fails.includes(index)) throw new Error('no answer came')
     if (!isWriter) throw Object.assign(new Error(), { name: 'ConditionalCheckFailedException' })
