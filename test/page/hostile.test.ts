@@ -30,7 +30,6 @@ const status = {
   diverging_items: [EVIL],
   last_error: { text: EVIL, time: EVIL },
   operation: { id: '1', name: EVIL, step: EVIL, error: EVIL },
-  secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: 'connected' }],
   primaries: [{ api_address: 'javascript:alert(3)', cluster_address: EVIL, connection_status: 'connected' }],
 }
 const readiness = {
@@ -50,7 +49,6 @@ const divergence = {
 /** Answers that a hostile cluster gives, by the end of the path. */
 const answers: readonly (readonly [end: string, body: object])[] = [
   ['/sys/health', health],
-  ['/dr/status', { data: status }],
   ['/secondary/readiness', { data: readiness }],
   ['/dr/divergence', { data: divergence }],
   ['/sys/auth', { data: { [`${EVIL}/`]: { type: EVIL, accessor: EVIL } } }],
@@ -63,12 +61,19 @@ const answers: readonly (readonly [end: string, body: object])[] = [
   ['', { data: { [EVIL]: EVIL } }],
 ]
 
-const lie = (context: BrowserContext) =>
+const lie = (context: BrowserContext, own: object = status) =>
   context.route('**/v1/**', route => {
     const { pathname } = new URL(route.request().url())
     const [, body] = answers.find(([end]) => pathname.endsWith(end)) ?? []
-    return route.fulfill({ json: body })
+    return route.fulfill({ json: pathname.endsWith('/dr/status') ? { data: own } : body })
   })
+
+/** A primary whose secondaries have hostile names. */
+const primaryStatus = {
+  mode: 'primary',
+  cluster_id: EVIL,
+  secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: 'connected' }],
+}
 
 test('whatever a cluster tells is shown as text, and does nothing', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
@@ -87,7 +92,6 @@ test('whatever a cluster tells is shown as text, and does nothing', async () => 
     'own',
     'own-name',
     'work-shown',
-    'secondaries-shown',
     'readiness-shown',
     'report-shown',
     'roles-shown',
@@ -103,6 +107,17 @@ test('whatever a cluster tells is shown as text, and does nothing', async () => 
       all.map(one => one.getAttribute('href')).filter(to => !to?.startsWith('#')),
     ),
   ).toEqual([])
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+test('names of secondaries are shown as text', async () => {
+  const { page, context, faults } = await opened(browser, 'about:blank')
+  await lie(context, primaryStatus)
+  await page.goto(new URL('/ui/', host.base_url).href)
+  await page.waitForSelector('#secondaries-shown td')
+  expect(await page.textContent('#secondaries-shown')).toContain('<img src=x onerror=')
+  expect(await page.$$eval('main img, main script, [onerror]', all => all.length)).toBe(0)
   expect(faults).toEqual([])
   await context.close()
 })
