@@ -193,7 +193,9 @@ export function responsesOf(row: Endpoint, told: Told, schemas: Record<string, S
   const name = typeName(told.id)
   if (own) schemas[name] = hoisted(own, schemas)
   const schema = own ? refTo(name) : refTo(common[row.answers] ?? 'DoneWithWarnings')
-  const success = { description: descriptions[row.answers], content: contentOf(schema, schemas) }
+  // where nothing is found, a warning comes without data
+  const answer = told.orNothing ? { anyOf: [schema, refTo('DoneWithWarnings')] } : schema
+  const success = { description: descriptions[row.answers], content: contentOf(answer, schemas) }
   const done = { 200: answered('DoneWithWarnings'), 204: answered('Done') }
   if (row.answers === 'nothing') return { ...done, ...refusals(row) }
   if (row.answers === 'accepted')

@@ -15,6 +15,14 @@ describe('entities and their aliases', () => {
     worker = await workerOn(mount.path)
   })
 
+  test('a lookup that finds nothing warns of an unknown field', async () => {
+    const { status, body } = await find({ name: 'nobody', nmae: 'x' })
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ data: null, warnings: [expect.any(String)] }),
+    ])
+  })
+
   test('listings tell what clients show beside the IDs', async () => {
     const { entity_id: id } = await worker.login()
     const { name, aliases } = await entityOf(id)
