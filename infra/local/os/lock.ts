@@ -29,8 +29,17 @@ export async function takeLock(
   const database = locked(`${directory}/${name}.lock`)
   if (!database) throw taken(await holderOf(directory, name))
   writeWhole(`${directory}/${name}.holder`, String(process.pid))
-  return { close: () => database.close() }
+  held.add(database)
+  return {
+    close: () => {
+      held.delete(database)
+      database.close()
+    },
+  }
 }
+
+/** Locks of this process. A database that nothing refers to is closed by the garbage collector, and its lock ends with it. */
+const held = new Set<DatabaseSync>()
 
 /** Reports whether a process that runs works on a directory, this one included. */
 export function isLockHeld(directory: string, name: string): boolean {

@@ -35,7 +35,26 @@ function directoryOfTest(): string {
 
 const take = (directory: string) => takeLock(directory, 'host', holder => new Error(`taken by ${holder}`))
 
+const FORGETS = `
+const { isLockHeld, takeLock } = await import('${root}infra/local/os/lock.ts')
+await takeLock(process.argv[1], 'host', () => new Error('taken'))
+for (let count = 0; count < 3; count++) {
+  await new Promise(setImmediate)
+  gc()
+}
+console.log(isLockHeld(process.argv[1], 'host'))`
+
 describe('the lock of a directory', () => {
+  test('lasts as long as the process, even where nothing refers to it any more', async () => {
+    const child = spawn(
+      process.execPath,
+      ['--expose-gc', '--input-type=module', '-e', FORGETS, '--', directoryOfTest()],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const [said] = await once(child.stdout, 'data')
+    expect(String(said).trim()).toBe('true')
+  })
+
   test('is had by one of those who want it at once, and the others are told by whom; killed, it has it no more', async () => {
     const directory = directoryOfTest()
     const tries = await all(directory, 3)
