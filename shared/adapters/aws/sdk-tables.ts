@@ -18,7 +18,8 @@ import { ServiceError, unreadable } from './wire/service-error.ts'
 import { byTable, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
 import type { PlainItem } from './wire/values.ts'
 
-const commands = {
+/** The SDK's commands for the calls that the storage makes. */
+export const tableCommands = {
   BatchGetItem: BatchGetCommand,
   BatchWriteItem: BatchWriteCommand,
   DeleteItem: DeleteCommand,
@@ -113,6 +114,18 @@ function refusalIn(error: unknown): unknown {
 const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
 
 /**
+ * Returns a client for each way of reading numbers, by the name that the wire has for it.
+ * @param make makes a client for each, because a client keeps how it reads numbers
+ */
+export const documentClients = (make: () => DynamoDBClient) => ({
+  rounded: DynamoDBDocumentClient.from(make(), { marshallOptions }),
+  exact: DynamoDBDocumentClient.from(make(), {
+    marshallOptions,
+    unmarshallOptions: { wrapNumbers: text => BigInt(text) },
+  }),
+})
+
+/**
  * Calls to the tables by the SDK, as often and within the same limits as over the wire.
  * @param wire for what `lib-dynamodb` does not keep: items with a member of the name `__proto__`
  * @param handler sends the SDK's requests
@@ -127,19 +140,12 @@ export function sdkSend(wire: Send, handler = overWire()): Send {
     cacheMiddleware: false,
     endpointDiscoveryEnabled: false,
   }
-  // how numbers are read is kept in the client
-  const documents = {
-    rounded: DynamoDBDocumentClient.from(new DynamoDBClient(settings), { marshallOptions }),
-    exact: DynamoDBDocumentClient.from(new DynamoDBClient(settings), {
-      marshallOptions,
-      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
-    }),
-  }
+  const documents = documentClients(() => new DynamoDBClient(settings))
   const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
   return (operation, input, options = {}) => {
     if (holdsLost(input)) return wire(operation, input, options)
     const { numbers = 'rounded', ms = CALL_MS } = options
-    const command = new commands[operation](input as never)
+    const command = new tableCommands[operation](input as never)
     return insist(async left => {
       const answer = await documents[numbers].send(command as never, within(left)).catch((error: unknown) => {
         throw refusalIn(error)

@@ -1,15 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import {
-  BatchGetCommand,
-  BatchWriteCommand,
-  DeleteCommand,
-  DynamoDBDocumentClient,
-  PutCommand,
-  QueryCommand,
-  ScanCommand,
-  TransactWriteCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb'
+import { documentClients, tableCommands } from '../../../../../shared/adapters/aws/sdk-tables.ts'
 import type { JsonAnswer } from '../../../../../shared/adapters/aws/wire/json.ts'
 import {
   type TableCall,
@@ -27,18 +17,7 @@ export type Engine = (
   body: string,
 ) => { status: number; text: string }
 
-const commands = {
-  BatchGetItem: BatchGetCommand,
-  BatchWriteItem: BatchWriteCommand,
-  DeleteItem: DeleteCommand,
-  PutItem: PutCommand,
-  Query: QueryCommand,
-  Scan: ScanCommand,
-  TransactWriteItems: TransactWriteCommand,
-  UpdateItem: UpdateCommand,
-} as const
-
-export const operations = Object.keys(commands) as TableOperation[]
+export const operations = Object.keys(tableCommands) as TableOperation[]
 
 /** Calls by either: the operation, its input, how numbers are read. */
 export type Calling = (operation: TableOperation, input: object, numbers?: Numbers) => Promise<object>
@@ -56,23 +35,17 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
     const response = { 'content-type': 'application/x-amz-json-1.0' }
     return { response: { statusCode, headers: response, body: Buffer.from(text) } }
   }
-  const client = () =>
-    new DynamoDBClient({
-      region: 'eu-west-1',
-      maxAttempts,
-      credentials: signer,
-      requestHandler: { handle } as never,
-    })
-  const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
-  const documents = {
-    rounded: DynamoDBDocumentClient.from(client(), { marshallOptions }),
-    exact: DynamoDBDocumentClient.from(client(), {
-      marshallOptions,
-      unmarshallOptions: { wrapNumbers: text => BigInt(text) },
-    }),
-  }
+  const documents = documentClients(
+    () =>
+      new DynamoDBClient({
+        region: 'eu-west-1',
+        maxAttempts,
+        credentials: signer,
+        requestHandler: { handle } as never,
+      }),
+  )
   return async (operation, input, numbers = 'rounded') => {
-    const command = new commands[operation](input as never)
+    const command = new tableCommands[operation](input as never)
     const { $metadata: _, ...answer } = (await documents[numbers].send(command as never)) as Record<
       string,
       unknown
