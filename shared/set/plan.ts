@@ -60,11 +60,12 @@ type Doing =
   | { readonly do: 'done' }
   | Stop
 
-/** The next step. `where`: the place that the pair has come to, in a sentence. */
-export type Step = { readonly where: string; readonly stage: Stage } & (
+type Found =
   | Doing
   | { readonly do: 'wait'; readonly for: Wait; readonly what: string; readonly otherwise: Doing }
-)
+
+/** The next step. `where`: the place that the pair has come to, in a sentence. */
+export type Step = { readonly where: string; readonly stage: Stage } & Found
 
 interface Judged {
   pair: SeenPair
@@ -73,8 +74,6 @@ interface Judged {
   /** who is to serve */
   to: Side
 }
-
-type Found = Doing | { do: 'wait'; for: Wait; what: string; otherwise: Doing }
 
 const stop = (why: string, exit: Stop['exit'] = 'refused'): Stop => ({ do: 'stop', exit, why })
 const wait = (
@@ -100,7 +99,7 @@ export function nextStep(pair: SeenPair, goal: Goal): Step {
         ? stepOfTakeOver(judged)
         : stepBefore(judged)
   const stage = !serves && !isJoin ? 'promote' : isSettling(found) ? 'settle' : 'follow'
-  return { where: verdict.sentence, stage, ...allowed(found, judged) } as Step
+  return { where: verdict.sentence, stage, ...allowed(found, goal.may) }
 }
 
 /** Whether `to` was promoted later than the other, which still says that it is the primary; or answers alone, and serves. */
@@ -119,9 +118,13 @@ const isSettling = (found: Found): boolean =>
   found.do === 'done' || (found.do === 'wait' && found.for === 'catching-up')
 
 /** Stops before what the goal may not do. */
-function allowed(found: Found, { goal: { may }, verdict }: Judged): Found {
-  if (found.do === 'wait')
-    return { ...found, otherwise: allowed(found.otherwise, { goal: { may }, verdict } as Judged) as Doing }
+function allowed(found: Found, may: Goal['may']): Found {
+  return found.do === 'wait'
+    ? { ...found, otherwise: allowedDoing(found.otherwise, may) }
+    : allowedDoing(found, may)
+}
+
+function allowedDoing(found: Doing, may: Goal['may']): Doing {
   const action = found.do === 'promote' && found.force ? 'force' : found.do
   if (action === 'done' || action === 'stop' || may.includes(action)) return found
   return stop(`${FOR_OPERATORS[action]} is for an operator to do`)

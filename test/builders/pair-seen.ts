@@ -1,4 +1,5 @@
-import { seenAs } from './cluster-seen.ts'
+import type { ClusterSeen } from '../../shared/set/status.ts'
+import { seenAs, silent } from './cluster-seen.ts'
 
 // East and west in the situations that programs meet.
 
@@ -78,3 +79,8 @@ export const westClosed = (more: object = {}) => seenAs('west', { ...closedForme
 export const inNoSet = (name: string) => seenAs(name, { mode: 'disabled' }, 200, at)
 export const starting = (name: string) =>
   seenAs(name, { ...set, mode: 'bootstrapping', state: 'merkle-diff' }, 503, at)
+
+/** A cluster, or one that is being built. */
+export type Seen = ClusterSeen | Promise<ClusterSeen>
+/** The same cluster, which does not answer any more. */
+export const gone = async (one: Seen): Promise<ClusterSeen> => silent(await one)

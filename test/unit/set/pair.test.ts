@@ -1,22 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { judgePair, judgeSet, type Situation, situations } from '../../../shared/set/pair.ts'
-import type { ClusterSeen } from '../../../shared/set/status.ts'
-import { seenAs, silent } from '../../builders/cluster-seen.ts'
+import { seenAs } from '../../builders/cluster-seen.ts'
 import {
   changing,
   east,
   eastBehind,
   eastClosed,
+  gone,
   inNoSet,
   promotion,
+  type Seen,
   starting,
   west,
   westClosed,
   westPromoted,
 } from '../../builders/pair-seen.ts'
-
-type Seen = ClusterSeen | Promise<ClusterSeen>
-const gone = async (one: Seen) => silent(await one)
 
 /** Two clusters, what they are to each other, how bad it is, and the headline. */
 const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [

@@ -1,22 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { type Goal, nextStep, type SetAction, waits } from '../../../shared/set/plan.ts'
-import type { ClusterSeen } from '../../../shared/set/status.ts'
-import { silent } from '../../builders/cluster-seen.ts'
 import {
   changing,
   east,
   eastBehind,
   eastClosed,
+  gone,
   inNoSet,
   promotion,
+  type Seen,
   starting,
   west,
   westClosed,
   westPromoted,
 } from '../../builders/pair-seen.ts'
 
-type Seen = ClusterSeen | Promise<ClusterSeen>
-const gone = async (one: Seen) => silent(await one)
 /** The next step, with east as `from` and west as `to`. */
 const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
   nextStep({ from: await from, to: await to }, { kind, may: ACTIONS, waits, ...rules })
