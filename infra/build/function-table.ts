@@ -20,7 +20,7 @@ interface FunctionRow {
   workflow?: string
   /** its calls to the tables are hot, and go over the wire; absent: all but commits are the SDK's */
   tables?: 'wire'
-  /** the setting that gives it a domain of its own, so that no proxy stands before it; absent: it has none */
+  /** the setting that names its own domain, whose requests pass no proxy; absent: it has no domain */
   domain?: 'linkDomain'
 }
 

@@ -28,7 +28,7 @@ export function clusterNamed(text: string): NamedCluster {
 }
 
 /** Asks a cluster for health and status. @param before the cluster as it was seen earlier */
-export const lookAtClusters = (
+export const lookAtNamed = (
   { name, base }: NamedCluster,
   connection: Connection,
   before: ClusterSeen = { name },

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ClusterSeen } from '../../../shared/set/status.ts'
 import type { Connection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
-import { lookAtClusters, type NamedCluster } from './look.ts'
+import { lookAtNamed, type NamedCluster } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
 
 interface StatusPorts {
@@ -23,7 +23,7 @@ export async function tellStatus(clusters: readonly NamedCluster[], ports: Statu
   let seen: readonly ClusterSeen[] = []
   for (;;) {
     const before = seen
-    seen = await Promise.all(clusters.map((one, index) => lookAtClusters(one, connection, before[index])))
+    seen = await Promise.all(clusters.map((one, index) => lookAtNamed(one, connection, before[index])))
     const shown = shownSet(seen, clusters, Date.now())
     if (json) print(`${JSON.stringify(shown, null, every === undefined ? 2 : 0)}\n`)
     else {

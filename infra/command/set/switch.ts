@@ -5,7 +5,7 @@ import { RunStopped, run } from '../../../shared/set/run.ts'
 import { askFor, askOnce } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
-import { lookAtClusters, type NamedCluster } from './look.ts'
+import { lookAtNamed, type NamedCluster } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
 
 /** What a switch needs of whoever runs it. */
@@ -43,7 +43,7 @@ export async function switchSet(
   const { connection, token, say, confirm } = ports
   const { from, to } = clusters
   const look = async (): Promise<SeenPair> => {
-    const [one, other] = await Promise.all([lookAtClusters(from, connection), lookAtClusters(to, connection)])
+    const [one, other] = await Promise.all([lookAtNamed(from, connection), lookAtNamed(to, connection)])
     return { from: one, to: other }
   }
   const ask = async (side: Side, path: string, body: object) => {

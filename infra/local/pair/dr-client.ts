@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type ClusterSeen, type ClusterStatus, isHeard } from '../../../shared/set/status.ts'
 import { askFor, askOnce } from '../../command/ask.ts'
-import { lookAtClusters } from '../../command/set/look.ts'
+import { lookAtNamed } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -25,7 +25,7 @@ const DR = 'sys/replication/dr'
 
 /** Asks a cluster for health and status. @param name as it is called in sentences */
 export const lookAtHost = ({ base_url }: Pick<Host, 'base_url'>, name = base_url): Promise<ClusterSeen> =>
-  lookAtClusters({ name, base: base_url }, { timeoutMs: ANSWER_MS })
+  lookAtNamed({ name, base: base_url }, { timeoutMs: ANSWER_MS })
 
 /** The status of a cluster. @throws Error where the answer is no status */
 export async function drStatusOf(host: Pick<Host, 'base_url'>): Promise<ClusterStatus> {

@@ -77,7 +77,7 @@ export type Judgement =
   | { readonly kind: 'mismatch'; readonly places: readonly Place[] }
 
 /** Returns the key of an item or of a change, without the rest. */
-export const recordPlace = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
+export const pickPlace = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
 /** What a piece does if everything is as its journal entry expects: this needs no read. */
 export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
@@ -98,18 +98,18 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const wrong = syncing
     ? []
     : seen.filter(({ change, own }) => !isTolerated(change, setting) && !isExpected(change, own, setting.now))
-  if (wrong.length > 0) return { kind: 'mismatch', places: wrong.map(({ change }) => recordPlace(change)) }
+  if (wrong.length > 0) return { kind: 'mismatch', places: wrong.map(({ change }) => pickPlace(change)) }
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
     stays(one)
-      ? { key: recordPlace(one.change), if: asFound(one.own) }
+      ? { key: pickPlace(one.change), if: asFound(one.own) }
       : step(one.change, setting.treeId, asFound(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
     .map(
       ({ change, own }): LeafChange => ({
-        ...recordPlace(change),
+        ...pickPlace(change),
         prev: own ? leafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
@@ -138,7 +138,7 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
 const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
 
 const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
-  key: recordPlace(change),
+  key: pickPlace(change),
   put: change.item && placeInTree(change.item, treeId),
   if: found,
 })

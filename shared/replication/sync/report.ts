@@ -6,7 +6,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { create } from '../../storage/changes.ts'
 import { isKind, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { recordPlace } from '../apply/judge.ts'
+import { pickPlace } from '../apply/judge.ts'
 
 /** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
 const LONGEST_PART = 100_000
@@ -30,7 +30,7 @@ export function reportParts(
     })
     .map(entry => (lengthOf(entry) > LONGEST_PART ? withoutItems(entry) : entry))
   const byEntries = inParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
-  const byKeys = inParts(keys.map(recordPlace)).map(some => ({
+  const byKeys = inParts(keys.map(pickPlace)).map(some => ({
     ...facts,
     entries: [],
     keys: some,

@@ -7,7 +7,7 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { inBatches } from '../../values/batches.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import { recordPlace } from '../apply/judge.ts'
+import { pickPlace } from '../apply/judge.ts'
 import { type Own, pauseBefore } from '../apply/window.ts'
 
 const SEGMENTS = 16
@@ -158,7 +158,7 @@ async function fetchFromSource(
   const { cursor, ...rest } = segment
   const { items, next } = await link.scan({ segment: index, segments: SEGMENTS, cursor })
   const seen = segment.seen + items.length
-  const wanted = items.flatMap(item => (inTree(item) ? [{ place: recordPlace(item), item }] : []))
+  const wanted = items.flatMap(item => (inTree(item) ? [{ place: pickPlace(item), item }] : []))
   if (next) return { wanted, next: { ...rest, seen, cursor: next } }
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
@@ -167,11 +167,11 @@ async function fetchFromSource(
 async function compareOwn({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
-  const keys = items.map(recordPlace)
+  const keys = items.map(pickPlace)
   const theirs = keys.length > 0 ? (await link.items({ keys })).items : []
   const wanted = items.flatMap((mine, at) => {
     const item = inTree(theirs[at])
-    return item?.rev === mine.rev ? [] : [{ place: recordPlace(mine), item }]
+    return item?.rev === mine.rev ? [] : [{ place: pickPlace(mine), item }]
   })
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { clusterNamed, lookAtClusters } from '../../../../infra/command/set/look.ts'
+import { clusterNamed, lookAtNamed } from '../../../../infra/command/set/look.ts'
 import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
 import type { ClusterSeen } from '../../../../shared/set/status.ts'
 import { silent } from '../../../builders/cluster-seen.ts'
@@ -110,7 +110,7 @@ describe('an odd answer to the question for the status', () => {
     const { url } = await webServer(onTestFinished, ({ url: path }, response) =>
       response.end(path?.endsWith('status') ? status : health),
     )
-    return lookAtClusters({ name: 'east', base: url }, { timeoutMs: 5000 })
+    return lookAtNamed({ name: 'east', base: url }, { timeoutMs: 5000 })
   }
 
   test.each([
