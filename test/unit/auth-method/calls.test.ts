@@ -10,6 +10,7 @@ import type { Role } from '../../../shared/model/role.ts'
 import { accessorOf, type LoginRecord, storedHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../builders/ec2-facts.ts'
+import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { ec2Role, iamRole, inferringRole } from '../../builders/roles.ts'
 import { postInput } from '../../builders/signed-request.ts'
@@ -199,22 +200,13 @@ async function cluster({ role, login: record }: Sent) {
 type Cluster = Awaited<ReturnType<typeof cluster>>
 
 async function send({ group, path, body }: Sent, { ports }: Cluster) {
-  const text = JSON.stringify(body)
-  const { response, error } = await serve(
-    group,
-    ports,
-  )({
-    method: 'POST',
+  const request = httpRequest({
     path: `/v1/${path}`,
-    query: [],
     headers: { 'x-vault-token': 'hvs.t' },
-    body: text,
-    bodyLength: text.length,
-    source: '192.0.2.1',
-    domain: '',
-    gatewayId: 'g-1',
+    body: JSON.stringify(body),
     deadline: NOW + 10_000,
   })
+  const { response, error } = await serve(group, ports)(request)
   return { status: response.status, cause: error?.message || error?.cause }
 }
 

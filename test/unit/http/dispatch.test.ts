@@ -17,6 +17,7 @@ import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, storedHashOf, type Token } from '../../../shared/model/token.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
@@ -131,20 +132,11 @@ async function send(
     memory: {},
     audit: { write: async (entry: Record<string, unknown>) => audit(entry) },
   })
-  const body = parts.body ?? ''
-  const request: HttpRequest = {
-    method: 'POST',
+  const request = httpRequest({
     path: '/v1/auth/cloud/thing/a',
-    query: [],
     headers: { 'x-vault-token': text },
-    body,
-    bodyLength: Buffer.byteLength(body),
-    source: '192.0.2.1',
-    domain: '',
-    gatewayId: 'g-1',
-    deadline: 0,
     ...parts,
-  }
+  })
   const { response, error } = await serve(group(handle, first), ports)(request)
   return {
     status: response.status,

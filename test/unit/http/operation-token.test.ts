@@ -7,6 +7,7 @@ import { serve } from '../../../shared/http/dispatch.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, rootToken, token } from '../tokens/support.ts'
@@ -79,22 +80,12 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     memory: {},
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
   })
-  const sent = JSON.stringify(body)
-  const { response, error } = await serve(
-    group,
-    ports,
-  )({
-    method: 'POST',
+  const request = httpRequest({
     path: `/v1/${path}`,
-    query: [],
     headers: bearer === undefined ? {} : { 'x-vault-token': bearer },
-    body: sent,
-    bodyLength: Buffer.byteLength(sent),
-    source: '192.0.2.1',
-    domain: '',
-    gatewayId: 'g-1',
-    deadline: 0,
+    body: JSON.stringify(body),
   })
+  const { response, error } = await serve(group, ports)(request)
   const answered = JSON.parse(response.body)
   return {
     status: response.status,

@@ -10,20 +10,7 @@ import {
   wrapTtlOf,
 } from '../../../shared/http/read-request.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
-
-const request = (parts: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: 'POST',
-  path: '/v1/x',
-  query: [],
-  headers: {},
-  body: '',
-  bodyLength: Buffer.byteLength(parts.body ?? ''),
-  source: '192.0.2.1',
-  domain: '',
-  gatewayId: 'g-1',
-  deadline: 0,
-  ...parts,
-})
+import { httpRequest } from '../../builders/http-request.ts'
 
 const row = (parts: object = {}) =>
   endpoint({
@@ -56,8 +43,8 @@ describe('a head', () => {
     ],
     ['a query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
   ])('may have 12 KiB, and not a byte more: %s', (_, parts) => {
-    expect(() => checkHead(request(parts(LARGEST - base)))).not.toThrow()
-    expect(codeOf(() => checkHead(request(parts(LARGEST - base + 1))))).toBe('head_too_large')
+    expect(() => checkHead(httpRequest(parts(LARGEST - base)))).not.toThrow()
+    expect(codeOf(() => checkHead(httpRequest(parts(LARGEST - base + 1))))).toBe('head_too_large')
   })
 })
 
@@ -74,26 +61,26 @@ describe('verbs', () => {
     ['constructor', undefined],
     ['__proto__', undefined],
     ['', undefined],
-  ])('%j is %s', (method, operation) => expect(operationOf(request({ method }))).toBe(operation))
+  ])('%j is %s', (method, operation) => expect(operationOf(httpRequest({ method }))).toBe(operation))
 
   test.each([
     ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(word => [word, 'list']),
     ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(word => [word, 'read']),
     ...['', 'yes', 'tRUE', ' true'].map(word => [word, 'unclear_list_flag']),
   ])('GET with list=%j is %s', (word, operation) => {
-    expect(codeOf(() => operationOf(request({ method: 'GET', query: [['list', word ?? '']] })))).toBe(
+    expect(codeOf(() => operationOf(httpRequest({ method: 'GET', query: [['list', word ?? '']] })))).toBe(
       operation,
     )
   })
 
   test('list counts only where something could be read', () => {
-    expect(operationOf(request({ method: 'POST', query: [['list', 'true']] }))).toBe('write')
-    expect(operationOf(request({ method: 'DELETE', query: [['list', 'oops']] }))).toBe('delete')
+    expect(operationOf(httpRequest({ method: 'POST', query: [['list', 'true']] }))).toBe('write')
+    expect(operationOf(httpRequest({ method: 'DELETE', query: [['list', 'oops']] }))).toBe('delete')
   })
 
   test('PATCH is judged by its content type first', () => {
     const patch = (type: string) => () =>
-      operationOf(request({ method: 'PATCH', headers: { 'content-type': type } }))
+      operationOf(httpRequest({ method: 'PATCH', headers: { 'content-type': type } }))
     expect(codeOf(patch('application/json'))).toBe('unsupported_media_type')
     expect(codeOf(patch('application/merge-patch+jsonx'))).toBe('unsupported_media_type')
     expect(codeOf(patch('application/merge-patch+json; charset=utf-8'))).toBeUndefined()
@@ -117,15 +104,15 @@ describe('the caller’s token', () => {
     ['another scheme', { authorization: 'Basic Bearer' }, undefined],
     ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
     ['nothing', {}, undefined],
-  ])('%s: $2', (_, headers, token) => expect(presentedToken(request({ headers }))?.reveal()).toBe(token))
+  ])('%s: $2', (_, headers, token) => expect(presentedToken(httpRequest({ headers }))?.reveal()).toBe(token))
 
   test('prints as a placeholder', () => {
-    expect(`${presentedToken(request({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
+    expect(`${presentedToken(httpRequest({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
   })
 
   test('is at most 8 KiB long', () => {
     const token = (length: number) => () =>
-      presentedToken(request({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
+      presentedToken(httpRequest({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
     expect(token(8192)()?.reveal()).toHaveLength(8192)
     expect(codeOf(token(8193))).toBe('head_too_large')
   })
@@ -133,7 +120,7 @@ describe('the caller’s token', () => {
 
 describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
   const namespace = (given: string, header = 'x-vault-namespace') =>
-    codeOf(() => checkNamespace(request({ headers: { [header]: given } }), 'auth/cloud/login'))
+    codeOf(() => checkNamespace(httpRequest({ headers: { [header]: given } }), 'auth/cloud/login'))
 
   test.each(['', '/', 'root', 'root/', '/root'])('%j is the root namespace', given => {
     expect(namespace(given)).toBeUndefined()
@@ -157,7 +144,9 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
 
   test('either header may name another one', () => {
     const headers = { 'x-vault-namespace': 'root', 'x-service-namespace': 'a' }
-    expect(codeOf(() => checkNamespace(request({ headers }), 'auth/cloud/login'))).toBe('unsupported_path')
+    expect(codeOf(() => checkNamespace(httpRequest({ headers }), 'auth/cloud/login'))).toBe(
+      'unsupported_path',
+    )
   })
 
   test.each([
@@ -169,7 +158,7 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
     ['sys/auth/cloud', undefined],
     ['identity/entity/id', undefined],
   ])('a path that begins with one is refused, and no other: %s', (path, code) => {
-    expect(codeOf(() => checkNamespace(request(), path))).toBe(code)
+    expect(codeOf(() => checkNamespace(httpRequest(), path))).toBe(code)
   })
 })
 
@@ -187,7 +176,7 @@ test.each([
 ])('X-Vault-Wrap-TTL %j is %s', (given, wanted) => {
   for (const name of ['x-vault-wrap-ttl', 'x-service-wrap-ttl']) {
     const headers = given === undefined ? {} : { [name]: given }
-    expect(codeOf(() => wrapTtlOf(request({ headers })))).toBe(wanted)
+    expect(codeOf(() => wrapTtlOf(httpRequest({ headers })))).toBe(wanted)
   }
 })
 
@@ -198,7 +187,7 @@ describe('parameters', () => {
     of: object = {},
     operation: 'write' | 'read' | 'delete' = 'write',
   ) => {
-    const given = codeOf(() => parametersOf(request(parts), operation, row(of)))
+    const given = codeOf(() => parametersOf(httpRequest(parts), operation, row(of)))
     return typeof given === 'object' ? { ...given } : given
   }
 
@@ -255,7 +244,11 @@ describe('parameters', () => {
   test('a write takes none of the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
 
   test('names of prototypes are names', () => {
-    const given = parametersOf(request({ body: '__proto__=1&constructor=2', headers: form }), 'write', row())
+    const given = parametersOf(
+      httpRequest({ body: '__proto__=1&constructor=2', headers: form }),
+      'write',
+      row(),
+    )
     expect(Object.entries(given)).toEqual([
       ['__proto__', '1'],
       ['constructor', '2'],
@@ -264,16 +257,16 @@ describe('parameters', () => {
 
   test('messages never quote the body', () => {
     for (const body of ['{"S3CRET', '{"a":"S3CRET"', '"S3CRET"', '{"a":S3CRET}']) {
-      expect(() => parametersOf(request({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
+      expect(() => parametersOf(httpRequest({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
     }
   })
 })
 
 describe('what clients send besides plain JSON', () => {
-  const parameters = (parts: Partial<HttpRequest>) => parametersOf(request(parts), 'write', row())
+  const parameters = (parts: Partial<HttpRequest>) => parametersOf(httpRequest(parts), 'write', row())
 
   test.each(['yes', ''])('a list flag of %j is refused with a text that says what is allowed', flag => {
-    expect(() => operationOf(request({ method: 'GET', query: [['list', flag]] }))).toThrow(
+    expect(() => operationOf(httpRequest({ method: 'GET', query: [['list', flag]] }))).toThrow(
       `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
     )
   })
@@ -288,7 +281,7 @@ describe('what clients send besides plain JSON', () => {
 
   test('the content type of a patch has no case', () => {
     const headers = { 'content-type': 'Application/Merge-Patch+JSON' }
-    expect(operationOf(request({ method: 'PATCH', headers }))).toBeUndefined()
+    expect(operationOf(httpRequest({ method: 'PATCH', headers }))).toBeUndefined()
   })
 
   test('a byte order mark before a body is skipped', () => {
