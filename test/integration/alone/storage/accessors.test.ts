@@ -38,7 +38,10 @@ describe('a page of auth/token/accessors', () => {
   })
 
   test('never ends at an accessor whose token is gone', async () => {
+    const own = (await api('GET', '/auth/token/lookup-self')).body.data.accessor
     const { keys } = await pageOf(`&limit=${LIMIT}`)
+    // revoking the test's own token would make the rest of the test fail
+    if (keys.at(-1) === own) keys.pop()
     const [previous, last] = keys.slice(-2)
     const next = await pageOf(`&limit=${LIMIT}&after=${last}`)
     await done('POST', '/auth/token/revoke-accessor', { accessor: last })
