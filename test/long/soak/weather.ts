@@ -29,8 +29,10 @@ const TAP_TIMEOUT_MS = 30_000
 
 const STORAGE: readonly Omit<StorageFault, 'skip'>[] = [
   ...(['before', 'after'] as const).flatMap(when =>
-    (['reset', 'error', 'throttle', 'conflict'] as const).map(kind => ({ kind, when })),
+    (['reset', 'error', 'throttle'] as const).map(kind => ({ kind, when })),
   ),
+  // AWS cancels transactions for a conflict, never a query
+  { kind: 'conflict', when: 'before', operation: 'TransactWriteItems' },
   { kind: 'delay', delayMs: 500 },
   { kind: 'stuck', when: 'before', stuckMs: 2000, operation: 'TransactWriteItems' },
   { kind: 'stuck', when: 'after', stuckMs: 2000, operation: 'TransactWriteItems' },
