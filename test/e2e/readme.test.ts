@@ -8,8 +8,8 @@ import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// A stranger starts a cluster, opens another terminal, and pastes what the README says under "A login by hand", and what
-// the pages on checking tokens, on the imitated AWS and on the command say.
+// A new user starts a cluster, opens a second terminal, and pastes the blocks of the README, of the tutorial, and of the pages
+// on checking tokens, on the imitated AWS and on the command.
 
 const checkout = temporaryDirectory()
 let run: Run
@@ -41,12 +41,25 @@ async function paste(block: string): Promise<string> {
   return result.stdout
 }
 
-describe('the README, from the first block to the last', () => {
-  const [variables = '', login = '', examples = '', administration = '', ...further] = blocksOf('README.md')
+describe('the README', () => {
+  const [logins = '', ...further] = blocksOf('README.md')
 
   test('has no block that is not run here', () => expect(further).toEqual([]))
 
-  test('an ec2 login by hand gives a token, and may be repeated', async () => {
+  test('its logins print a token of each type', async () => {
+    const answers = await paste(logins)
+    expect([...answers.matchAll(/"auth_type": "(ec2|iam)"/g)].map(([, type]) => type)).toEqual(['ec2', 'iam'])
+    expect(answers).toMatch(/"client_token": "hvs\./)
+  })
+})
+
+describe('the tutorial, in the shell of the README', () => {
+  const page = 'docs/learn/log-in-by-hand.md'
+  const [variables = '', login = '', examples = '', administration = '', ...further] = blocksOf(page)
+
+  test('has no block that is not run here', () => expect(further).toEqual([]))
+
+  test('an ec2 login by hand returns a token, and can be repeated', async () => {
     await paste(variables)
     for (const _ of ['first', 'again']) {
       const { auth } = JSON.parse(await paste(login))

@@ -35,4 +35,10 @@ describe('README', () => {
     const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target)
     expect(links.filter(target => !existsSync(root + target))).toEqual([])
   })
+
+  test('has at most 800 words, and both commands within its first 30 lines', () => {
+    expect(readme.split(/\s+/).length).toBeLessThanOrEqual(800)
+    const top = readme.split('\n').slice(0, 30)
+    expect(top).toEqual(expect.arrayContaining(['$ npm start', '$ npm test']))
+  })
 })

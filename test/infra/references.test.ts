@@ -124,9 +124,11 @@ test('every page of the rules is listed in their index', () => {
   expect(there.filter(name => name !== 'README.md' && !index.includes(name))).toEqual([])
 })
 
-test('every page beside the index of pages is listed there', () => {
+test('the index of pages lists every page beside it, of tutorials and of reference', () => {
   const index = read('docs/README.md')
-  const beside = readdirSync(`${root}docs`).filter(name => name.endsWith('.md') && name !== 'README.md')
+  const beside = ['', 'learn/', 'look-up/']
+    .flatMap(shelf => readdirSync(`${root}docs/${shelf}`).map(name => `${shelf}${name}`))
+    .filter(name => name.endsWith('.md') && name !== 'README.md')
   expect(beside.filter(name => !index.includes(`](${name})`))).toEqual([])
 })
 
