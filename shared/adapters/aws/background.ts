@@ -1,14 +1,12 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Background, Waker } from '../../work-ports.ts'
+import { ownService } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
 export const lambdaBackground = (functionName: string, meter: Meter): Background => ({
   start: async job => {
-    const [{ LambdaClient, InvokeCommand }, { ownService }] = await Promise.all([
-      import('@aws-sdk/client-lambda'),
-      import('./client.ts'),
-    ])
     meter.count('lambda')
     const command = new InvokeCommand({
       FunctionName: functionName,

@@ -1,3 +1,12 @@
+import {
+  CloudWatchLogsClient,
+  CreateLogStreamCommand,
+  PutLogEventsCommand,
+  ResourceAlreadyExistsException,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-cloudwatch-logs'
+import { ownService } from './client.ts'
+
 export interface LogEvent {
   /** epoch milliseconds */
   timestamp: number
@@ -15,19 +24,15 @@ const OVERHEAD = 26
  * @returns how many of them the provider did not take, because they are too old or too new; the others are written
  */
 export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
-  const [sdk, { ownService }] = await Promise.all([
-    import('@aws-sdk/client-cloudwatch-logs'),
-    import('./client.ts'),
-  ])
-  const client = new sdk.CloudWatchLogsClient(ownService('cloudwatch_logs'))
+  const client = new CloudWatchLogsClient(ownService('cloudwatch_logs'))
   const name = { logGroupName: group, logStreamName: stream }
   let rejected = 0
   for (const logEvents of batches([...events].sort((a, b) => a.timestamp - b.timestamp))) {
-    const put = () => client.send(new sdk.PutLogEventsCommand({ ...name, logEvents }))
+    const put = () => client.send(new PutLogEventsCommand({ ...name, logEvents }))
     const { rejectedLogEventsInfo: info } = await put().catch(async (error: unknown) => {
-      if (!(error instanceof sdk.ResourceNotFoundException)) throw error
-      await client.send(new sdk.CreateLogStreamCommand(name)).catch((made: unknown) => {
-        if (!(made instanceof sdk.ResourceAlreadyExistsException)) throw made
+      if (!(error instanceof ResourceNotFoundException)) throw error
+      await client.send(new CreateLogStreamCommand(name)).catch((made: unknown) => {
+        if (!(made instanceof ResourceAlreadyExistsException)) throw made
       })
       return put()
     })

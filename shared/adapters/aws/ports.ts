@@ -36,10 +36,6 @@ export function awsPorts(
     const { accounts } = await import('./accounts.ts')
     return accounts({ environment, clock, meter })
   })
-  const inServices = once(async () => {
-    const { services } = await import('./services.ts')
-    return services({ environment, clock, meter })
-  })
   const ports: Ports = {
     store,
     journal,
@@ -49,11 +45,23 @@ export function awsPorts(
     principals: loadedLater({ find: true, profile: true }, async () => (await inAccounts()).principals()),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
     accessKeys: loadedLater(keyMethods, async () => (await inAccounts()).accessKeys()),
-    background: loadedLater({ start: true }, async () => (await inServices()).background),
-    puller: loadedLater({ wake: true }, async () => (await inServices()).puller),
+    background: loadedLater({ start: true }, async () => {
+      const { lambdaBackground } = await import('./background.ts')
+      return lambdaBackground(environment.workerFunction, meter)
+    }),
+    puller: loadedLater({ wake: true }, async () => {
+      const { lambdaPuller } = await import('./background.ts')
+      return lambdaPuller(environment.pullFunction, meter)
+    }),
     carryTo,
-    workflows: loadedLater({ start: true, signal: true }, async () => (await inServices()).workflows),
-    events: loadedLater({ put: true }, async () => (await inServices()).events),
+    workflows: loadedLater({ start: true, signal: true }, async () => {
+      const { stepFunctions } = await import('./workflows.ts')
+      return stepFunctions(environment.workflows, meter)
+    }),
+    events: loadedLater({ put: true }, async () => {
+      const { eventBridge } = await import('./event-bus.ts')
+      return eventBridge({ environment, clock, meter })
+    }),
     authorities: shippedAuthorities(environment.authoritiesFile),
     keyFactory: loadedLater(keyFactoryMethods, async () => {
       const { kmsKeyFactory } = await import('./key-factory.ts')

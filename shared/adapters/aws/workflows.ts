@@ -1,28 +1,23 @@
-import type { SFNClient } from '@aws-sdk/client-sfn'
+import { SendTaskSuccessCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Workflows } from '../../work-ports.ts'
+import { ownService } from './client.ts'
 
 /** Errors by which Step Functions says that nobody waits with a task token any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
 
 /**
- * State machines of AWS Step Functions, whose client is loaded when it is first needed. An execution is named after
- * its operation, a later one with its number behind, and has nothing but the operation's name for its input.
+ * State machines of AWS Step Functions. An execution is named after its operation, a later one with its number behind. Its
+ * only input is the operation's name.
  * @param arns what the ARNs of all state machines begin with
  */
 export function stepFunctions(arns: string, meter: Meter): Workflows {
-  let client: SFNClient | undefined
-  const loaded = async () => {
-    const [sdk, { ownService }] = await Promise.all([import('@aws-sdk/client-sfn'), import('./client.ts')])
-    client ??= new sdk.SFNClient(ownService('sfn'))
-    meter.count('states')
-    return { sdk, client }
-  }
+  const client = new SFNClient(ownService('sfn'))
   return {
     start: async (workflow, operation, before = 0) => {
-      const { sdk, client } = await loaded()
-      const command = new sdk.StartExecutionCommand({
+      meter.count('states')
+      const command = new StartExecutionCommand({
         stateMachineArn: `${arns}${workflow}`,
         name: before === 0 ? operation : `${operation}-${before + 1}`,
         input: JSON.stringify({ operation }),
@@ -37,8 +32,8 @@ export function stepFunctions(arns: string, meter: Meter): Workflows {
       )
     },
     signal: async (taskToken, answer) => {
-      const { sdk, client } = await loaded()
-      const command = new sdk.SendTaskSuccessCommand({ taskToken, output: JSON.stringify(answer) })
+      meter.count('states')
+      const command = new SendTaskSuccessCommand({ taskToken, output: JSON.stringify(answer) })
       return client.send(command).then(
         () => true,
         (cause: Error) => {
