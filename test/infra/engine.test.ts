@@ -97,35 +97,17 @@ describe('the engine of a cluster', () => {
 
   test('tables with a secret in their names are listed to nobody, and nobody adds one', async () => {
     for (const start of ['first', 'second']) {
-      const engine = await startEngine({ ...at('closed'), prefix: 'secret-', tables: [named('secret-one')] })
+      const engine = await startEngine({ ...at('closed'), secretNames: true, tables: [named('secret-one')] })
       await put(engine, 'secret-one', start)
       await expect(engine.client.send(new ListTablesCommand({})), start).rejects.toThrow()
       await expect(createTables(engine.client, [named('mine')]), start).rejects.toThrow('private')
       await engine.close()
     }
     const tables = [named('secret-one'), named('secret-two')]
-    const engine = await startEngine({ ...at('closed'), prefix: 'secret-', tables })
+    const engine = await startEngine({ ...at('closed'), secretNames: true, tables })
     expect(await dueIn(engine, 'secret-one')).toEqual(['first', 'second'])
     await put(engine, 'secret-two', 'a later version has another table')
     await engine.close()
-  })
-
-  test('tables of an earlier version get the secret in their names, with their items, indexes and streams', async () => {
-    const before = await startEngine({ ...at('earlier'), tables: [named('one'), named('two')] })
-    await put(before, 'one', 'kept')
-    await before.close()
-    for (const start of ['first', 'second']) {
-      const tables = [named('secret-one'), named('secret-two')]
-      const engine = await startEngine({ ...at('earlier'), prefix: 'secret-', tables })
-      expect(await dueIn(engine, 'secret-one'), start).toEqual(['kept'])
-      await put(engine, 'secret-one', 'kept')
-      await expect(put(engine, 'one', 'gone'), start).rejects.toThrow('not found')
-      await engine.close()
-    }
-    const database = new DatabaseSync(`${directory}/earlier/dynamodb.sqlite`, { readOnly: true })
-    const noted = database.prepare('SELECT DISTINCT table_name AS name FROM _stream_records').all()
-    database.close()
-    expect(noted).toEqual([{ name: 'secret-one' }])
   })
 
   test('that does not start says why', async () => {

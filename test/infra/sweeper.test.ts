@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, expect, test } from 'vitest'
-import { startEngine } from '../../infra/local/engine/engine.ts'
+import { clientOf, startEngine } from '../../infra/local/engine/engine.ts'
 import { startSweeper } from '../../infra/local/engine/sweeper.ts'
+import { documentSend } from '../../shared/adapters/aws/sdk-tables.ts'
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-sweeper-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -21,12 +22,9 @@ test('what has expired is deleted, a hundred items at a time, with a pause for o
       { AttributeName: 'sk', KeyType: 'RANGE' },
     ],
   }
-  const { client, close } = await startEngine({
-    directory,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    tables: [table],
-  })
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+  const region = 'us-east-1'
+  const { url, client, close } = await startEngine({ directory, region, credentials, tables: [table] })
   const now = Math.floor(Date.now() / 1000)
   // every third one has expired, every third expires later, every third never
   const items = Array.from({ length: 250 }, (_, index) => ({
@@ -39,16 +37,20 @@ test('what has expired is deleted, a hundred items at a time, with a pause for o
     await client.send(new BatchWriteItemCommand({ RequestItems: { [name]: requests } }))
   }
   const read: number[] = []
-  client.middlewareStack.add(
-    next => async args => {
-      const answer = await next(args)
-      const { ScannedCount } = answer.output as { ScannedCount?: number }
-      if (ScannedCount !== undefined) read.push(ScannedCount)
-      return answer
-    },
-    { step: 'initialize', priority: 'high' },
-  )
-  const sweeper = startSweeper(client, [table])
+  const send = documentSend(() => {
+    const watched = clientOf(url, region, credentials)
+    watched.middlewareStack.add(
+      next => async args => {
+        const answer = await next(args)
+        const { ScannedCount } = answer.output as { ScannedCount?: number }
+        if (ScannedCount !== undefined) read.push(ScannedCount)
+        return answer
+      },
+      { step: 'initialize', priority: 'high' },
+    )
+    return watched
+  })
+  const sweeper = startSweeper(send, [table])
   const pauses: number[] = []
   const removed = await sweeper.sweep(async worked => void pauses.push(worked))
   sweeper.close()

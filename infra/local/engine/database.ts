@@ -64,32 +64,3 @@ export function allowNewTables(database: DatabaseSync, isAllowed: boolean): void
 
 /** Removes the tables that strangers made while the engine started for the first time. */
 export const forgetTables = (database: DatabaseSync): void => database.exec('DELETE FROM _tables')
-
-/**
- * Renames the tables of a cluster from a time when their names were no secret. Does nothing where any of them has its
- * secret name already.
- * @param names as they are from now on
- * @param prefix that they begin with
- */
-export function renameTables(database: DatabaseSync, names: readonly string[], prefix: string): void {
-  const there = tablesIn(database)
-  if (names.some(name => there?.has(name))) return
-  database.exec('BEGIN')
-  for (const name of names) {
-    const before = name.slice(prefix.length)
-    if (there?.has(before)) renameTable(database, before, name)
-  }
-  database.exec('COMMIT')
-}
-
-/** A table, what the engine has for each of its indexes, and what it has noted of both. */
-function renameTable(database: DatabaseSync, before: string, now: string): void {
-  database.exec(`DROP INDEX IF EXISTS "${before}::scan_order"`)
-  const parts = database
-    .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND (name = ?1 OR name LIKE ?1 || '::%')`)
-    .all(before)
-  for (const { name } of parts)
-    database.exec(`ALTER TABLE "${name}" RENAME TO "${now}${String(name).slice(before.length)}"`)
-  for (const noted of ['_tables', '_stream_records'])
-    database.prepare(`UPDATE ${noted} SET table_name = ? WHERE table_name = ?`).run(now, before)
-}

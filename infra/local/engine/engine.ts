@@ -9,24 +9,20 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
+import { documentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
 import { textOf, writeWhole } from '../os/cluster-file.ts'
 import type { TableModel } from '../template/assembly.ts'
-import {
-  allowNewTables,
-  forgetTables,
-  hideNames,
-  inFile,
-  mendTables,
-  renameTables,
-  tablesIn,
-} from './database.ts'
+import { allowNewTables, forgetTables, hideNames, inFile, mendTables, tablesIn } from './database.ts'
 import { launchEngine } from './launch.ts'
 import { stopStaleEngine } from './process.ts'
 
 /** A DynamoDB-compatible engine that runs. */
 export interface LocalEngine {
   url: string
+  /** makes tables, and looks at them */
   client: DynamoDBClient
+  /** sends the host's calls about items */
+  send: ReturnType<typeof documentSend>
   /** process of an engine of ours */
   pid?: number
   close(): Promise<void>
@@ -36,8 +32,8 @@ export interface EngineOptions {
   /** directory of the database */
   directory: string
   tables: readonly TableModel[]
-  /** a secret that names of tables begin with; absent: whoever reaches the engine's port may use it */
-  prefix?: string
+  /** whoever does not know a table's name finds none, and makes none; absent: whoever reaches the engine's port may use it */
+  secretNames?: boolean
   region: string
   /** of those who will use the tables: an engine may keep what it has by the access key that made it */
   credentials: EngineCredentials
@@ -56,6 +52,11 @@ export interface EngineCredentials {
 export const clientOf = (url: string, region: string, credentials: EngineCredentials) =>
   new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
 
+const reached = (...place: Parameters<typeof clientOf>) => ({
+  client: clientOf(...place),
+  send: documentSend(() => clientOf(...place)),
+})
+
 /** The engine that the environment names; empty: the one from npm. */
 export const externalEngine = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
 
@@ -72,13 +73,13 @@ async function useExternal(
   url: string,
   { tables, region, credentials, memory }: EngineOptions,
 ): Promise<LocalEngine> {
-  const client = clientOf(url, region, credentials)
+  const { client, send } = reached(url, region, credentials)
   await createTables(client, tables)
   const close = async () => {
     if (memory) for (const { name } of tables) await client.send(new DeleteTableCommand({ TableName: name }))
     client.destroy()
   }
-  return { url, client, close }
+  return { url, client, send, close }
 }
 
 /** Ends what a host that was killed has left behind in a directory, whose lock the caller has. */
@@ -88,10 +89,10 @@ export const endStaleEngine = (directory: string): Promise<void> =>
 const fileIn = (directory: string): string => `${directory}/dynamodb.sqlite`
 
 async function startOwn(options: EngineOptions): Promise<LocalEngine> {
-  const { directory, tables, prefix, region, credentials, apart = false } = options
+  const { directory, tables, secretNames = false, region, credentials, apart = false } = options
   const file = fileIn(directory)
   const launch = () => launchEngine(directory, file, { apart })
-  if (prefix !== undefined) await closeToOthers(options, file, launch)
+  if (secretNames) await closeToOthers(file, launch)
   const there = existsSync(file) ? await inFile(file, tablesIn) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
     // database and tables have to be there before they can be mended
@@ -100,27 +101,24 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
     await first.stop()
   }
   await inFile(file, mendTables)
-  if (prefix !== undefined) await inFile(file, database => allowNewTables(database, false))
+  if (secretNames) await inFile(file, database => allowNewTables(database, false))
   const child = await launch()
-  const client = clientOf(child.url, region, credentials)
+  const { client, send } = reached(child.url, region, credentials)
   await createTables(client, tables)
-  return { url: child.url, client, pid: child.pid, close: child.stop }
+  return { url: child.url, client, send, pid: child.pid, close: child.stop }
 }
 
 /** Hides the names of tables before the first of them is made. */
 async function closeToOthers(
-  { tables, prefix = '' }: EngineOptions,
   file: string,
   launch: () => Promise<{ stop: () => Promise<void> }>,
 ): Promise<void> {
   const isNew = !existsSync(file) || !(await inFile(file, tablesIn))
   // it has to make its own tables before they can be mended
   if (isNew) await (await launch()).stop()
-  const names = tables.map(({ name }) => name)
   await inFile(file, database => {
     allowNewTables(database, true)
     if (isNew) forgetTables(database)
-    else renameTables(database, names, prefix)
     hideNames(database)
   })
 }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { DeleteItemCommand, type DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
 import type { TableModel } from '../template/assembly.ts'
+import type { LocalEngine } from './engine.ts'
 
 /** Between two rounds. */
 const SWEEP_PERIOD_MS = 60_000
@@ -11,7 +11,7 @@ const PAUSES = 30
 
 /** Deletes items whose native expiry has passed: the engine from npm accepts the setting but never does. */
 export function startSweeper(
-  client: DynamoDBClient,
+  send: LocalEngine['send'],
   tables: readonly TableModel[],
 ): { sweep(resting?: Sweeping['resting']): Promise<number>; close(): void } {
   const end = new AbortController()
@@ -19,7 +19,7 @@ export function startSweeper(
   const sweep = async (resting: Sweeping['resting'] = async () => undefined) => {
     let removed = 0
     for (const { name, ttl } of tables) {
-      if (ttl) removed += await sweepTable(client, name, { ttl, resting })
+      if (ttl) removed += await sweepTable(send, name, { ttl, resting })
     }
     return removed
   }
@@ -41,33 +41,31 @@ interface Sweeping {
   resting: (worked: number) => Promise<void>
 }
 
-async function sweepTable(
-  client: DynamoDBClient,
-  TableName: string,
-  { ttl, resting }: Sweeping,
-): Promise<number> {
+async function sweepTable(send: Send, TableName: string, { ttl, resting }: Sweeping): Promise<number> {
   const expired = {
+    TableName,
     ExpressionAttributeNames: { '#ttl': ttl },
-    ExpressionAttributeValues: { ':now': { N: String(Math.floor(Date.now() / 1000)) } },
+    ExpressionAttributeValues: { ':now': Math.floor(Date.now() / 1000) },
   }
-  const pages = paginateScan(
-    { client, pageSize: AT_ONCE },
-    { TableName, FilterExpression: '#ttl < :now', ProjectionExpression: 'pk, sk', ...expired },
-  )
-  let [removed, began] = [0, performance.now()]
-  for await (const { Items = [] } of pages) {
-    for (const item of Items) {
-      const Key = { pk: item['pk'] ?? { S: '' }, sk: item['sk'] ?? { S: '' } }
-      const deletion = { TableName, Key, ConditionExpression: '#ttl < :now', ...expired }
-      await client.send(new DeleteItemCommand(deletion)).then(
-        () => {
-          removed += 1
-        },
-        () => undefined, // renewed meanwhile
+  const page = { FilterExpression: '#ttl < :now', ProjectionExpression: 'pk, sk', Limit: AT_ONCE, ...expired }
+  let removed = 0
+  let from: Record<string, unknown> | undefined
+  do {
+    const began = performance.now()
+    const { Items, LastEvaluatedKey } = await send('Scan', { ...page, ExclusiveStartKey: from })
+    for (const Key of Items) {
+      const isDeleted = await send('DeleteItem', {
+        Key,
+        ConditionExpression: '#ttl < :now',
+        ...expired,
+      }).then(
+        () => true,
+        () => false, // renewed meanwhile
       )
+      removed += Number(isDeleted)
     }
     await resting(performance.now() - began)
-    began = performance.now()
-  }
+    from = LastEvaluatedKey
+  } while (from)
   return removed
 }

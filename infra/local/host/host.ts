@@ -121,8 +121,6 @@ const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 
 interface Site {
   options: HostOptions
   directory: string
-  /** what the names of tables begin with */
-  tablePrefix: string
   model: Model
   home: Home
   /** adds how a part ends */
@@ -149,7 +147,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
       return part
     }
     let onKeys = (_: SetKeys): void => undefined
-    const site = { options, directory, tablePrefix, model, home, started, setKeys: {} }
+    const site = { options, directory, model, home, started, setKeys: {} }
     const { file, known, ...rest } = await assemble(site, keys => onKeys(keys))
     const fileFolder = fileFolderOf(options, directory)
     const told = tell(fileFolder, file, options.memory)
@@ -231,7 +229,7 @@ async function assemble(
     ...addressVariables(ports),
   }
   const { lambdas, urls } = await startFunctions(site, variables, keys)
-  started(startSweeper(engine.client, model.tables))
+  started(startSweeper(engine.send, model.tables))
   started(
     startStreams({
       ...home,
@@ -258,7 +256,7 @@ async function assemble(
   })
   const known = await followKeys(site, {
     kept: await initialised(gateway.url, directory),
-    readStored: () => readRecoveryKey(engine.client, runtimeOf(site, variables, 'rekey')),
+    readStored: () => readRecoveryKey(engine.send, runtimeOf(site, variables, 'rekey')),
     onChange: onKeys,
   })
   const file: ClusterFile = defined({
@@ -301,7 +299,7 @@ async function metadataOf(control: Control, port = 0): Promise<{ url: string }> 
 }
 
 async function startTables(
-  { options, directory, tablePrefix: prefix, model, home, started }: Site,
+  { options, directory, model, home, started }: Site,
   credentials: EngineCredentials,
   users: Parameters<typeof startStorageTap>[1],
 ) {
@@ -309,7 +307,7 @@ async function startTables(
   const { tables } = model
   const { region } = home
   const engine: LocalEngine = started(
-    await startEngine(defined({ directory, tables, prefix, region, credentials, memory, apart })),
+    await startEngine(defined({ directory, tables, secretNames: true, region, credentials, memory, apart })),
   )
   return { engine, tap: tap ? started(await startStorageTap(engine.url, users)) : undefined }
 }

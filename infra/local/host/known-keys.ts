@@ -1,10 +1,9 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { isShareOf } from '../../../shared/cluster/recovery.ts'
 import { readShare } from '../../../shared/cluster/shares.ts'
 import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
+import type { LocalEngine } from '../engine/engine.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
 import { type KeptKeys, keepKeys, type SetKeys } from './initialise.ts'
 
@@ -129,12 +128,15 @@ function newSharesIn(answer: unknown): string[] {
 
 /** Reads the recovery key of a cluster from the table that the environment of its functions names. */
 export async function readRecoveryKey(
-  client: DynamoDBClient,
+  send: LocalEngine['send'],
   { environment }: { environment: Record<string, string> },
 ): Promise<StoredRecoveryKey> {
   const { kind, pk, sk } = key('recovery-key')
-  const TableName = environment['DATA_TABLE']
-  const documents = DynamoDBDocumentClient.from(client)
-  const { Item } = await documents.send(new GetCommand({ TableName, Key: { pk, sk }, ConsistentRead: true }))
-  return fromStored(kind, Item as StoredItem | undefined, 0)?.data
+  const { Items } = await send('Query', {
+    TableName: environment['DATA_TABLE'],
+    ConsistentRead: true,
+    KeyConditionExpression: 'pk = :pk AND sk = :sk',
+    ExpressionAttributeValues: { ':pk': pk, ':sk': sk },
+  })
+  return fromStored(kind, Items[0] as StoredItem | undefined, 0)?.data
 }

@@ -126,7 +126,25 @@ export const documentClients = (make: () => DynamoDBClient) => ({
 })
 
 /**
- * Calls to the tables by the SDK, as often and within the same limits as over the wire.
+ * Calls to tables by the SDK, as often and within the same limits as over the wire.
+ * @param make makes a client, which attempts each call once
+ */
+export function documentSend(make: () => DynamoDBClient): Send {
+  const documents = documentClients(make)
+  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
+  return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
+    const command = new tableCommands[operation](input as never)
+    return insist(async left => {
+      const answer = await documents[numbers].send(command as never, within(left)).catch((error: unknown) => {
+        throw refusalIn(error)
+      })
+      return outputs[operation](answer as Answer)
+    }, ms)
+  }
+}
+
+/**
+ * Calls of a function to its tables by the SDK.
  * @param wire for what `lib-dynamodb` does not keep: items with a member of the name `__proto__`
  * @param handler sends the SDK's requests
  */
@@ -140,20 +158,12 @@ export function sdkSend(wire: Send, handler = overWire()): Send {
     cacheMiddleware: false,
     endpointDiscoveryEnabled: false,
   }
-  const documents = documentClients(() => new DynamoDBClient(settings))
-  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
-  return (operation, input, options = {}) => {
-    if (holdsLost(input)) return wire(operation, input, options)
-    const { numbers = 'rounded', ms = CALL_MS } = options
-    const command = new tableCommands[operation](input as never)
-    return insist(async left => {
-      const answer = await documents[numbers].send(command as never, within(left)).catch((error: unknown) => {
-        throw refusalIn(error)
-      })
-      return outputs[operation](answer as Answer)
-    }, ms).catch((error: unknown) => {
-      if (error instanceof Unkept) return wire(operation, input, options)
-      throw error
-    })
-  }
+  const send = documentSend(() => new DynamoDBClient(settings))
+  return (operation, input, options) =>
+    holdsLost(input)
+      ? wire(operation, input, options)
+      : send(operation, input, options).catch((error: unknown) => {
+          if (error instanceof Unkept) return wire(operation, input, options)
+          throw error
+        })
 }
