@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { awsAt, awsProcess } from '../../infra/local/host/aws-process.ts'
+import { listen } from '../../infra/local/os/loopback.ts'
 import { providerNote } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
@@ -38,6 +40,20 @@ describe('the process of an imitated AWS', () => {
     expect(session.accessKeyId).toMatch(/^ASIA/)
     await expect(awsProcess({ ...wanted, port: 1 })).rejects.toThrow('runs already, at http://127.0.0.1:')
     await again.close()
+  })
+
+  test('is started without a call to the program that has its port by now, when no process holds the directory', async () => {
+    let calls = 0
+    const silent = createServer(() => {
+      calls += 1
+    })
+    const noted = { ...providerNote(directory), url: await listen(silent) }
+    writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
+    const own = await awsProcess(wanted)
+    expect(own.url).not.toBe(noted.url)
+    expect(calls).toBe(0)
+    await own.close()
+    silent.close()
   })
 
   const strangers = {

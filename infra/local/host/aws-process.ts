@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { root } from '../../checkout.ts'
 import { privateDirectory } from '../os/cluster-file.ts'
+import { isLockHeld } from '../os/lock.ts'
 import { checkPorts, firstFree, steadyPort } from '../os/loopback.ts'
 import { remoteControl } from '../provider/control.ts'
 import { type Lease, leaseOf } from '../provider/leases.ts'
@@ -33,8 +34,10 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
   while (Date.now() < end) {
     const note = providerNote(directory)
     const { url = '', pid } = note ?? {}
-    const lease = note && (await leaseOf(url, note.control_token, directory))
-    if (lease) return used(note, lease, port)
+    // without a process that holds the directory, the port may be another program's by now, which may never answer
+    const lease =
+      note && isLockHeld(directory, 'aws') ? await leaseOf(url, note.control_token, directory) : undefined
+    if (note && lease) return used(note, lease, port)
     await checkPorts({ 'provider-port': port })
     const chosen =
       port || (await firstFree(url === '' ? 0 : Number(new URL(url).port))) || (await steadyPort())

@@ -7,7 +7,8 @@ const PROTOCOL = 'cloud-auth-lease'
 const OF = 'lease-of'
 
 const FIRST_LEASE_TIMEOUT_MS = 30_000
-const LEASE_ANSWER_TIMEOUT_MS = 2000
+/** Longer than a busy machine keeps a provider from answering: taken for dead, it would end while somebody needs it. */
+const LEASE_ANSWER_TIMEOUT_MS = 30_000
 const LEASE_END_TIMEOUT_MS = 10_000
 
 /**
