@@ -1,4 +1,3 @@
-import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { wire } from '../../../shared/adapters/aws/wire/post.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
@@ -72,18 +71,12 @@ const worker = globalThis as { judgesAwsCalls?: true }
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return
   worker.judgesAwsCalls = true
-  const judged = <T>(request: Sent, send: () => Promise<T>): Promise<T> => {
-    const own = request.headers['authorization']?.includes(`Credential=${accessKeyId()}/`)
-    const why = own ? refusedRequest(request) : undefined
+  const { post } = wire
+  wire.post = (address, headers, body, ms, isOnce) => {
+    const own = headers['authorization']?.includes(`Credential=${accessKeyId()}/`)
+    const why = own ? refusedRequest({ path: address.path, headers, body }) : undefined
     return why === undefined
-      ? send()
+      ? post(address, headers, body, ms, isOnce)
       : Promise.reject(Object.assign(new Error(why), { name: 'AccessDeniedException' }))
   }
-  const { handle } = NodeHttpHandler.prototype
-  NodeHttpHandler.prototype.handle = function judging(request, ...rest) {
-    return judged(request, () => handle.call(this, request, ...rest))
-  }
-  const { post } = wire
-  wire.post = (address, headers, body, ms, isOnce) =>
-    judged({ path: address.path, headers, body }, () => post(address, headers, body, ms, isOnce))
 }
