@@ -41,7 +41,11 @@ interface Sweeping {
   resting: (worked: number) => Promise<void>
 }
 
-async function sweepTable(send: Send, TableName: string, { ttl, resting }: Sweeping): Promise<number> {
+async function sweepTable(
+  send: LocalEngine['send'],
+  TableName: string,
+  { ttl, resting }: Sweeping,
+): Promise<number> {
   const expired = {
     TableName,
     ExpressionAttributeNames: { '#ttl': ttl },
