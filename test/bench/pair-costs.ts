@@ -5,7 +5,7 @@ import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
 
 const MINUTES = 43_800
 const CLUSTERS = 2
-/** Assumed: a function that answers runs for so long, milliseconds, and logs so many bytes (docs/deploy.md, Costs). */
+/** Assumed: a function that answers runs for so long, milliseconds, and logs so many bytes (docs/look-up/costs.md). */
 const RUNS_MS = 60
 const LOGS = { invocation: 1350, gateway: 300, login: 5600 }
 const MEMORY_MB = 1024

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest'
 import { readSettings } from '../../infra/settings.ts'
 import { unexpired } from '../../shared/api/licence.ts'
 
-const page = readFileSync(new URL('../../docs/deploy.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/do/deploy.md', import.meta.url), 'utf8')
 
-test('what docs/deploy.md tells to run makes a licence that does', () => {
+test('the commands of docs/do/deploy.md print a valid licence', () => {
   const [, block = ''] = /## Licence\n[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? []
   const commands = block.replaceAll(/^\$ /gm, '')
   const printed = execFileSync('bash', ['-ec', commands], {

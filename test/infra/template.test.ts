@@ -124,10 +124,10 @@ describe('tables and key are kept, encrypted and recoverable', () => {
   })
 })
 
-describe('the trust of satellite accounts, as docs/deploy.md shows it', () => {
+describe('the trust policy of satellite accounts in docs/do/deploy.md', () => {
   const trust = () => {
     const [, text = ''] =
-      /```json\n(\{\n {2}"Version"[\s\S]*?)```/.exec(readFileSync(`${root}docs/deploy.md`, 'utf8')) ?? []
+      /```json\n(\{\n {2}"Version"[\s\S]*?)```/.exec(readFileSync(`${root}docs/do/deploy.md`, 'utf8')) ?? []
     return JSON.parse(text.replaceAll('<account>', '111122223333').replaceAll('<stage>', 'test')) as {
       Statement: {
         Principal: { AWS: string }

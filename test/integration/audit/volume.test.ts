@@ -7,7 +7,7 @@ import { done, freshMount, localCertificate } from '../../support/service/cluste
 const bytesAt = (mount: string): number =>
   auditOf(`${mount}/login`).reduce((sum, entry) => sum + Buffer.byteLength(JSON.stringify(entry)), 0)
 
-test('the two entries of a login come to what the costs in docs/deploy.md are counted with', async () => {
+test('two audit entries of a login have the size that docs/look-up/costs.md states', async () => {
   const { path: mount } = await freshMount()
   await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   const instance = await launch()
