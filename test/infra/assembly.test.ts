@@ -118,7 +118,7 @@ const api = (
 })
 
 describe('what the embedded host reads from the templates', () => {
-  test('functions, tables, routes, schedules, keys, streams and state machines, with their names resolved', () => {
+  test('functions, tables, routes, schedules, streams and state machines, with their names resolved', () => {
     const { directory, model } = read({
       Login: login,
       Data: table,
@@ -161,7 +161,6 @@ describe('what the embedded host reads from the templates', () => {
       },
       endsRule: '',
       schedules: [{ name: 'Hourly', minutes: 60, functionName: 'x-login' }],
-      keys: ['arn:aws:kms:eu-west-1:111122223333:key/api-Key'],
       streams: [
         {
           table: 'api-Data',

@@ -1,6 +1,6 @@
 import { DescribeInstancesCommand } from '@aws-sdk/client-ec2'
 import { CreateAccessKeyCommand, GetUserCommand, ListAccessKeysCommand } from '@aws-sdk/client-iam'
-import { DescribeKeyCommand } from '@aws-sdk/client-kms'
+import { DecryptCommand } from '@aws-sdk/client-kms'
 import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, test, vi } from 'vitest'
 import { account, clientsOf, nowOf, providerWithUser, region } from './clients.ts'
@@ -58,7 +58,7 @@ describe('faults', () => {
     const failures = [
       sts.send(whoAmI()),
       ec2.send(new DescribeInstancesCommand({})),
-      kms.send(new DescribeKeyCommand({ KeyId: 'alias/x' })),
+      kms.send(new DecryptCommand({ CiphertextBlob: Buffer.from('x') })),
     ].map(failed => failed.catch(error => [error.name, error.$metadata.httpStatusCode]))
     expect(await Promise.all(failures)).toEqual([
       ['Throttling', 400],

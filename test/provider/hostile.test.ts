@@ -32,14 +32,14 @@ describe('malformed requests get the 400s of AWS', () => {
   ]
 
   test.each([
-    ['no JSON', 'TrentService.Encrypt', '{', 'SerializationException'],
-    ['a list', 'TrentService.Encrypt', '[]', 'SerializationException'],
-    ['a number where text belongs', 'TrentService.Encrypt', '{"Plaintext":1}', 'SerializationException'],
-    ['nothing', 'TrentService.Encrypt', '{}', 'ValidationException'],
+    ['no JSON', 'TrentService.Decrypt', '{', 'SerializationException'],
+    ['a list', 'TrentService.Decrypt', '[]', 'SerializationException'],
+    ['a number where text belongs', 'TrentService.Decrypt', '{"CiphertextBlob":1}', 'SerializationException'],
+    ['nothing', 'TrentService.Decrypt', '{}', 'ValidationException'],
     [
       'a context that is none',
-      'TrentService.Encrypt',
-      '{"KeyId":"a","Plaintext":"YQ==","EncryptionContext":"x"}',
+      'TrentService.Decrypt',
+      '{"CiphertextBlob":"YQ==","EncryptionContext":"x"}',
       'ValidationException',
     ],
     ['an unknown action', 'TrentService.Nothing', '{}', 'UnknownOperationException'],

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CreateAccessKeyCommand } from '@aws-sdk/client-iam'
-import { DecryptCommand, EncryptCommand } from '@aws-sdk/client-kms'
+import { DecryptCommand, GenerateDataKeyCommand } from '@aws-sdk/client-kms'
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { remoteControl } from '../../infra/local/provider/control.ts'
@@ -58,8 +58,10 @@ describe('with a state file', () => {
     await first.control.putUser({ account, name: 'bob' })
     const key = await first.control.createAccessKey({ account, user: 'bob' })
     const { kms } = clientsOf(first.url, key)
-    const Plaintext = Buffer.from('x')
-    const { CiphertextBlob, KeyId } = await kms.send(new EncryptCommand({ KeyId: 'alias/app', Plaintext }))
+    const KeyId = `arn:aws:kms:${region}:${account}:key/one`
+    const { CiphertextBlob, Plaintext } = await kms.send(
+      new GenerateDataKeyCommand({ KeyId, KeySpec: 'AES_256' }),
+    )
     await first.control.fault({ kind: 'error', times: 99 })
     await first.control.limit({ service: 'kms', action: 'Decrypt', perSecond: 0, burst: 0 })
     await first.close()
@@ -68,10 +70,9 @@ describe('with a state file', () => {
     onTestFinished(() => second.close())
     expect((await second.control.calls()).calls).toEqual([])
     const again = clientsOf(second.url, key).kms
-    await expect(
-      again.send(new DecryptCommand({ CiphertextBlob, KeyId: 'alias/app' })),
-    ).resolves.toMatchObject({
+    await expect(again.send(new DecryptCommand({ CiphertextBlob }))).resolves.toMatchObject({
       KeyId,
+      Plaintext,
     })
   })
 

@@ -6,13 +6,12 @@ import { arrangeFault, release } from './faults/faults.ts'
 import { arrangeLimit } from './faults/limits.ts'
 import { streamsOf } from './faults/log-groups.ts'
 import { allow, deny } from './identity/permissions.ts'
-import { deleteProfile, deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
+import { deleteRole, findRole, putProfile, putRole } from './identity/roles.ts'
 import { openSession } from './identity/sessions.ts'
 import { addAccessKey, deleteUser, findUser, operatorKey, putUser, rootUser } from './identity/users.ts'
 import { metadataPort } from './metadata-port.ts'
 import type { ImitatedAws } from './state/imitated-aws.ts'
 import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } from './state/instances.ts'
-import { putKey, setKeyEnabled } from './state/kms-keys.ts'
 import type { AccessKey } from './state/state.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from './wire/http.ts'
 
@@ -59,9 +58,6 @@ const commands = {
   ),
   deleteRole: command(inputs.named, (aws, { account, name }) => done(deleteRole(aws, account, name))),
   putInstanceProfile: command(inputs.newProfile, putProfile),
-  deleteInstanceProfile: command(inputs.named, (aws, { account, name }) =>
-    done(deleteProfile(aws, account, name)),
-  ),
   session: command(inputs.session, (aws, { account, role, session, ttlSeconds }) =>
     openSession(aws, findRole(aws, account, role), session, ttlSeconds),
   ),
@@ -86,13 +82,9 @@ const commands = {
     aws.arranged.clockShiftMs += seconds * 1000
     return { now: new Date(aws.now()).toISOString() }
   }),
-  putKey: command(inputs.newKey, (aws, { alias, ...given }) => ({
-    arn: putKey(aws, placeOf(aws, given), alias).arn,
-  })),
-  disableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, false), arn))),
-  enableKey: command(inputs.key, (aws, { arn }) => done(existing(setKeyEnabled(aws, arn, true), arn))),
-  logEvents: command(inputs.logGroup, (aws, { group, ...given }) => {
-    const streams = streamsOf(aws.arranged.logGroups, { ...placeOf(aws, given), group })
+  logEvents: command(inputs.logGroup, ({ arranged, home }, { group, account, region }) => {
+    const place = { account: account ?? home.account, region: region ?? home.region }
+    const streams = streamsOf(arranged.logGroups, { ...place, group })
     return { events: [...streams.values()].flat() }
   }),
   busEvents: command(inputs.nothing, ({ arranged }) => ({ events: [...arranged.busEvents] })),
@@ -173,14 +165,6 @@ const isCommand = (name: string): name is CommandName => Object.hasOwn(commands,
 
 const json = (status: number, value: unknown): HttpAnswer =>
   textAnswer(status, 'application/json', JSON.stringify(value))
-
-const placeOf = (
-  { home }: ImitatedAws,
-  given: { account?: string | undefined; region?: string | undefined },
-) => ({
-  account: given.account ?? home.account,
-  region: given.region ?? home.region,
-})
 
 /** What was found; complains when nothing was. */
 function existing<Found>(found: Found | undefined | false, name: string): Found {

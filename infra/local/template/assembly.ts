@@ -18,8 +18,6 @@ export interface Model {
   machines: { arn: string; definition: unknown }[]
   /** the rule that is told of executions that did not succeed */
   endsRule: string
-  /** KMS keys, by ARN */
-  keys: string[]
 }
 
 export interface TableModel {
@@ -175,7 +173,6 @@ export function readAssembly(directory: string, place: HostPlace): Model {
       .filter(({ properties }) => properties['EventPattern'] !== undefined)
       .map(({ stack, id }) => nameOf(stack, id))
       .join(),
-    keys: ofType('AWS::KMS::Key').map(({ stack, id }) => arnOf(stack, id)),
   }
 }
 

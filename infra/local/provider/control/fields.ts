@@ -89,7 +89,5 @@ export const inputs = {
   milliseconds: v.strictObject({ milliseconds: whole }),
   seconds: v.strictObject({ seconds: v.number() }),
   since: v.strictObject({ since: v.optional(whole, 0) }),
-  newKey: v.strictObject({ alias: maybe, account: v.optional(account), region: v.optional(region) }),
-  key: v.object({ arn: v.string() }),
   logGroup: v.strictObject({ group: v.string(), account: v.optional(account), region: v.optional(region) }),
 }

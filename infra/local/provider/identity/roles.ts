@@ -63,10 +63,3 @@ export function findProfile(aws: ImitatedAws, account: string, name: string): Ia
   if (profile === undefined) throw noSuch(`Instance Profile ${name} cannot be found.`)
   return profile
 }
-
-/** Removes an instance profile. */
-export function deleteProfile(aws: ImitatedAws, account: string, name: string): void {
-  findProfile(aws, account, name)
-  aws.state.profiles.delete(`${account}/${name}`)
-  aws.changed()
-}

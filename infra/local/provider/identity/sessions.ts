@@ -1,14 +1,10 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { iamId } from '../state/ids.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
+import { sealText, unsealText } from '../state/seal.ts'
 import type { IamRole } from '../state/state.ts'
+
+const USE = 'session'
 
 /** Temporary credentials of an assumed role. */
 export interface Session {
@@ -47,7 +43,7 @@ export function openSession(
   return {
     accessKeyId,
     secretAccessKey: secretOf(aws, accessKeyId),
-    sessionToken: seal(aws, JSON.stringify(content)),
+    sessionToken: sealText(aws, USE, JSON.stringify(content)),
     expiration: new Date(expiresAt).toISOString().replace('.000', ''),
     arn: sessionArn(role, sessionName),
   }
@@ -60,7 +56,7 @@ export function openSession(
  *   role is gone; a session past its end is returned all the same
  */
 export function readSession(aws: ImitatedAws, accessKeyId: string, token: string): SessionFacts | undefined {
-  const text = unseal(aws, token)
+  const text = unsealText(aws, USE, token)
   if (text === undefined) return undefined
   const [id, account, roleName, roleId, sessionName, expiresAt] = JSON.parse(text)
   const role = aws.state.roles.get(`${account}/${roleName}`)
@@ -72,28 +68,5 @@ export function readSession(aws: ImitatedAws, accessKeyId: string, token: string
 export const sessionArn = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 
-/** What this AWS seals and proves with. */
-export const sealKeyOf = (aws: ImitatedAws): KeyObject => createSecretKey(aws.state.sealKey, 'base64')
-
 const secretOf = (aws: ImitatedAws, accessKeyId: string): string =>
-  createHmac('sha256', sealKeyOf(aws)).update(accessKeyId).digest('base64').slice(0, 40)
-
-function seal(aws: ImitatedAws, text: string): string {
-  const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', sealKeyOf(aws), iv)
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
-}
-
-function unseal(aws: ImitatedAws, token: string): string | undefined {
-  const bytes = Buffer.from(token, 'base64')
-  // The comparison refuses other spellings of the same bytes: a token is one text.
-  if (bytes.length < 28 || bytes.toString('base64') !== token) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', sealKeyOf(aws), bytes.subarray(0, 12))
-  decipher.setAuthTag(bytes.subarray(12, 28))
-  try {
-    return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8')
-  } catch {
-    return undefined
-  }
-}
+  createHmac('sha256', aws.state.sealKey).update(accessKeyId).digest('base64').slice(0, 40)

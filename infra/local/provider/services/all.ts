@@ -8,10 +8,9 @@ import {
   getRole,
   getUser,
   listAccessKeys,
-  updateAccessKey,
 } from './iam.ts'
 import { jsonProtocol } from './json-protocol.ts'
-import { decryptWithKey, describeKey, encryptWithKey, generateDataKey } from './kms.ts'
+import { decryptWithKey, generateDataKey } from './kms.ts'
 import { createLogStream, putLogEvents } from './logs.ts'
 import { ec2Protocol, queryProtocol } from './query-protocol.ts'
 import { type ProviderService, service } from './service.ts'
@@ -38,13 +37,10 @@ const services: Record<string, ProviderService> = {
     ListAccessKeys: listAccessKeys,
     CreateAccessKey: createAccessKey,
     DeleteAccessKey: deleteAccessKey,
-    UpdateAccessKey: updateAccessKey,
   }),
   kms: service(jsonProtocol('TrentService'), {
-    Encrypt: encryptWithKey,
     Decrypt: decryptWithKey,
     GenerateDataKey: generateDataKey,
-    DescribeKey: describeKey,
   }),
   logs: service(jsonProtocol('Logs_20140328'), {
     CreateLogStream: createLogStream,

@@ -1,9 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { documentOf, type SignedDocument, signDocument } from '../documents/document.ts'
 import { answerUnderFault, type Exchange } from '../faults/exchange.ts'
-import { openSession, sealKeyOf } from '../identity/sessions.ts'
+import { openSession } from '../identity/sessions.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { findInstance } from '../state/instances.ts'
+import { sealText, unsealText } from '../state/seal.ts'
 import type { Ec2Instance, IamRole } from '../state/state.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireOutcome, type WireRequest } from '../wire/http.ts'
 
@@ -67,24 +67,17 @@ function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireReques
   if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
     return plain(400, 'Bad Request')
   }
-  const answer = plain(200, tokenFor(aws, instance, aws.now() + Number(ttl) * 1000))
+  const answer = plain(200, sealText(aws, useOf(instance), String(aws.now() + Number(ttl) * 1000)))
   answer.headers['x-aws-ec2-metadata-token-ttl-seconds'] = ttl
   return answer
 }
 
-/** A token says when it ends and proves that it was made here, for this instance. */
-function tokenFor(aws: ImitatedAws, { account, region, instanceId }: Ec2Instance, endsAt: number): string {
-  const content = `${account}/${region}/${instanceId}/${endsAt}`
-  const proof = createHmac('sha256', sealKeyOf(aws)).update(content).digest()
-  return Buffer.concat([proof, Buffer.from(String(endsAt))]).toString('base64url')
-}
+/** Reports whether a token was made here, for this instance, and has not ended: the time of its end is all it holds. */
+const isToken = (aws: ImitatedAws, instance: Ec2Instance, token: string): boolean =>
+  Number(unsealText(aws, useOf(instance), token) ?? 0) > aws.now()
 
-function isToken(aws: ImitatedAws, instance: Ec2Instance, token: string): boolean {
-  const endsAt = Number(Buffer.from(token, 'base64url').subarray(32).toString('latin1'))
-  if (!Number.isSafeInteger(endsAt) || endsAt <= aws.now()) return false
-  const [given, wanted] = [Buffer.from(token), Buffer.from(tokenFor(aws, instance, endsAt))]
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
-}
+const useOf = ({ account, region, instanceId }: Ec2Instance): string =>
+  `metadata of ${account}/${region}/${instanceId}`
 
 /** Items served, by their path below `latest/`. */
 const items: Record<string, (reader: Reader) => string | undefined | Promise<string>> = {

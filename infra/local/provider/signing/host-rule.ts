@@ -58,7 +58,7 @@ function regionMeant(request: WireRequest): string | undefined {
 }
 
 /** The partition a region belongs to, by its name. */
-export function partitionNamed(region: string): string {
+function partitionNamed(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   if (region.startsWith('us-gov-')) return 'aws-us-gov'
   if (region.startsWith('eusc-')) return 'aws-eusc'

@@ -52,7 +52,6 @@ export interface AccessKey {
   account: string
   /** Name of its user; empty for the root user. */
   user: string
-  status: 'Active' | 'Inactive'
   createdAt: number
 }
 
@@ -89,20 +88,9 @@ export const instanceStates = {
 /** One of {@link instanceStates}. */
 export type InstanceState = keyof typeof instanceStates
 
-/** A symmetric key. */
-export interface KmsKey {
-  arn: string
-  account: string
-  keyId: string
-  /** 32 bytes, base64. */
-  material: string
-  enabled: boolean
-  createdAt: number
-}
-
 /** Everything that survives a restart when a state file is given. */
 export interface ProviderState {
-  /** Seals session tokens and metadata tokens; base64. */
+  /** Seals session tokens, metadata tokens and data keys; base64. */
   sealKey: string
   authority: Authority | null
   /** By `account/name`; the root user has no name. */
@@ -113,10 +101,6 @@ export interface ProviderState {
   accessKeys: Map<string, AccessKey>
   /** By `account/region`, then by instance id. */
   instances: Map<string, Map<string, Ec2Instance>>
-  /** By key ARN. */
-  kmsKeys: Map<string, KmsKey>
-  /** Alias ARN to key ARN. */
-  kmsAliases: Map<string, string>
   /** `principal ARN|service:Action`. */
   denied: Set<string>
 }
@@ -130,7 +114,5 @@ export const emptyState = (): ProviderState => ({
   profiles: new Map(),
   accessKeys: new Map(),
   instances: new Map(),
-  kmsKeys: new Map(),
-  kmsAliases: new Map(),
   denied: new Set(),
 })

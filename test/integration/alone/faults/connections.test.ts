@@ -74,7 +74,7 @@ describe('between two invocations all connections die', () => {
     const { arn } = await aws.putRole({ account: other, name: 'cloud-auth-reader' })
     satellite = { account: other, region: REGION, client, assume: { role: arn, externalId: '' } }
     ;({ instanceId } = await launch({ account }))
-    keyArn = (await aws.putKey({})).arn
+    keyArn = `arn:aws:kms:${REGION}:${account}:key/one`
     process.env['AWS_ENDPOINT_URL_KMS'] = url
     const { headers, body } = signCallerIdentity(pair)
     const sent = headers.filter(([name]) => name.toLowerCase() !== 'host')

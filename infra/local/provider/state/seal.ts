@@ -1,0 +1,40 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { ImitatedAws } from './imitated-aws.ts'
+
+const NONCE = 12
+const TAG = 16
+
+const keyOf = ({ state }: ImitatedAws): Buffer => Buffer.from(state.sealKey, 'base64')
+
+/**
+ * Encrypts what this AWS alone can read again: nothing of it has to be stored.
+ * @param use what it is for: it opens for nothing else
+ */
+export function seal(aws: ImitatedAws, use: string, plaintext: Uint8Array): Buffer {
+  const nonce = randomBytes(NONCE)
+  const cipher = createCipheriv('aes-256-gcm', keyOf(aws), nonce).setAAD(Buffer.from(use))
+  const sealed = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+/** Decrypts what `seal` made. @returns undefined for anything else */
+export function unseal(aws: ImitatedAws, use: string, sealed: Buffer): Buffer | undefined {
+  if (sealed.length < NONCE + TAG) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', keyOf(aws), sealed.subarray(0, NONCE))
+  decipher.setAAD(Buffer.from(use)).setAuthTag(sealed.subarray(NONCE, NONCE + TAG))
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE + TAG)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+/** Makes a token of some text. */
+export const sealText = (aws: ImitatedAws, use: string, text: string): string =>
+  seal(aws, use, Buffer.from(text)).toString('base64')
+
+/** Reads a token that `sealText` made: it has one spelling. @returns undefined for anything else */
+export function unsealText(aws: ImitatedAws, use: string, token: string): string | undefined {
+  const bytes = Buffer.from(token, 'base64')
+  return bytes.toString('base64') === token ? unseal(aws, use, bytes)?.toString('utf8') : undefined
+}
