@@ -1,17 +1,13 @@
+import { parsedJson } from '../provider/services/json-protocol.ts'
+import { awsError } from '../provider/wire/errors.ts'
 import { type Machine, readDefinition } from './definition.ts'
 import { record, type StatesDependencies, type Time } from './dependencies.ts'
 import { StateFault, withinLimit } from './fault.ts'
 import { runLine } from './line.ts'
 import type { Execution, StateStore, WaitingTask } from './store.ts'
 
-/** A refusal that callers are told by its name. */
-export class ServiceFault extends Error {
-  readonly code: string
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
-}
+/** A refusal of the service. */
+const refusal = (code: string, message: string) => awsError(400, code, message)
 
 export interface MachinesOptions {
   store: StateStore
@@ -32,11 +28,11 @@ export interface Machines {
   all: readonly string[]
   /** since when they are there, epoch milliseconds */
   created: number
-  /** The same name with the same input again is the same execution, while it runs. @throws ServiceFault */
+  /** The same name with the same input again is the same execution, while it runs. @throws AwsError */
   start(machine: string, name: string, input: string): Execution
-  /** @throws ServiceFault */
+  /** @throws AwsError */
   stop(execution: string, error: string | null, cause: string | null): Execution
-  /** Ends a task that waits. @throws ServiceFault when nobody waits for that any more */
+  /** Ends a task that waits. @throws AwsError when nobody waits for that any more */
   answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
   /** leaves all executions as they stand, for the next start */
   close(): Promise<void>
@@ -82,8 +78,8 @@ export function startMachines(options: MachinesOptions): Machines {
   function taskOf(token: string): WaitingTask {
     const task = store.task(token)
     if (task && task.answer === undefined) return task
-    if (!isToken(token)) throw new ServiceFault('InvalidToken', 'the token is none of this service')
-    throw new ServiceFault('TaskTimedOut', 'nobody waits for this task any more')
+    if (!isToken(token)) throw refusal('InvalidToken', 'the token is none of this service')
+    throw refusal('TaskTimedOut', 'nobody waits for this task any more')
   }
 
   return {
@@ -93,11 +89,11 @@ export function startMachines(options: MachinesOptions): Machines {
     start: (machine, name, input) => {
       const definition = definitions.get(machine)
       if (definition === undefined)
-        throw new ServiceFault('StateMachineDoesNotExist', `there is no state machine ${machine}`)
+        throw refusal('StateMachineDoesNotExist', `there is no state machine ${machine}`)
       const arn = executionArn(machine, name)
       const before = store.find(arn)
       if (before?.status === 'RUNNING' && before.input === input) return before
-      if (before) throw new ServiceFault('ExecutionAlreadyExists', `there is an execution ${arn} already`)
+      if (before) throw refusal('ExecutionAlreadyExists', `there is an execution ${arn} already`)
       const text = JSON.stringify(definition)
       const execution = begun({ arn, machine, name, definition: text, input, started: time.now() })
       store.together(() => {
@@ -109,7 +105,7 @@ export function startMachines(options: MachinesOptions): Machines {
     },
     stop: (arn, error, cause) => {
       const execution = store.find(arn)
-      if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${arn}`)
+      if (!execution) throw refusal('ExecutionDoesNotExist', `there is no execution ${arn}`)
       if (execution.status !== 'RUNNING') return execution
       running.get(arn)?.halt('stopped')
       end(dependencies, arn, 'ABORTED', { error, cause })
@@ -127,13 +123,8 @@ export function startMachines(options: MachinesOptions): Machines {
   }
 }
 
-function isToken(token: string): boolean {
-  try {
-    return Array.isArray(JSON.parse(Buffer.from(token, 'base64').toString('utf8')))
-  } catch {
-    return false
-  }
-}
+const isToken = (token: string): boolean =>
+  Array.isArray(parsedJson(Buffer.from(token, 'base64').toString('utf8')))
 
 /** Runs an execution from where it stands to its end, which is written down. */
 async function runToEnd(

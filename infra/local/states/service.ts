@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
 import { endServer, listen } from '../os/loopback.ts'
-import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
+import { jsonAction, jsonProtocol, parsedJson } from '../provider/services/json-protocol.ts'
+import { service } from '../provider/services/service.ts'
+import { AwsError, awsError } from '../provider/wire/errors.ts'
+import type { HttpAnswer, WireRequest } from '../provider/wire/http.ts'
 import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
-import { type Machines, ServiceFault } from './machines.ts'
+import type { Machines } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
 export interface StatesService {
@@ -12,15 +15,13 @@ export interface StatesService {
   close(): Promise<void>
 }
 
-const TARGET = 'AWSStepFunctions.'
-
 /** Bytes of an execution's input and of a task's answer. */
 const MOST_BYTES = 262_144
 
 const json = (code: string) =>
   v.pipe(
     v.string(),
-    v.check(isJson, code),
+    v.check(text => parsedJson(text) !== undefined, code),
     v.check(text => Buffer.byteLength(text) <= MOST_BYTES, code),
   )
 const arn = v.pipe(v.string(), v.startsWith('arn:', 'InvalidArn'))
@@ -32,19 +33,14 @@ const paged = {
 }
 const text = (longest: number) => v.nullish(v.pipe(v.string(), v.maxLength(longest)), null)
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+interface Context {
+  machines: Machines
 }
 
 const action = <S extends v.GenericSchema>(
   schema: S,
   perform: (machines: Machines, input: v.InferOutput<S>) => object,
-) => ({ schema, perform: perform as (machines: Machines, input: unknown) => object })
+) => jsonAction<S, Context>(schema, ({ machines, input }) => perform(machines, input))
 
 const startInput = v.object({
   stateMachineArn: arn,
@@ -58,7 +54,7 @@ const historyInput = v.object({ executionArn: arn, reverseOrder: v.optional(v.bo
  * What the service can be asked.
  * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
  */
-const actions = {
+const stepFunctions = service(jsonProtocol('AWSStepFunctions'), {
   StartExecution: action(startInput, (machines, { stateMachineArn, name, input }) => {
     const { arn, started } = machines.start(stateMachineArn, name, input)
     return { executionArn: arn, startDate: started / 1000 }
@@ -108,11 +104,11 @@ const actions = {
       return {}
     },
   ),
-}
+})
 
 function found({ store }: Machines, executionArn: string): Execution {
   const execution = store.find(executionArn)
-  if (!execution) throw new ServiceFault('ExecutionDoesNotExist', `there is no execution ${executionArn}`)
+  if (!execution) throw awsError(400, 'ExecutionDoesNotExist', `there is no execution ${executionArn}`)
   return execution
 }
 
@@ -164,27 +160,9 @@ export async function startStatesService(
 
 function serve(machines: Machines, request: WireRequest): HttpAnswer {
   try {
-    const target = headerOf(request, 'x-amz-target') ?? ''
-    return answer(200, perform(machines, target, request.body.toString('utf8')))
+    return stepFunctions.perform(request, stepFunctions.actionOf(request), { machines }, '')
   } catch (error) {
-    if (!(error instanceof ServiceFault))
-      return answer(500, { __type: 'InternalFailure', message: String(error) })
-    return answer(400, { __type: `com.amazonaws.stepfunctions#${error.code}`, message: error.message })
+    const fault = error instanceof AwsError ? error : new AwsError('internal', String(error))
+    return stepFunctions.refuse(request, fault, '')
   }
-}
-
-const answer = (status: number, body: object): HttpAnswer =>
-  textAnswer(status, 'application/x-amz-json-1.0', JSON.stringify(body))
-
-/** @throws ServiceFault */
-function perform(machines: Machines, target: string, body: string): object {
-  const wanted = target.startsWith(TARGET) ? target.slice(TARGET.length) : ''
-  if (!Object.hasOwn(actions, wanted)) throw new ServiceFault('UnknownOperationException', target)
-  if (!isJson(body)) throw new ServiceFault('SerializationException', 'the body is not JSON')
-  const { schema, perform: act } = actions[wanted as keyof typeof actions]
-  const read = v.safeParse(schema, JSON.parse(body))
-  if (read.success) return act(machines, read.output)
-  const [issue] = read.issues
-  const code = /^[A-Z]\w+$/.test(issue.message) ? issue.message : 'ValidationException'
-  throw new ServiceFault(code, `${v.getDotPath(issue)}: ${issue.message}`)
 }

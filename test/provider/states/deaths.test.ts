@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
 import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
 import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
-import { type Machines, ServiceFault, startMachines } from '../../../infra/local/states/machines.ts'
+import { AwsError } from '../../../infra/local/provider/wire/errors.ts'
+import { type Machines, startMachines } from '../../../infra/local/states/machines.ts'
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
@@ -156,7 +157,7 @@ const attempt: Scene = {
         machines().answer(token, { output: { outcome } })
       } catch (error) {
         // an answer that was given before all ended counts
-        if (!(error instanceof ServiceFault)) throw error
+        if (!(error instanceof AwsError)) throw error
       }
     })
     return null

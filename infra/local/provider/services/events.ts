@@ -1,53 +1,39 @@
 import { randomUUID } from 'node:crypto'
-import { failed, ok, type Result } from '../../../../shared/values/result.ts'
-import { type KeptBusEvent, keepBusEvent } from '../faults/bus-events.ts'
-import { awsError } from '../wire/errors.ts'
-import type { JsonInput } from './json-protocol.ts'
-import type { ActionCall } from './service.ts'
+import * as v from 'valibot'
+import { isObject } from '../../../../shared/values/json.ts'
+import { keepBusEvent } from '../faults/bus-events.ts'
+import { jsonAction, parsedJson } from './json-protocol.ts'
 
-const MOST_ENTRIES = 10
+const entries = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(10))
 
-interface FailedEntry {
-  ErrorCode: string
-  ErrorMessage: string
-}
+const entry = v.object({
+  Source: v.pipe(v.string(), v.nonEmpty()),
+  DetailType: v.pipe(v.string(), v.nonEmpty()),
+  Detail: v.pipe(v.string(), v.transform(parsedJson), v.check(isObject)),
+  /** seconds */
+  Time: v.optional(v.number()),
+  EventBusName: v.optional(v.literal('default'), 'default'),
+})
 
 /** PutEvents (EventBridge API reference), on the default bus: each entry is taken, or told why not. */
-export function putBusEvents({ aws, caller, region, input }: ActionCall<JsonInput>): object {
-  const given: unknown = input['Entries']
-  if (!Array.isArray(given) || given.length === 0 || given.length > MOST_ENTRIES)
-    throw awsError(400, 'ValidationException', `Entries must be a list of 1 to ${MOST_ENTRIES} members.`)
-  const entries = given.map(entry => {
-    const event = eventIn(Object(entry) as Record<string, unknown>, aws.now())
-    if (!event.ok) return event.fault
-    const kept = { account: caller.account, region, ...event.value }
-    keepBusEvent(aws.arranged.busEvents, kept)
-    aws.onBusEvent?.(kept)
-    return { EventId: randomUUID(), ErrorCode: undefined }
-  })
-  return { FailedEntryCount: entries.filter(one => one.ErrorCode !== undefined).length, Entries: entries }
-}
+export const putBusEvents = jsonAction(
+  v.object({ Entries: entries }),
+  ({ aws, caller, region, input: { Entries: given } }) => {
+    const Entries = given.map(one => {
+      const read = v.safeParse(entry, one)
+      if (!read.success) return refused(String(read.issues[0].path?.[0]?.key))
+      const { Source: source, DetailType: detailType, Detail: detail, Time } = read.output
+      const time = new Date(Time === undefined ? aws.now() : Time * 1000).toISOString()
+      const event = { account: caller.account, region, source, detailType, time, detail }
+      keepBusEvent(aws.arranged.busEvents, event)
+      aws.onBusEvent?.(event)
+      return { EventId: randomUUID(), ErrorCode: undefined }
+    })
+    return { FailedEntryCount: Entries.filter(one => one.ErrorCode !== undefined).length, Entries }
+  },
+)
 
-function eventIn(
-  { Source, DetailType, Detail, Time, EventBusName = 'default' }: Record<string, unknown>,
-  now: number,
-): Result<Omit<KeptBusEvent, 'account' | 'region'>, FailedEntry> {
-  if (typeof Source !== 'string' || Source === '') return invalid('Parameter Source is not valid')
-  if (typeof DetailType !== 'string' || DetailType === '') return invalid('Parameter DetailType is not valid')
-  if (EventBusName !== 'default') return invalid('Event bus does not exist')
-  const detail = typeof Detail === 'string' ? objectIn(Detail) : undefined
-  if (!detail) return failed({ ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' })
-  const at = typeof Time === 'number' ? Time * 1000 : now
-  return ok({ source: Source, detailType: DetailType, time: new Date(at).toISOString(), detail })
-}
-
-const invalid = (ErrorMessage: string) => failed<FailedEntry>({ ErrorCode: 'InvalidArgument', ErrorMessage })
-
-function objectIn(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
+const refused = (member: string) => ({
+  ErrorCode: member === 'Detail' ? 'MalformedDetail' : 'InvalidArgument',
+  ErrorMessage: `Parameter ${member} is not valid`,
+})

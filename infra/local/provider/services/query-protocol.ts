@@ -1,10 +1,9 @@
-import { ec2Errors, queryErrors } from '../wire/error-tables.ts'
+import { ec2Errors, queryErrors, statusAndCode } from '../wire/error-tables.ts'
 import { awsError } from '../wire/errors.ts'
 import { parsePairs } from '../wire/form.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
 import { renderXml, type Tree } from '../wire/xml.ts'
 import type { Protocol } from './service.ts'
-import { statusAndCode } from './status.ts'
 
 /** Decoded parameters by name. */
 export type Params = ReadonlyMap<string, string>
@@ -17,7 +16,6 @@ export type Params = ReadonlyMap<string, string>
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
-  errors: queryErrors,
   actionOf,
   inputOf: request => versioned(paramsOf(request), version),
   answer: (request, action, result, requestId) => {
@@ -50,7 +48,6 @@ const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
-  errors: ec2Errors,
   actionOf,
   inputOf: paramsOf,
   answer: (_request, action, result, requestId) => ec2Xml(200, `${action}Response`, { requestId, ...result }),

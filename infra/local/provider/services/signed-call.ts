@@ -95,10 +95,8 @@ function admit(
   region: string,
 ): void {
   const { service: name, action } = exchange
-  const atRoot = canonicalPath(exchange.request.path) === '/'
-  if (!atRoot || !service.has(action)) {
+  if (canonicalPath(exchange.request.path) !== '/' || !service.has(action))
     throw new AwsError('unknown-action', `Could not find operation ${action}`)
-  }
   // No policy can keep a caller from learning who it is (GetCallerIdentity, STS API reference).
   if (action !== 'GetCallerIdentity' && isDenied(aws, caller, name, action)) {
     throw new AwsError('denied', notAuthorized(caller, `${name}:${action}`))

@@ -1,7 +1,7 @@
-import type { ErrorKind } from './errors.ts'
+import type { AwsError, ErrorKind } from './errors.ts'
 
 /** Status and code of each shared kind of error in one group of services; `message` replaces the given text where AWS is terse. */
-export type ErrorTable = Record<ErrorKind, { status: number; code: string; message?: string }>
+type ErrorTable = Record<ErrorKind, { status: number; code: string; message?: string }>
 
 /** STS and IAM ("Common errors" of their API references). */
 export const queryErrors: ErrorTable = {
@@ -45,4 +45,13 @@ export const jsonErrors: ErrorTable = {
   throttled: { status: 400, code: 'ThrottlingException', message: 'Rate exceeded' },
   internal: { status: 500, code: 'InternalFailure' },
   'unknown-action': { status: 400, code: 'UnknownOperationException' },
+}
+
+/** Returns status, code and message of an error in the words of one family of services. */
+export function statusAndCode(
+  error: AwsError,
+  errors: ErrorTable,
+): { status: number; code: string; message: string } {
+  if (typeof error.reason === 'object') return { ...error.reason, message: error.message }
+  return { message: error.message, ...errors[error.reason] }
 }
