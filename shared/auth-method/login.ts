@@ -15,6 +15,7 @@ import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
+import { ok } from '../values/result.ts'
 import { defaultSettings } from './config/client-settings.ts'
 import { noRole, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
@@ -84,10 +85,10 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
  */
 export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
   const proof = readProof(input)
-  if ('why' in proof) throw invalid(proof.text, { reason: { why: proof.why } })
-  const found = proveDocument(proof, await builtInKeys(legacy), legacy)
-  if (!('why' in found)) return { type: 'ec2', proof, document: found }
-  return needsMoreKeys(found) ? { type: 'ec2', proof } : refuse(found)
+  if (!proof.ok) return refuse(proof.fault)
+  const document = proveDocument(proof.value, await builtInKeys(legacy), legacy)
+  if (document.ok) return { type: 'ec2', proof: proof.value, document: document.value }
+  return needsMoreKeys(document.fault) ? { type: 'ec2', proof: proof.value } : refuse(document.fault)
 }
 
 /** Before anything is read: the proof, and the keys of what the login looks at before the provider is asked. */
@@ -144,9 +145,11 @@ export function loginNowhere(call: Call<typeof loginFields>): never {
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
     const outbound = outboundOf(proof.request, defaultSettings, call)
-    return refuse('why' in outbound ? outbound : notAccepted(ageOf(proof.request, now)), seen)
+    return refuse(outbound.ok ? notAccepted(ageOf(proof.request, now)) : outbound.fault, seen)
   }
-  const document = proof.document ?? proveDocument(proof.proof, [], ports.deployment.legacySignatures)
-  if ('why' in document) return refuse(withoutCertificate(document, proof.proof.form), seen)
-  throw noRole(ec2RoleName(given.role, document))
+  const document = proof.document
+    ? ok(proof.document)
+    : proveDocument(proof.proof, [], ports.deployment.legacySignatures)
+  if (!document.ok) return refuse(withoutCertificate(document.fault, proof.proof.form), seen)
+  throw noRole(ec2RoleName(given.role, document.value))
 }

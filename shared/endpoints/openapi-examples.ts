@@ -31,7 +31,7 @@ export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schem
   const of = (one: Schema, called = name) => exampleOf(one, schemas, called)
   const { $ref, allOf, anyOf, oneOf, type, properties, items } = schema
   if (typeof $ref === 'string') return of(schemas[$ref.split('/').at(-1) ?? ''] ?? {})
-  if ('const' in schema) return schema['const']
+  if (Object.hasOwn(schema, 'const')) return schema['const']
   if (Array.isArray(schema['enum'])) return schema['enum'][0]
   if (Array.isArray(allOf)) return Object.assign({}, ...(allOf as Schema[]).map(one => of(one)))
   const choices = anyOf ?? oneOf

@@ -22,7 +22,9 @@ export interface CallerSeen {
 }
 
 /** How a request ended. */
-export type Ending = { error: ApiError } | { answer: Answer; wrapped?: WrapInfo }
+export type Ending =
+  | { kind: 'failed'; error: ApiError }
+  | { kind: 'answered'; answer: Answer; wrapped?: WrapInfo }
 
 /** The audit trail of one request: an entry before anything is done, and one before the answer is given. */
 export interface Trail {
@@ -53,7 +55,7 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
   return {
     request: async (seen, error) => void (await begin(seen, error)),
     response: async ending => {
-      const error = 'error' in ending ? ending.error : undefined
+      const error = ending.kind === 'failed' ? ending.error : undefined
       const { told, path, shown } = begun ?? (await begin({}, error))
       const response = await responseOf(ending, endpoint, { path, shown }, cipher)
       await write('response', { ...told, response, ...errorOf(error, intake, path) })
@@ -202,7 +204,7 @@ async function responseOf(
   { path, shown }: Pick<Begun, 'path' | 'shown'>,
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
-  if ('error' in ending) return { status: errorCodes[ending.error.code].status }
+  if (ending.kind === 'failed') return { status: errorCodes[ending.error.code].status }
   const { answer, wrapped } = ending
   const warnings = answer.warnings?.length ? { warnings: answer.warnings } : {}
   const info = wrapped ?? (answer.kind === 'wrapped' ? answer.info : undefined)

@@ -74,7 +74,7 @@ export const serve =
       } catch (error) {
         const known = asApiError(error)
         if (isByRole(known)) await countRefusal(BY_ROLE, operation, ports)
-        else if (!state.uninitialised) await trail?.response({ error: known })
+        else if (!state.uninitialised) await trail?.response({ kind: 'failed', error: known })
         return served(renderError(known), state.accessor, known)
       }
     } catch (error) {
@@ -146,7 +146,7 @@ async function attempt(
       })
       const more = (await outcome.lateWarnings?.().catch(() => undefined)) ?? []
       const answer = warned(outcome.answer, more)
-      await trail?.response(defined({ answer, wrapped: info }))
+      await trail?.response(defined({ kind: 'answered' as const, answer, wrapped: info }))
       return info ? renderWrapped(info, frame) : render(answer, frame)
     }
     lost += 1

@@ -2,6 +2,7 @@ import { ApiError, type Refusal, refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
 import { type Entity, parseEntity } from '../values/arn.ts'
 import { defined } from '../values/defined.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { isThrottling } from '../values/throttling.ts'
 import { only, readXml, type XmlElement } from '../values/xml.ts'
 
@@ -46,7 +47,7 @@ const CODES = [
 export function readCallerIdentity(
   { status, contentType, body }: StsAnswer,
   age?: number,
-): VerifiedIdentity | StsRefusal {
+): Result<VerifiedIdentity, StsRefusal> {
   const document = contentType === 'text/xml' ? readXml(body.replace(/^[ \t\r\n]+/, '')) : undefined
   const code = document && errorCode(document)
   if (status === 429 || isThrottling(code))
@@ -60,16 +61,16 @@ export function readCallerIdentity(
     })
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)
-    return {
+    return failed({
       ...notAccepted(age),
       seen: defined({
         status,
         code: code && CODES.includes(code) ? code : undefined,
         age,
       }),
-    }
-  if (status !== 200) return refusal('sts-refused', `STS answered ${status}`)
-  return (document && identityOf(document)) ?? unexpected
+    })
+  if (status !== 200) return failed(refusal('sts-refused', `STS answered ${status}`))
+  return document ? identityOf(document) : unexpected
 }
 
 /** A refusal with what STS said, for the audit log and for `explain`. */
@@ -95,23 +96,23 @@ export function notAccepted(age = 0): Refusal {
   )
 }
 
-const unexpected = refusal('sts-answer', 'unexpected answer from STS')
+const unexpected = failed(refusal('sts-answer', 'unexpected answer from STS'))
 
 const errorCode = (document: XmlElement): string | undefined => {
   const error = document.name === 'ErrorResponse' ? only(document, 'Error') : undefined
   return error && only(error, 'Code')?.text
 }
 
-function identityOf(document: XmlElement): VerifiedIdentity | Refusal {
+function identityOf(document: XmlElement): Result<VerifiedIdentity, Refusal> {
   const result =
     document.name === 'GetCallerIdentityResponse' ? only(document, 'GetCallerIdentityResult') : undefined
   const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(name => result && only(result, name)?.text)
   if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
   const entity = parseEntity(arn)
   if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {
-    return refusal('principal-type', 'only IAM users and assumed roles can log in')
+    return failed(refusal('principal-type', 'only IAM users and assumed roles can log in'))
   }
   const uniqueId = userId.split(':')[0] ?? ''
   if (entity.account !== account || uniqueId === '') return unexpected
-  return { arn, entity, uniqueId } as VerifiedIdentity
+  return ok({ arn, entity, uniqueId } as VerifiedIdentity)
 }

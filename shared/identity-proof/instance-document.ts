@@ -42,7 +42,7 @@ const UNVERIFIED =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
   'or identity with signature or another document for which a certificate is registered'
 
-const unverifiable = (why: string): Refusal => refusal(why, UNVERIFIED)
+const unverifiable = (why: string) => failed(refusal(why, UNVERIFIED))
 
 /**
  * Reads what a login sent; a refusal when it cannot be a signed identity document at all.
@@ -52,36 +52,35 @@ export function readProof({
   pkcs7 = '',
   identity = '',
   signature = '',
-}: ProofInput): DocumentProof | Refusal {
+}: ProofInput): Result<DocumentProof, Refusal> {
   if (pkcs7 === '' && identity === '' && signature === '') {
-    return refusal('proof-missing', 'give pkcs7, or identity with signature')
+    return failed(refusal('proof-missing', 'give pkcs7, or identity with signature'))
   }
   if (pkcs7 === '') return readIdentity(identity, signature)
   if (identity !== '' && signature !== '') {
-    return refusal('proof-ambiguous', 'give either pkcs7, or identity and signature, not both')
+    return failed(refusal('proof-ambiguous', 'give either pkcs7, or identity and signature, not both'))
   }
   return readPkcs7(pkcs7)
 }
 
-function readIdentity(identity: string, signature: string): DocumentProof | Refusal {
+function readIdentity(identity: string, signature: string): Result<DocumentProof, Refusal> {
   const bytes = readBase64(identity)
   const signed = readBase64(signature)
-  if (!bytes?.length) return refusal('identity-encoding', 'identity must be base64')
-  if (!signed) return refusal('signature-encoding', 'signature must be base64')
-  return { form: 'identity', bytes, signature: signed }
+  if (!bytes?.length) return failed(refusal('identity-encoding', 'identity must be base64'))
+  if (!signed) return failed(refusal('signature-encoding', 'signature must be base64'))
+  return ok({ form: 'identity', bytes, signature: signed })
 }
 
 const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\s([\s\S]*?)-----END \1-----\s*$/
 
-function readPkcs7(pkcs7: string): DocumentProof | Refusal {
+function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
   const der = readBase64(body)
   const message = der && readSignedData(der)
-  if (message) return { form: 'pkcs7', message }
-  return refusal(
-    'not-signed-data',
-    `pkcs7 ${messageFault(body, der)}; send the rsa2048 document as the metadata service gives it`,
-  )
+  if (message) return ok({ form: 'pkcs7', message })
+  const fault = messageFault(body, der)
+  const text = `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
+  return failed(refusal('not-signed-data', text))
 }
 
 /** What is wrong with a text that holds no CMS SignedData. */
@@ -127,16 +126,16 @@ export function proveDocument(
   proof: DocumentProof,
   keys: readonly TrustedKey[],
   legacy: boolean,
-): VerifiedProof | Refusal {
+): Result<VerifiedProof, Refusal> {
   const ofForm = keys.filter(({ origin }) => formsOf[origin].includes(proof.form))
   const fault = faultOf(proof, ofForm, legacy)
   if (fault) return unverifiable(fault)
   const document = readDocument(proof.form === 'pkcs7' ? proof.message.content : proof.bytes)
-  if ('why' in document) return document
+  if (!document.ok) return document
   // A key that the provider uses in some regions must not speak for another.
-  const here = ofForm.filter(({ regions }) => !regions || regions.includes(document.region))
+  const here = ofForm.filter(({ regions }) => !regions || regions.includes(document.value.region))
   const foreign = here.length === ofForm.length ? undefined : faultOf(proof, here, legacy)
-  return foreign ? unverifiable(foreign) : (document as VerifiedProof)
+  return foreign ? unverifiable(foreign) : ok(document.value as VerifiedProof)
 }
 
 function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: boolean): string | undefined {
@@ -174,8 +173,8 @@ const INSTANCE = /^i-[0-9a-f]{8,17}$/
 const ACCOUNT = /^\d{12}$/
 
 /** The document's fields, from exactly the bytes that were signed. @see docs/spec/login-ec2.md#document */
-export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
-  const fault = (what: string) => refusal('document', `the identity document ${what}`)
+export function readDocument(bytes: Buffer): Result<InstanceDocument, Refusal> {
+  const fault = (what: string) => failed(refusal('document', `the identity document ${what}`))
   const text = bytes.toString('utf8')
   const read = readJson(text, LIMITS)
   if (!read.ok || !isObject(read.value) || !Buffer.from(text).equals(bytes))
@@ -193,5 +192,5 @@ export function readDocument(bytes: Buffer): InstanceDocument | Refusal {
   if (!ACCOUNT.test(accountId)) return fault('names no account')
   if (!partitionOf(region)) return fault(unsupportedFault(region, 'names a region that') ?? 'names no region')
   if (!startedAt) return fault('has no valid pendingTime')
-  return { instanceId, imageId: field('imageId'), accountId, region, pendingTime, startedAt }
+  return ok({ instanceId, imageId: field('imageId'), accountId, region, pendingTime, startedAt })
 }

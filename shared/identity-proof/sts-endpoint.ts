@@ -8,6 +8,7 @@ import {
   stsHost,
   unsupportedFault,
 } from '../values/region.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import type { SignedRequest } from './signed-request.ts'
 
 /** What decides where a caller's request goes. */
@@ -33,20 +34,22 @@ const unconfiguredRegion = refusal(
  * Where a caller's request goes. The connection always goes to a host of our choice; the name that the client
  * signed is only a header.
  */
-export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): { url: string } | Refusal {
+export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Result<string, Refusal> {
   const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
-  if (unsupported) return refusal('sts-region', unsupported)
+  if (unsupported) return failed(refusal('sts-region', unsupported))
   const region = regionOfStsHost(request.host)
   if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
   if (rules.endpoint !== '') return configuredEndpoint(request, region, rules)
-  if (region === undefined) return unknownHost
+  if (region === undefined) return failed(unknownHost)
   const global = partitionOf(rules.homeRegion) === 'aws'
   const home = global ? stsHost() : stsHost(rules.homeRegion)
   if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion))
-    return isRegionalUnderGlobalName(request) ? unconfiguredRegion : { url: `https://${home}` }
-  return refusal(
-    'sts-region',
-    `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
+    return isRegionalUnderGlobalName(request) ? failed(unconfiguredRegion) : ok(`https://${home}`)
+  return failed(
+    refusal(
+      'sts-region',
+      `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
+    ),
   )
 }
 
@@ -58,15 +61,15 @@ function configuredEndpoint(
   request: SignedRequest,
   region: string | undefined,
   { endpoint, endpointRegion }: EndpointRules,
-): { url: string } | Refusal {
+): Result<string, Refusal> {
   const { host, origin } = new URL(endpoint)
-  if (region === undefined && request.host !== host) return unknownHost
+  if (region === undefined && request.host !== host) return failed(unknownHost)
   // the region of the configured endpoint is not known: the endpoint itself checks the scope of the signature
   const served = endpointRegion || regionOfStsHost(host)
-  if (!isRegionalUnderGlobalName(request) || !served) return { url: origin }
-  return (
-    regionFault(request, 'aws') ?? (request.scope.region === served ? { url: origin } : unconfiguredRegion)
-  )
+  if (!isRegionalUnderGlobalName(request) || !served) return ok(origin)
+  const fault =
+    regionFault(request, 'aws') ?? (request.scope.region === served ? undefined : unconfiguredRegion)
+  return fault ? failed(fault) : ok(origin)
 }
 
 /** The endpoint of the signature's region, for requests that name it or the global one of its partition. */
@@ -74,16 +77,16 @@ function regionalEndpoint(
   request: SignedRequest,
   region: string | undefined,
   rules: EndpointRules,
-): { url: string } | Refusal {
+): Result<string, Refusal> {
   const { scope, host } = request
   const fault =
     regionFault(request, partitionOf(rules.endpointRegion || rules.homeRegion)) ?? absentFault(request, rules)
-  if (fault) return fault
-  if (region === undefined) return unknownHost
-  if (partitionOf(region) !== partitionOf(scope.region)) return foreignPartition
-  if (region !== scope.region && host !== stsHost()) return unknownHost
+  if (fault) return failed(fault)
+  if (region === undefined) return failed(unknownHost)
+  if (partitionOf(region) !== partitionOf(scope.region)) return failed(foreignPartition)
+  if (region !== scope.region && host !== stsHost()) return failed(unknownHost)
   const global = host === stsHost() && scope.region === GLOBAL_STS_REGION
-  return { url: `https://${global ? host : stsHost(scope.region)}` }
+  return ok(`https://${global ? host : stsHost(scope.region)}`)
 }
 
 /** A name that looks like a region's would become a host: only of regions that there are, and this deployment's. */

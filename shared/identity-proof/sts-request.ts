@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../api/errors.ts'
 import type { StsRequest } from '../ports.ts'
 import { headerName } from '../values/names.ts'
+import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
 import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
@@ -58,20 +59,20 @@ const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.
  *
  * @see docs/spec/login-iam.md#sent-headers
  */
-export function rebuildRequest(request: SignedRequest, rules: StsRules): StsRequest | Refusal {
+export function rebuildRequest(request: SignedRequest, rules: StsRules): Result<StsRequest, Refusal> {
   const endpoint = chooseEndpoint(request, rules)
-  if ('why' in endpoint) return endpoint
+  if (!endpoint.ok) return endpoint
   const fault = serverIdFault(request, rules) ?? nameFault(request, rules) ?? headerFault(request)
-  if (fault) return fault
-  return {
+  if (fault) return failed(fault)
+  return ok({
     method: request.method,
-    endpoint: endpoint.url,
+    endpoint: endpoint.value,
     host: request.host,
     target: request.target,
     headers: forwarded(request, rules),
     body: request.body,
     maxRetries: rules.maxRetries,
-  }
+  })
 }
 
 function serverIdFault(

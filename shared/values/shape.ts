@@ -38,7 +38,7 @@ export const mapOf = <T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> =
   additionalProperties: values,
 })
 export const orNull = <T>(schema: Shape<T>): Shape<T | null> =>
-  typeof schema['type'] === 'string' && !('enum' in schema) && !('title' in schema)
+  typeof schema['type'] === 'string' && schema['enum'] === undefined && schema['title'] === undefined
     ? { ...schema, type: [schema['type'], 'null'] }
     : { anyOf: [schema, none] }
 export const oneOf = <S extends readonly Shape[]>(...shapes: S): Shape<ValueOf<S[number]>> => ({

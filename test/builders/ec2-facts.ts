@@ -12,8 +12,8 @@ import { ec2Role } from './roles.ts'
 /** A document that counts as verified. */
 export function documentOf(fields: Record<string, unknown> = {}): VerifiedProof {
   const read = readDocument(Buffer.from(documentText(fields)))
-  if ('why' in read) throw new Error(read.text)
-  return read as VerifiedProof
+  if (!read.ok) throw new Error(read.fault.text)
+  return read.value as VerifiedProof
 }
 
 /** A running instance that satisfies the roles of the tests. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../../shared/values/json.ts'
 import { askFor, askOnce } from '../ask.ts'
 import type { CommandEnvironment, Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
@@ -52,8 +53,4 @@ const hasUsableNonce = ({ metadata }: LoggedInAs): boolean => {
 }
 
 const isLogin = (auth: unknown): auth is LoggedInAs =>
-  typeof auth === 'object' &&
-  auth !== null &&
-  'client_token' in auth &&
-  typeof auth.client_token === 'string' &&
-  TOKEN.test(auth.client_token)
+  isObject(auth) && typeof auth['client_token'] === 'string' && TOKEN.test(auth['client_token'])

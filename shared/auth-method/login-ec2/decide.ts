@@ -2,6 +2,7 @@ import { type Refusal, refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import { defined } from '../../values/defined.ts'
 import { printDuration } from '../../values/duration.ts'
+import type { Ok, Result } from '../../values/result.ts'
 import { selected, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { commonChecks } from '../login/common-checks.ts'
@@ -11,7 +12,7 @@ import { isWithinRole } from '../role-tags/policies.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
 import { type Reauthentication, reauthenticate } from './reauthentication.ts'
 
-const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Reauthentication | Refusal =>
+const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauthentication, Refusal> =>
   reauthenticate(
     defined({
       entry: facts.entry ? defined({ stored: facts.entry.data, nonce: facts.entryNonce }) : undefined,
@@ -34,7 +35,7 @@ export const ec2ChecksBefore: readonly Check<Ec2Facts>[] = [
     refuse: facts => {
       const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
       // a role tag may yet disallow reauthentication, and then no nonce is kept that could be too long
-      return 'why' in found && found.why !== 'nonce-length' ? found : undefined
+      return found.ok || found.fault.why === 'nonce-length' ? undefined : found.fault
     },
   },
 ]
@@ -52,7 +53,7 @@ export const ec2ChecksAfter: readonly Check<SeenEc2Facts>[] = [
     name: 'nonce',
     refuse: facts => {
       const found = reauthenticationOf(facts, isDisallowed(facts))
-      return 'why' in found ? found : undefined
+      return found.ok ? undefined : found.fault
     },
   },
 ]
@@ -101,7 +102,8 @@ export interface Ec2Decision {
 /** What a login that passed every check leads to. @see docs/spec/login-ec2.md#token */
 export function decideEc2Login(facts: Passed<Ec2Facts> & Passed<SeenEc2Facts>, path: string): Ec2Decision {
   const { role, roleName, document, tag, mountMax } = facts
-  const { nonce, disallow, disclose } = reauthenticationOf(facts, isDisallowed(facts)) as Reauthentication
+  const reauthentication = reauthenticationOf(facts, isDisallowed(facts)) as Ok<Reauthentication>
+  const { nonce, disallow, disclose } = reauthentication.value
   const tagMaxTtl = tag?.tag?.maxTtl ?? 0
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const known = knownOf(facts)

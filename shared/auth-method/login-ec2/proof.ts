@@ -47,8 +47,10 @@ export function guessDocument(
   proof: DocumentProof,
 ): Guess | undefined {
   const known = memory.certificates?.get(nameOf(accessor, proof))
-  const document = known && proveDocument(proof, [known.key], deployment.legacySignatures)
-  if (!document || 'why' in document) return undefined
+  if (!known) return undefined
+  const proven = proveDocument(proof, [known.key], deployment.legacySignatures)
+  if (!proven.ok) return undefined
+  const document = proven.value
   const place = key('certificate', accessor, known.name)
   return { place, says: document, confirmedBy: stored => (stored?.rev === known.rev ? document : undefined) }
 }
@@ -88,12 +90,13 @@ export async function provenDocument(
     .map(item => ({ item, trusted: registeredKey(item.data.pem) }))
   const by = (keys: readonly TrustedKey[]) => proveDocument(proof, keys, deployment.legacySignatures)
   const found = by(speaking.map(({ trusted }) => trusted))
-  if ('why' in found) return refuse(speaking.length > 0 ? found : withoutCertificate(found, proof.form))
-  const alone = speaking.find(({ trusted }) => !('why' in by([trusted])))
+  if (!found.ok)
+    return refuse(speaking.length > 0 ? found.fault : withoutCertificate(found.fault, proof.form))
+  const alone = speaking.find(({ trusted }) => by([trusted]).ok)
   if (alone) {
     rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)
     // it was read in this attempt, and is read again with everything else
     call.fetched.keep(key('certificate', accessor, alone.item.sk), alone.item)
   }
-  return found
+  return found.value
 }

@@ -1,5 +1,6 @@
 import { type Refusal, refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
+import { failed, ok, type Result } from '../../values/result.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
 import { compareInstants, type Instant, parseInstant } from '../../values/time.ts'
 
@@ -35,37 +36,37 @@ const LONGEST_NONCE = 128
  * The state machine of nonce and pendingTime.
  * @see docs/spec/login-ec2.md#nonce: one test per row of its table
  */
-export function reauthenticate(facts: ReauthenticationFacts): Reauthentication | Refusal {
+export function reauthenticate(facts: ReauthenticationFacts): Result<Reauthentication, Refusal> {
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce
   const disallow = facts.disallow || given === ''
   if ((given?.length ?? 0) > LONGEST_NONCE && !disallow) {
-    return refusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`)
+    return failed(refusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`))
   }
   if (!facts.entry) return settle(disallow, given, given ?? facts.freshNonce)
   const returning = judgeReturn(facts, given)
-  if (typeof returning !== 'string') return returning
-  return settle(disallow, given, returning === 'migrated' ? (given ?? facts.freshNonce) : (given ?? ''))
+  if (!returning.ok) return returning
+  return settle(disallow, given, given ?? (returning.value === 'migrated' ? facts.freshNonce : ''))
 }
 
-const settle = (disallow: boolean, given: string | undefined, nonce: string): Reauthentication => ({
-  nonce: disallow ? '' : nonce,
-  disallow,
-  disclose: !disallow && given === undefined,
-})
+const settle = (disallow: boolean, given: string | undefined, nonce: string) =>
+  ok({ nonce: disallow ? '' : nonce, disallow, disclose: !disallow && given === undefined })
 
-function judgeReturn(facts: ReauthenticationFacts, given: string | undefined): 'same' | 'migrated' | Refusal {
+function judgeReturn(
+  facts: ReauthenticationFacts,
+  given: string | undefined,
+): Result<'same' | 'migrated', Refusal> {
   const { stored, nonce } = facts.entry ?? {}
   if (stored?.disallowReauthentication || given === '') {
-    return refusal('reauthentication-disabled', 'repeat login is disabled for this instance')
+    return failed(refusal('reauthentication-disabled', 'repeat login is disabled for this instance'))
   }
   const before = parseInstant(stored?.pendingTime ?? '')
   if (!nonce || !before)
-    return refusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it')
+    return failed(refusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it'))
   const age = compareInstants(facts.startedAt, before)
   if (given === undefined || !sameSecret(given, nonce.reveal())) {
-    if (!facts.allowMigration) return refusal('nonce-mismatch', 'nonce does not match')
-    if (age <= 0) return refusal('nonce-mismatch', 'nonce does not match and metadata is not newer')
-    return 'migrated'
+    if (!facts.allowMigration) return failed(refusal('nonce-mismatch', 'nonce does not match'))
+    if (age <= 0) return failed(refusal('nonce-mismatch', 'nonce does not match and metadata is not newer'))
+    return ok('migrated')
   }
-  return age < 0 ? refusal('document-older', 'metadata predates the last login') : 'same'
+  return age < 0 ? failed(refusal('document-older', 'metadata predates the last login')) : ok('same')
 }

@@ -52,13 +52,13 @@ export async function stsQuestion(
 ): Promise<ProviderQuestion<VerifiedIdentity>> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
   const outbound = outboundOf(request, client?.data ?? defaultSettings, call)
-  if ('why' in outbound) return refuse(outbound)
+  if (!outbound.ok) return refuse(outbound.fault)
   return {
-    key: JSON.stringify(['sts', outbound]),
+    key: JSON.stringify(['sts', outbound.value]),
     ask: async () => {
-      const answer = await call.ports.callerIdentity.ask(outbound, call.request.deadline)
+      const answer = await call.ports.callerIdentity.ask(outbound.value, call.request.deadline)
       const identity = readCallerIdentity(answer, ageOf(request, call.now))
-      return 'why' in identity ? refuse(identity, identity.seen) : identity
+      return identity.ok ? identity.value : refuse(identity.fault, identity.fault.seen)
     },
     leadsTo: caller => keysOfCaller(call, caller),
   }

@@ -34,23 +34,22 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
   const settings = stored?.data ?? defaultTidy
   const { kind, pks } = partitions(kindOfList[job.list], job.mount)
   let { partition, after, settling } = job
-  for (; partition < pks.length; partition++, after = '') {
-    for (let more = true; more; ) {
-      const page = await store.list(
-        { kind, pks: pks.slice(partition, partition + 1) },
-        defined({ limit: PAGE, after: after || undefined }),
-      )
-      const cluster = await run.cluster()
-      if (!cluster) return 'done'
-      const { failed } = await eachOf(
-        page,
-        async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
-      )
-      if (failed > 0) settling = undefined
-      after = page.at(-1)?.sk ?? after
-      more = page.length === PAGE
-      if (!hasTime(run)) return { again: { ...job, partition, after, settling } }
-    }
+  while (partition < pks.length) {
+    const page = await store.list(
+      { kind, pks: pks.slice(partition, partition + 1) },
+      defined({ limit: PAGE, after: after || undefined }),
+    )
+    const cluster = await run.cluster()
+    if (!cluster) return 'done'
+    const { failed } = await eachOf(
+      page,
+      async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
+    )
+    if (failed > 0) settling = undefined
+    const isLast = page.length < PAGE
+    if (isLast) partition += 1
+    after = isLast ? '' : (page.at(-1)?.sk ?? '')
+    if (!hasTime(run)) return { again: { ...job, partition, after, settling } }
   }
   const cluster = await run.cluster()
   if (cluster && settling === (stored?.rev ?? DEFAULTS))

@@ -9,11 +9,10 @@ import {
   type Node,
   type SourceFile,
 } from 'typescript/unstable/ast'
-import { API, type Project, type Type, TypeFlags } from 'typescript/unstable/sync'
+import { type Project, type Type, TypeFlags } from 'typescript/unstable/sync'
+import { root, sourcesIn, withProject } from './project.ts'
 
-const root = new URL('../../../', import.meta.url).pathname
 const PORTS = `${root}shared/ports.ts`
-const TSCONFIG = `${root}tsconfig.json`
 
 /** Functions of `Object` that read every member of their arguments. */
 const READ_ALL = ['assign', 'entries', 'values']
@@ -44,29 +43,10 @@ export function findPortCopies(
   folders: readonly string[],
   files?: Readonly<Record<string, string>>,
 ): PortCopy[] {
-  const given = new Map(Object.entries(files ?? {}).map(([path, text]) => [`${root}${path}`, text]))
-  const tsconfig = files ? `${root}given.tsconfig.json` : TSCONFIG
-  given.set(
-    `${root}given.tsconfig.json`,
-    JSON.stringify({ extends: TSCONFIG, include: [], files: [...given.keys()] }),
-  )
-  const api = new API({
-    cwd: root,
-    fs: { readFile: path => given.get(path), fileExists: path => given.has(path) || undefined },
-  })
-  try {
-    const [project] = api.updateSnapshot({ openProjects: [tsconfig] }).getProjects()
-    if (!project) throw new Error(`the compiler opens no project for ${tsconfig}`)
+  return withProject(project => {
     const portsOf = portFinder(project)
-    return project.rootFiles
-      .filter(path => folders.some(folder => path.startsWith(`${root}${folder}`)))
-      .flatMap(path => {
-        const file = project.program.getSourceFile(path)
-        return file ? copiesIn(file, project, portsOf) : []
-      })
-  } finally {
-    api.close()
-  }
+    return sourcesIn(project, folders).flatMap(file => copiesIn(file, project, portsOf))
+  }, files)
 }
 
 function copiesIn(file: SourceFile, { checker }: Project, portsOf: (type: Type) => string[]): PortCopy[] {

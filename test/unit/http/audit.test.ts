@@ -72,7 +72,7 @@ const caller: Caller = {
   rights: noAccess,
   identityPolicies: ['ops'],
 }
-const done: Ending = { answer: { kind: 'nothing' } }
+const done: Ending = { kind: 'answered', answer: { kind: 'nothing' } }
 
 describe('the audit trail of a request', () => {
   test('is two entries that say who did what', async () => {
@@ -110,7 +110,7 @@ describe('the audit trail of a request', () => {
 
   test('holds the reason of a refusal, which its caller does not see', async () => {
     const error = new ApiError('permission_denied', 'role dev', { reason: { why: 'nonce' } })
-    const [, response] = await entries({}, { error })
+    const [, response] = await entries({}, { kind: 'failed', error })
     expect(response).toMatchObject({
       response: { status: 403 },
       error: 'permission_denied',
@@ -126,7 +126,7 @@ describe('the audit trail of a request', () => {
       cipher: { hmac: async () => 'hmac' },
       clock: { now: () => NOW },
     })
-    await auditTrail(intake(), ports).response({ error: new ApiError('permission_denied') })
+    await auditTrail(intake(), ports).response({ kind: 'failed', error: new ApiError('permission_denied') })
     expect(written.map(entry => [entry.audit, entry.error])).toEqual([
       ['request', 'permission_denied'],
       ['response', 'permission_denied'],
@@ -139,7 +139,10 @@ describe('what the tuning of a mount wants shown', () => {
     options: { audit_non_hmac_request_keys: ['proof', 'extra'], audit_non_hmac_response_keys: ['tag'] },
   })
   const raw = { proof: 'p', extra: 'e', other: 'o' }
-  const ending: Ending = { answer: { kind: 'data', data: { tag: 't', id: 'i', proof: 'p' } } }
+  const ending: Ending = {
+    kind: 'answered',
+    answer: { kind: 'data', data: { tag: 't', id: 'i', proof: 'p' } },
+  }
   const found = {
     kind: 'endpoint' as const,
     endpoint: row({ secretAnswers: ['tag', 'id', 'proof'] }),
@@ -169,9 +172,9 @@ describe('what the tuning of a mount wants shown', () => {
     const all = ['nonce', 'client_token', 'auth', 'metadata']
     const auth = { client_token: 'S3CRET', metadata: { nonce: 'S3CRET' } } as unknown as Auth
     const seen = { tuned: mount({ options: { audit_non_hmac_response_keys: all } }) }
-    expect(JSON.stringify(await entries({}, { answer: { kind: 'auth', auth } }, seen))).not.toContain(
-      'S3CRET',
-    )
+    expect(
+      JSON.stringify(await entries({}, { kind: 'answered', answer: { kind: 'auth', auth } }, seen)),
+    ).not.toContain('S3CRET')
   })
 })
 
@@ -197,12 +200,12 @@ describe('nothing secret is in an entry', () => {
 
   test.each(answers)('of the answer: %s', async (_, given, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
-    expect(JSON.stringify(await entries({ found }, { answer: given }))).not.toContain(S)
+    expect(JSON.stringify(await entries({ found }, { kind: 'answered', answer: given }))).not.toContain(S)
   })
 
   test('of a wrapped answer: its token', async () => {
     const wrapped = { token: S, accessor: 'acc', ttl: 1, creation_time: 't', creation_path: 'p' }
-    const written = await entries({}, { answer: { kind: 'data', data: {} }, wrapped })
+    const written = await entries({}, { kind: 'answered', answer: { kind: 'data', data: {} }, wrapped })
     expect(JSON.stringify(written)).not.toContain(S)
     expect(written[1]).toMatchObject({ response: { wrap_info: { token: 'hmac:6', accessor: 'acc' } } })
   })
@@ -273,7 +276,7 @@ describe('nothing secret is in an entry', () => {
     const found = { kind: 'miss', miss: 'path', open: false, params: {}, path } as const
     const facts = { ...intake().facts, path }
     const error = new ApiError('no_such_mount', `no handler for "${path}"`)
-    const written = await entries({ found, facts }, { error })
+    const written = await entries({ found, facts }, { kind: 'failed', error })
     expect(written.map((entry: { request: { path: string } }) => entry.request.path)).toEqual([shown, shown])
     expect(written[1].message).toBe(`no handler for "${shown}"`)
   })
@@ -292,7 +295,10 @@ describe('nothing secret is in an entry', () => {
     const raw = { role: 'dev', names: ['a'], label: 1, old_label: 'b' }
     const given = { role: 'dev', names: ['a'], label: 'b' }
     expect((await entries({ raw, given }, done))[0].request.data).toEqual(raw)
-    const [, response] = await entries({}, { answer: { kind: 'data', data: { x: [1] }, warnings: ['w'] } })
+    const [, response] = await entries(
+      {},
+      { kind: 'answered', answer: { kind: 'data', data: { x: [1] }, warnings: ['w'] } },
+    )
     expect(response.response).toEqual({ data: { x: [1] }, warnings: ['w'] })
   })
 })
@@ -355,13 +361,16 @@ describe('no request makes its own entry disappear', () => {
       kept: 1,
       ...Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${long(900)}${i}`, 'x'])),
     }
-    const [, response] = await entries({}, { answer: { kind: 'data', data, warnings: [long(50_000)] } })
+    const [, response] = await entries(
+      {},
+      { kind: 'answered', answer: { kind: 'data', data, warnings: [long(50_000)] } },
+    )
     expect(bytes(response)).toBeLessThanOrEqual(32 * 1024)
     expect(response.response.data).toEqual({ length: bytes(data), hmac: expect.any(String) })
     const error = new ApiError('permission_denied', long(40_000), {
       reason: { why: 'nonce', found: long(40_000) },
     })
-    const [, refused] = await entries({}, { error })
+    const [, refused] = await entries({}, { kind: 'failed', error })
     expect(bytes(refused)).toBeLessThanOrEqual(32 * 1024)
     expect(refused).toMatchObject({ error: 'permission_denied', reason: { why: 'nonce' } })
   })

@@ -14,7 +14,7 @@ import {
 /** The rule that refused, or `accepted`. */
 function why(answer: StsAnswer): string {
   const read = readCallerIdentity(answer)
-  return 'why' in read ? read.why : 'accepted'
+  return read.ok ? 'accepted' : read.fault.why
 }
 
 const body = (text: string) => stsAnswer({}, { body: text })
@@ -22,7 +22,7 @@ const usual = resultOf(usualCaller)
 
 describe('the caller', () => {
   test('is an assumed role, with its session', () => {
-    expect(readCallerIdentity(stsAnswer())).toEqual({
+    const value = {
       arn: usualCaller.Arn,
       uniqueId: 'AROA0123456789EXAMPLE',
       entity: {
@@ -33,14 +33,17 @@ describe('the caller', () => {
         path: '',
         session: 'i-0123456789abcdef0',
       },
-    })
+    }
+    expect(readCallerIdentity(stsAnswer())).toEqual({ ok: true, value })
   })
 
   test('is a user, with its path', () => {
     const user = { Arn: 'arn:aws-cn:iam::111122223333:user/a/b/bob', UserId: 'AIDA0123456789EXAMPLE' }
     expect(readCallerIdentity(stsAnswer(user))).toMatchObject({
-      uniqueId: 'AIDA0123456789EXAMPLE',
-      entity: { type: 'user', partition: 'aws-cn', name: 'bob', path: 'a/b' },
+      value: {
+        uniqueId: 'AIDA0123456789EXAMPLE',
+        entity: { type: 'user', partition: 'aws-cn', name: 'bob', path: 'a/b' },
+      },
     })
   })
 
@@ -145,7 +148,7 @@ describe('the document: CVE-2020-16250', () => {
 
   test('predefined entities and character references stand for their characters', () => {
     const Arn = usualCaller.Arn.replace('app', '&#97;p&#x70;')
-    expect(readCallerIdentity(stsAnswer({ Arn }))).toMatchObject({ arn: usualCaller.Arn })
+    expect(readCallerIdentity(stsAnswer({ Arn }))).toMatchObject({ value: { arn: usualCaller.Arn } })
   })
 })
 
@@ -160,7 +163,9 @@ describe('answers that are no success', () => {
     [403, notAccepted],
     [404, notAccepted],
   ])('a right document under status %i is refused', (status, text) => {
-    expect(readCallerIdentity(stsAnswer({}, { status }))).toMatchObject({ why: 'sts-refused', text })
+    expect(readCallerIdentity(stsAnswer({}, { status }))).toMatchObject({
+      fault: { why: 'sts-refused', text },
+    })
   })
 
   test.each([
@@ -171,7 +176,8 @@ describe('answers that are no success', () => {
     [400, 'ExpiredToken<x/>', { status: 400 }],
   ])('%i %s: one text for callers, the cause for administrators', (status, code, seen) => {
     const found = readCallerIdentity(stsError(status, code))
-    expect(found).toEqual({ code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen })
+    const fault = { code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen }
+    expect(found).toEqual({ ok: false, fault })
   })
 
   test.each([
@@ -184,7 +190,7 @@ describe('answers that are no success', () => {
     [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
   ])('signed %s seconds ago: the text tells an age that matters%s', (age, more) => {
     const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)
-    expect(found).toMatchObject({ text: `${notAccepted}${more}` })
+    expect(found).toMatchObject({ fault: { text: `${notAccepted}${more}` } })
   })
 
   test('what is no XML is no answer of STS, whatever its status', () => {

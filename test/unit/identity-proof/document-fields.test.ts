@@ -6,18 +6,19 @@ describe('the document', () => {
   const read = (text: string | Buffer) => readDocument(Buffer.from(text))
 
   test('gives its fields, and the moment of the start', () => {
-    expect(read(documentText())).toEqual({
+    const value = {
       instanceId: usualDocument.instanceId,
       imageId: usualDocument.imageId,
       accountId: usualDocument.accountId,
       region: usualDocument.region,
       pendingTime: usualDocument.pendingTime,
       startedAt: { seconds: Date.UTC(2026, 2, 1, 10, 20, 30) / 1000, fraction: '' },
-    })
+    }
+    expect(read(documentText())).toEqual({ ok: true, value })
   })
 
   test('without imageId it is read: a role may be given', () => {
-    expect(read(documentText({ imageId: undefined }))).toMatchObject({ imageId: '' })
+    expect(read(documentText({ imageId: undefined }))).toMatchObject({ value: { imageId: '' } })
   })
 
   test.each<[string, Record<string, unknown>]>([
@@ -44,7 +45,7 @@ describe('the document', () => {
     ['a pendingTime that is no RFC 3339', { pendingTime: '2026-03-01 10:20:30' }],
     ['a pendingTime of a day that is not', { pendingTime: '2026-02-29T10:20:30Z' }],
   ])('%s is refused', (_, fields) => {
-    expect(read(documentText(fields))).toMatchObject({ why: 'document' })
+    expect(read(documentText(fields))).toMatchObject({ fault: { why: 'document' } })
   })
 
   const text = documentText()
@@ -66,6 +67,6 @@ describe('the document', () => {
     ['great depth', text.replace('{', `{"x":${'['.repeat(50)}${']'.repeat(50)},`)],
     ['inherited fields', '{"__proto__":'.concat(text, '}')],
   ])('%s is refused', (_, hostile) => {
-    expect(read(hostile)).toMatchObject({ why: 'document' })
+    expect(read(hostile)).toMatchObject({ fault: { why: 'document' } })
   })
 })

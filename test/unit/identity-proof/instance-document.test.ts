@@ -25,17 +25,17 @@ const identity = (text = documentText(), { privateKey }: KeyPair = key): ProofIn
 
 const why = (input: ProofInput) => {
   const proof = readProof(input)
-  return 'why' in proof ? proof.why : proof.form
+  return proof.ok ? proof.value.form : proof.fault.why
 }
 
 function prove(input: ProofInput, list: TrustedKey[], legacy = false) {
   const proof = readProof(input)
-  return 'why' in proof ? proof : proveDocument(proof, list, legacy)
+  return proof.ok ? proveDocument(proof.value, list, legacy) : proof
 }
 
 function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
   const found = prove(input, list, legacy)
-  return 'why' in found ? found.why : 'verified'
+  return found.ok ? 'verified' : found.fault.why
 }
 
 describe('which proof', () => {
@@ -123,11 +123,12 @@ test.each([
   ['one byte', 'MA==', 'is cut off'],
   ['nothing but blanks', ' ', 'is no CMS SignedData with a document inside'],
 ])('a pkcs7 that is no message is refused with its fault: %s', (_, text, fault) => {
-  expect(readProof({ pkcs7: text })).toEqual({
+  const refusal = {
     code: 'invalid_request',
     why: 'not-signed-data',
     text: `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`,
-  })
+  }
+  expect(readProof({ pkcs7: text })).toEqual({ ok: false, fault: refusal })
 })
 
 describe('a proof that fails', () => {
@@ -144,25 +145,29 @@ describe('a proof that fails', () => {
     ['by the key of another region, in the identity form', identity(), far, 'signature'],
     ['around what is no document', pkcs7('{', { serial: 8n }), list, 'unknown-signer'],
   ])('%s: one text, which names what is accepted', (_, input, trust, reason) => {
-    expect(prove(input, trust)).toEqual({
+    const fault = {
       code: 'invalid_request',
       why: reason,
       text:
         'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
         'or identity with signature or another document for which a certificate is registered',
-    })
+    }
+    expect(prove(input, trust)).toEqual({ ok: false, fault })
   })
 
   test.each([
     ['pkcs7', pkcs7('{not JSON', { serial: 8n })],
     ['identity', identity('{not JSON', keys.rsa(1024))],
   ])('is refused before its content is looked at: %s', (_, input) => {
-    const proof = readProof(input)
-    if ('why' in proof) throw new Error(proof.why)
+    const read = readProof(input)
+    if (!read.ok) throw new Error(read.fault.why)
+    const proof = read.value
     const content = proof.form === 'pkcs7' ? proof.message.content : proof.bytes
-    const read = vi.spyOn(content, 'toString')
-    expect(proveDocument(proof, list, false)).toMatchObject({ why: expect.not.stringMatching('document') })
-    expect(read).not.toHaveBeenCalled()
+    const decoded = vi.spyOn(content, 'toString')
+    expect(proveDocument(proof, list, false)).toMatchObject({
+      fault: { why: expect.not.stringMatching('document') },
+    })
+    expect(decoded).not.toHaveBeenCalled()
   })
 })
 

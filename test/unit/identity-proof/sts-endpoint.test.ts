@@ -20,7 +20,7 @@ function target(host: string, region: string, given: Partial<StsRules>, service 
     { url: base64(`https://${host}/`) },
   )
   const rebuilt = rebuildRequest(request(input), { ...rules, ...given })
-  return 'why' in rebuilt ? rebuilt.why : rebuilt.endpoint
+  return rebuilt.ok ? rebuilt.value.endpoint : rebuilt.fault.why
 }
 
 const GLOBAL = 'https://sts.amazonaws.com'
@@ -102,7 +102,7 @@ describe('the region of the client: use_sts_region_from_client', () => {
       ...rules,
       ...fromClient,
     })
-    expect(rebuilt).toMatchObject({ endpoint: `https://${host}`, host })
+    expect(rebuilt).toMatchObject({ value: { endpoint: `https://${host}`, host } })
   })
 })
 
@@ -160,14 +160,16 @@ describe('a signature for a region under the global name', () => {
   test('keeps the host that was signed', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     for (const given of [{ regionFromClient: true }, { endpoint: custom, endpointRegion: region }])
-      expect(rebuildRequest(request(input), { ...rules, ...given })).toMatchObject({ host })
+      expect(rebuildRequest(request(input), { ...rules, ...given })).toMatchObject({ value: { host } })
   })
 
   test('is refused with a text that names the settings, where neither is set', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     expect(rebuildRequest(request(input), rules)).toMatchObject({
-      code: 'invalid_request',
-      text: expect.stringMatching(/use_sts_region_from_client.*sts_endpoint/),
+      fault: {
+        code: 'invalid_request',
+        text: expect.stringMatching(/use_sts_region_from_client.*sts_endpoint/),
+      },
     })
   })
 })

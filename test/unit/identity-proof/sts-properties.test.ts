@@ -129,8 +129,8 @@ describe('what is sent to STS', () => {
         )
         const request = read(input) ?? expect.fail()
         const rebuilt = rebuildRequest(request, { ...rules, allowedHeaders })
-        if ('why' in rebuilt) return
-        const sent = rebuilt.headers.map(([name]) => name.toLowerCase())
+        if (!rebuilt.ok) return
+        const sent = rebuilt.value.headers.map(([name]) => name.toLowerCase())
         const allowed = [
           ...ours,
           ...needed,
@@ -139,7 +139,7 @@ describe('what is sent to STS', () => {
         ]
         expect(sent.filter(name => never.includes(name) || !allowed.includes(name))).toEqual([])
         expect(new Set(sent).size).toBe(sent.length)
-        const accept = rebuilt.headers.find(([name]) => name === 'Accept')?.[1]
+        const accept = rebuilt.value.headers.find(([name]) => name === 'Accept')?.[1]
         expect(accept === 'application/xml' || signedNames.includes('accept')).toBe(true)
       }),
       { numRuns: 300 },

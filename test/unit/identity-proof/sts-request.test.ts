@@ -29,12 +29,14 @@ const rebuild = (input = postInput(), rules: Partial<StsRules> = {}) =>
 /** The rule that refused, or `sent`. */
 const why = (input = postInput(), rules: Partial<StsRules> = {}) => {
   const rebuilt = rebuild(input, rules)
-  return 'why' in rebuilt ? rebuilt.why : 'sent'
+  return rebuilt.ok ? 'sent' : rebuilt.fault.why
 }
 
 function headersOf(input = postInput(), rules: Partial<StsRules> = {}): [string, string][] {
   const rebuilt = rebuild(input, rules)
-  return 'why' in rebuilt ? expect.fail(rebuilt.why) : rebuilt.headers.map(([name, value]) => [name, value])
+  return rebuilt.ok
+    ? rebuilt.value.headers.map(([name, value]) => [name, value])
+    : expect.fail(rebuilt.fault.why)
 }
 const namesOf = (...given: Parameters<typeof headersOf>) => headersOf(...given).map(([name]) => name)
 
@@ -44,7 +46,7 @@ const withHeader = (name: string, value: unknown, signed = false) =>
 
 describe('what is sent', () => {
   test('a POST request, rebuilt from its parts', () => {
-    expect(rebuild()).toEqual({
+    const value = {
       method: 'POST',
       endpoint: 'https://sts.amazonaws.com',
       host: 'sts.amazonaws.com',
@@ -59,11 +61,12 @@ describe('what is sent', () => {
       ],
       body: BODY,
       maxRetries: -1,
-    })
+    }
+    expect(rebuild()).toEqual({ ok: true, value })
   })
 
   test('a presigned request, its query byte for byte', () => {
-    expect(rebuild(getInput())).toEqual({
+    const value = {
       method: 'GET',
       endpoint: 'https://sts.amazonaws.com',
       host: 'sts.amazonaws.com',
@@ -74,7 +77,8 @@ describe('what is sent', () => {
       ],
       body: '',
       maxRetries: -1,
-    })
+    }
+    expect(rebuild(getInput())).toEqual({ ok: true, value })
   })
 
   test('a body without content type is sent as a form', () => {
@@ -207,7 +211,7 @@ describe('Host', () => {
 
   test('may be left out of the headers', () => {
     const { Host: _, ...headers } = usualHeaders
-    expect(rebuild(postInput({}, { headers }))).toMatchObject({ host: 'sts.amazonaws.com' })
+    expect(rebuild(postInput({}, { headers }))).toMatchObject({ value: { host: 'sts.amazonaws.com' } })
   })
 })
 
@@ -247,7 +251,7 @@ describe('the allow-list of X-Amz headers', () => {
 })
 
 test('how often STS is asked again is configured', () => {
-  expect(rebuild(postInput(), { maxRetries: 5 })).toMatchObject({ maxRetries: 5 })
+  expect(rebuild(postInput(), { maxRetries: 5 })).toMatchObject({ value: { maxRetries: 5 } })
 })
 
 test('a host that only looks like STS is refused before anything else', () => {

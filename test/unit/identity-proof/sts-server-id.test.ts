@@ -18,7 +18,7 @@ function judge(input: ReturnType<typeof postInput>, serverId = 'login.example.co
     homeRegion: 'eu-west-1',
     maxRetries: -1,
   })
-  return 'why' in rebuilt ? rebuilt.why : 'sent'
+  return rebuilt.ok ? 'sent' : rebuilt.fault.why
 }
 
 const post = (headers: Record<string, unknown>, signed = SIGNED) =>

@@ -152,8 +152,8 @@ describe('a certificate that vouched before', () => {
 
   const guessed = ({ memory }: { memory: Memory }, at = accessor) => {
     const proof = readProof({ pkcs7: own.pkcs7 })
-    if ('why' in proof) throw new Error(proof.why)
-    return guessDocument({ memory, deployment: { legacySignatures: false } as Deployment }, at, proof)
+    if (!proof.ok) throw new Error(proof.fault.why)
+    return guessDocument({ memory, deployment: { legacySignatures: false } as Deployment }, at, proof.value)
   }
 
   test('is read alone the next time, and not parsed again', async () => {

@@ -24,7 +24,7 @@ interface State {
 
 function step(state: State, { sent, start, disallow, allowMigration }: Try, turn: number): State {
   const sentNonce = { own: state.known, guess: `guess ${turn}`, none: undefined, empty: '' }[sent]
-  const decided = reauthenticate({
+  const reauthentication = reauthenticate({
     ...(state.entry ? { entry: state.entry } : {}),
     ...(sentNonce === undefined ? {} : { sentNonce }),
     freshNonce: `fresh ${turn}`,
@@ -32,7 +32,8 @@ function step(state: State, { sent, start, disallow, allowMigration }: Try, turn
     allowMigration,
     disallow,
   })
-  if ('why' in decided) return state
+  if (!reauthentication.ok) return state
+  const decided = reauthentication.value
   const stored = {
     role: 'dev',
     disallowReauthentication: decided.disallow,

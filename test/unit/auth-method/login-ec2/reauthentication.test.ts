@@ -51,8 +51,9 @@ const factsOf = ({
 }
 
 function outcome(row: Row): Row['leads'] {
-  const decided = reauthenticate(factsOf(row))
-  if ('why' in decided) return decided.text
+  const reauthentication = reauthenticate(factsOf(row))
+  if (!reauthentication.ok) return reauthentication.fault.text
+  const decided = reauthentication.value
   const kept = decided.nonce === '' ? 'none' : decided.nonce === 'fresh' ? 'fresh' : 'sent'
   if (kept === 'sent') expect(decided.nonce).toBe(nonces[row.nonce])
   return [kept, decided.disclose ? 'told' : 'untold', decided.disallow ? 'closed' : 'open']
@@ -157,7 +158,7 @@ describe('times and nonces compared', () => {
   const usual: Row = { entry: 'normal', nonce: 'equal', leads: '' }
   const judged = (changes: Partial<ReauthenticationFacts>) => {
     const decided = reauthenticate({ ...factsOf(usual), ...changes })
-    return 'why' in decided ? decided.why : 'accepted'
+    return decided.ok ? 'accepted' : decided.fault.why
   }
   const started = (text: string) => ({ startedAt: parseInstant(text) ?? expect.fail() })
   const entry = (pendingTime: string, nonce?: string) => ({
@@ -200,7 +201,7 @@ describe('times and nonces compared', () => {
   ])('a first nonce of %i characters, disallow %s: %s', (length, disallow, expected) => {
     const { entry: _, ...first } = factsOf(usual)
     const decided = reauthenticate({ ...first, sentNonce: 'x'.repeat(length), disallow })
-    expect('why' in decided ? decided.why : 'accepted').toBe(expected)
+    expect(decided.ok ? 'accepted' : decided.fault.why).toBe(expected)
   })
 
   test('a nonce that is too long is refused at a later login too', () => {

@@ -25,6 +25,7 @@ import {
   readDocument,
   type VerifiedProof,
 } from '../../../../shared/identity-proof/instance-document.ts'
+import type { Ok } from '../../../../shared/values/result.ts'
 import { ec2Facts } from '../../../builders/ec2-facts.ts'
 import { iamFacts } from '../../../builders/iam-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
@@ -66,7 +67,7 @@ describe('an ec2 login that forgets a check does not compile', () => {
     expectTypeOf<Parameters<typeof gatherEc2>[1]>().toEqualTypeOf<VerifiedProof>()
     expectTypeOf(provenDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
     expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
-    expectTypeOf(readDocument).returns.extract<VerifiedProof>().toBeNever()
+    expectTypeOf(readDocument).returns.extract<Ok<VerifiedProof>>().toBeNever()
     expectTypeOf<Ec2Facts['document']>().toEqualTypeOf<VerifiedProof>()
   })
 })
