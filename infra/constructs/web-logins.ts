@@ -50,7 +50,7 @@ interface WebLoginsProps extends Surroundings {
 /**
  * Logins in a Web Function, where requests that wait at the same time share an environment, and the one address of all
  * clients: a distribution in front of it and of the API.
- * @see docs/web-logins.md
+ * @see docs/do/web-logins.md
  */
 export class WebLogins extends Construct {
   readonly distribution: Distribution

@@ -80,7 +80,7 @@ export class SharedName extends Construct {
       })
     return new CfnAlarm(this, 'NotServing', {
       alarmName: `cloud-auth-${stage}-NotServing`,
-      alarmDescription: 'Decides where the shared name leads: docs/one-address.md',
+      alarmDescription: 'Decides where the shared name leads: docs/do/one-address.md',
       namespace,
       metricName,
       statistic: 'Minimum',
