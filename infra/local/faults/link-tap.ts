@@ -1,8 +1,10 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
+import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import type { TlsSecrets } from '../gateway/tls.ts'
 import { endServer, listen } from '../os/loopback.ts'
+import { keepNewest } from '../provider/faults/kept.ts'
 
 /** What happens to calls of the link, as networks do it. */
 export type LinkFault = {
@@ -46,7 +48,7 @@ export interface LinkTap {
   close(): Promise<void>
 }
 
-const MOST_REMEMBERED = 10_000
+const REMEMBERED = 5000
 const LINK_CALL_TIMEOUT_MS = 5000
 
 interface LinkAnswer {
@@ -64,7 +66,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   const { hostname, port: targetPort } = new URL(target)
   let faults: (LinkFault & { left: number })[] = []
   let cut: LinkCut | undefined
-  let calls: LinkCall[] = []
+  const calls: LinkCall[] = []
   /** requests that wait for the next one to go first */
   const waiting: (() => void)[] = []
 
@@ -72,7 +74,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
     new Promise((resolve, reject) => {
       const { method, url: path, headers } = incoming
       const outgoing = request({ host: hostname, port: targetPort, method, path, headers, agent }, answer => {
-        bytesOf(answer).then(
+        buffer(answer).then(
           content => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: content }),
           reject,
         )
@@ -88,12 +90,11 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   }
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await bytesOf(incoming)
+    const body = await buffer(incoming)
     const path = incoming.url ?? ''
     const fault = cut === undefined ? faultOf(path) : undefined
     const kind = cut === undefined ? fault?.kind : 'cut'
-    calls.push(kind === undefined ? { path } : { path, fault: kind })
-    if (calls.length > MOST_REMEMBERED) calls = calls.slice(-MOST_REMEMBERED / 2)
+    keepNewest(calls, REMEMBERED, [kind === undefined ? { path } : { path, fault: kind }])
     if (cut === 'there' || cut === 'both' || kind === 'drop-request') return void response.destroy()
     if (fault?.kind === 'delay') await setTimeout(fault.ms)
     if (kind === 'reorder') await outOfOrder(waiting)
@@ -140,10 +141,4 @@ const outOfOrder = (waiting: (() => void)[]): Promise<void> =>
 function breakOff(response: ServerResponse, { status, headers, body }: LinkAnswer, bytes: number): void {
   response.writeHead(status, { ...headers, 'content-length': body.length })
   response.write(body.subarray(0, bytes), () => response.destroy())
-}
-
-async function bytesOf(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of message as AsyncIterable<Buffer>) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }

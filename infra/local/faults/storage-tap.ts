@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import { type EngineRequest, type EngineResponse, engineWire } from '../engine/wire.ts'
+import { keepNewest } from '../provider/faults/kept.ts'
 import {
   type ConflictingWrite,
   type Conflicts,
@@ -72,7 +73,7 @@ export interface StorageTap {
   close(): void
 }
 
-const MOST_REMEMBERED = 10_000
+const REMEMBERED = 5000
 
 /** What a tap remembers, and what it was told to do. */
 interface State {
@@ -139,8 +140,7 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
   tap.seq += 1
   const conflict = taken.length > 0
   const call = { seq: tap.seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
-  tap.calls.push(call)
-  if (tap.calls.length > MOST_REMEMBERED) tap.calls = tap.calls.slice(-MOST_REMEMBERED / 2)
+  keepNewest(tap.calls, REMEMBERED, [call])
   if (conflict) return conflictAnswer(operation, writes.length, taken)
   if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
   if (fault?.kind === 'hold') await new Promise<void>(resolve => tap.held.push(resolve))

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { httpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
-import { endServer, listen } from '../os/loopback.ts'
+import { type Listening, startServer } from '../os/loopback.ts'
 import { type Count, ofFront } from '../template/counts.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { acceptList } from './list-verb.ts'
@@ -21,11 +21,6 @@ export interface GatewayOptions {
   count?: Count
 }
 
-export interface Gateway {
-  url: string
-  close(): Promise<void>
-}
-
 /** What stands before functions on AWS: it finds the function of a request, and puts request and answer into its shape. */
 export async function startGateway({
   front,
@@ -34,7 +29,7 @@ export async function startGateway({
   hold = () => undefined,
   extra = {},
   count = () => undefined,
-}: GatewayOptions): Promise<Gateway> {
+}: GatewayOptions): Promise<Listening> {
   const find = finderOf(front)
   const shape = shapeOf(front)
   const { limits, faults, own } = shape
@@ -60,5 +55,5 @@ export async function startGateway({
     longestHead: limits.head,
   })
   http.on('connection', socket => acceptList(socket, shape.list))
-  return { url: await listen(http, port), close: () => endServer(http) }
+  return startServer(http, port)
 }

@@ -2,16 +2,10 @@ import { createServer, type ServerHttp2Session } from 'node:http2'
 import { type Client, createClient, type ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-node'
 import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
-import { urlOf } from '../os/loopback.ts'
+import { type Listening, listen } from '../os/loopback.ts'
 
 /** Bytes of a question, unpacked: as much as the gateway behind takes. */
 const LARGEST_QUESTION = 2 ** 20
-
-/** A port that speaks gRPC. */
-export interface LinkPort {
-  url: string
-  close(): Promise<void>
-}
 
 /**
  * The link over HTTP/2, as only a host can offer it: gRPC ends in trailers. Every call goes on to the gateway, and to
@@ -19,7 +13,7 @@ export interface LinkPort {
  * @param gateway URL
  * @param port 0: any free one
  */
-export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort> {
+export async function startLinkPort(gateway: string, port = 0): Promise<Listening> {
   const onward = createClient(LinkService, createGrpcWebTransport({ baseUrl: gateway, httpVersion: '1.1' }))
   const answer = connectNodeAdapter({
     readMaxBytes: LARGEST_QUESTION,
@@ -35,14 +29,8 @@ export async function startLinkPort(gateway: string, port = 0): Promise<LinkPort
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  // as for every server of the host: what cannot be accepted is lost to its client only
-  server.on('error', () => undefined)
   return {
-    url: urlOf(server),
+    url: await listen(server, port),
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

@@ -1,17 +1,6 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { certificatePem, rsaSha256 } from '../provider/documents/certificate.ts'
-import {
-  bits,
-  derOctets,
-  derOid,
-  integer,
-  printable,
-  sequence,
-  setOf,
-  tagged,
-  time,
-  yes,
-} from '../provider/documents/der.ts'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { certificate, certificatePem, rsaSha256 } from '../provider/documents/certificate.ts'
+import { derOctets, derOid, printable, sequence, setOf } from '../provider/documents/der.ts'
 
 /** What a server needs to speak TLS, PEM. */
 export interface TlsSecrets {
@@ -30,17 +19,17 @@ export interface LocalAuthority {
 /** A server on this machine by TLS: its key, and a certificate that vouches for itself. */
 export function tlsOf(subject: string): TlsSecrets {
   const keys = newKeys()
-  return secretsOf(keys, certificate(keys.publicKey, { subject, issuer: subject, names: here }, keys))
+  return secretsOf(keys, issued(keys.publicKey, { subject, issuer: subject, names: here }, keys))
 }
 
 export function newAuthority(issuer: string): LocalAuthority {
   const own = newKeys()
   return {
-    cert: certificatePem(certificate(own.publicKey, { subject: issuer, issuer }, own)),
+    cert: certificatePem(issued(own.publicKey, { subject: issuer, issuer }, own)),
     issue: (subject, names) => {
       const keys = newKeys()
       const known = names ? sequence(...names.map(dnsName)) : here
-      return secretsOf(keys, certificate(keys.publicKey, { subject, issuer, names: known }, own))
+      return secretsOf(keys, issued(keys.publicKey, { subject, issuer, names: known }, own))
     },
   }
 }
@@ -67,25 +56,17 @@ interface About {
   names?: Buffer
 }
 
-/** An X.509 v3 certificate for the next decades; every one may vouch for others. */
-function certificate(publicKey: KeyObject, { subject, issuer, names }: About, by: Keys): Buffer {
-  const extensions = tagged(
-    3,
-    sequence(
-      sequence(derOid('2.5.29.19'), yes(), derOctets(sequence(yes()))),
-      ...(names ? [sequence(derOid('2.5.29.17'), derOctets(names))] : []),
-    ),
+/** A certificate for the next decades. */
+const issued = (publicKey: KeyObject, { subject, issuer, names }: About, by: Keys): Buffer =>
+  certificate(
+    {
+      publicKey,
+      subject: named(subject),
+      issuer: named(issuer),
+      serial: subject === issuer ? 1n : 2n,
+      validity: [Date.UTC(2020, 0, 1), Date.UTC(2049, 0, 1)],
+      extensions: names ? [sequence(derOid('2.5.29.17'), derOctets(names))] : [],
+    },
+    by.privateKey,
+    rsaSha256,
   )
-  const serial = subject === issuer ? 1n : 2n
-  const content = sequence(
-    tagged(0, integer(2n)),
-    integer(serial),
-    rsaSha256.algorithm,
-    named(issuer),
-    sequence(time(Date.UTC(2020, 0, 1)), time(Date.UTC(2049, 0, 1))),
-    named(subject),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    extensions,
-  )
-  return sequence(content, rsaSha256.algorithm, bits(sign('sha256', content, by.privateKey)))
-}

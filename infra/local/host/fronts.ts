@@ -1,7 +1,7 @@
-import { type Gateway, startGateway } from '../gateway/gateway.ts'
+import { startGateway } from '../gateway/gateway.ts'
 import { startLinkPort } from '../gateway/link-port.ts'
 import { unrouted } from '../gateway/unrouted.ts'
-import { steadyPort } from '../os/loopback.ts'
+import { type Listening, steadyPort } from '../os/loopback.ts'
 import type { FunctionModel, Model } from '../template/assembly.ts'
 import type { Count } from '../template/counts.ts'
 
@@ -45,9 +45,7 @@ interface FrontsOptions {
 }
 
 /** Starts what takes requests of clients, and what takes calls of other clusters. */
-export async function startFronts(
-  options: FrontsOptions,
-): Promise<{ gateway: Gateway; link: { url: string } }> {
+export async function startFronts(options: FrontsOptions): Promise<{ gateway: Listening; link: Listening }> {
   const { model, ports, linkPort, invoke, hold, started, count } = options
   const counted = count && { count }
   const extra = loopbackOnly(model)

@@ -1,12 +1,7 @@
-import { endServer, listen } from '../os/loopback.ts'
+import { type Listening, startServer } from '../os/loopback.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
 import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
 import type { Lambdas } from './lambdas.ts'
-
-export interface LambdaService {
-  url: string
-  close(): Promise<void>
-}
 
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
@@ -17,13 +12,10 @@ const LARGEST_EVENT = 6 * 1024 * 1024
  * The Invoke call of AWS Lambda: functions start background jobs with it, and tests turn schedules by it.
  * @param keys of whoever may call it
  */
-export async function startLambdaService(
+export const startLambdaService = (
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,
   keys: readonly AccessKeyPair[],
-): Promise<LambdaService> {
-  const server = signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT)
-  return { url: await listen(server), close: () => endServer(server) }
-}
+): Promise<Listening> => startServer(signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT))
 
 async function serve(
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,

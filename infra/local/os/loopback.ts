@@ -18,6 +18,18 @@ export async function listen(server: Server, port = 0): Promise<string> {
   return urlOf(server)
 }
 
+/** A server that listens on loopback. */
+export interface Listening {
+  url: string
+  close(): Promise<void>
+}
+
+/** Starts an HTTP server on loopback. @throws as `listen` */
+export const startServer = async (server: HttpServer, port = 0): Promise<Listening> => ({
+  url: await listen(server, port),
+  close: () => endServer(server),
+})
+
 /** The address of a server that listens. */
 export const urlOf = (server: Server): string =>
   `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`

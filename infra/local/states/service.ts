@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { endServer, listen } from '../os/loopback.ts'
+import { type Listening, startServer } from '../os/loopback.ts'
 import { jsonAction, jsonProtocol, parsedJson } from '../provider/services/json-protocol.ts'
 import { service } from '../provider/services/service.ts'
 import { AwsError, awsError } from '../provider/wire/errors.ts'
@@ -9,11 +9,6 @@ import type { HttpAnswer, WireRequest } from '../provider/wire/http.ts'
 import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
 import type { Machines } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
-
-export interface StatesService {
-  url: string
-  close(): Promise<void>
-}
 
 /** Bytes of an execution's input and of a task's answer. */
 const MOST_BYTES = 262_144
@@ -150,13 +145,8 @@ const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
  * The API of AWS Step Functions (JSON 1.0) on loopback.
  * @param keys of whoever may call it
  */
-export async function startStatesService(
-  machines: Machines,
-  keys: readonly AccessKeyPair[],
-): Promise<StatesService> {
-  const server = signedServer(keys, async request => serve(machines, request))
-  return { url: await listen(server), close: () => endServer(server) }
-}
+export const startStatesService = (machines: Machines, keys: readonly AccessKeyPair[]): Promise<Listening> =>
+  startServer(signedServer(keys, async request => serve(machines, request)))
 
 function serve(machines: Machines, request: WireRequest): HttpAnswer {
   try {

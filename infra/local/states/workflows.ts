@@ -1,5 +1,6 @@
 import { InvocationFault } from '../lambda/environment.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
+import type { Listening } from '../os/loopback.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { Model } from '../template/assembly.ts'
 import { type Count, ofRule } from '../template/counts.ts'
@@ -24,7 +25,7 @@ export async function startWorkflows(
   directory: string,
   lambdas: Lambdas,
   { keys, count = () => undefined }: WorkflowOptions,
-): Promise<{ url: string; close(): Promise<void> }> {
+): Promise<Listening> {
   const machines = startMachines({
     store: openStateStore(`${directory}/states.sqlite`),
     time: systemTime,

@@ -3,7 +3,7 @@ import type { StreamViewType } from '@aws-sdk/client-dynamodb'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
 import { type FrontModel, frontsIn } from './fronts.ts'
-import { type Resource, resolver, type Stacks, type Template } from './resolve.ts'
+import { type ResolvedResource, type Resource, resolver, type Stacks, type Template } from './resolve.ts'
 
 /** What the host runs, read from the synthesised templates. */
 export interface Model {
@@ -66,12 +66,6 @@ export interface HostPlace {
   bundles?: string
 }
 
-interface Found {
-  stack: string
-  id: string
-  properties: Record<string, unknown>
-}
-
 /**
  * Resources that this host leaves out: only AWS enforces what they say, or they carry audit entries away from standard
  * output, where this host never writes any.
@@ -121,7 +115,7 @@ export function resourcesIn(directory: string, place: HostPlace) {
   )
   return {
     all,
-    ofType: (type: string): Found[] =>
+    ofType: (type: string): ResolvedResource[] =>
       all
         .filter(({ resource }) => resource.Type === type)
         .map(({ stack, id, resource }) => ({
@@ -132,7 +126,7 @@ export function resourcesIn(directory: string, place: HostPlace) {
     nameOf: names.ref,
     arnOf: (stack: string, id: string): string => names.attribute(stack, id, 'Arn'),
     /** where the code of a function is */
-    assetOf: ({ stack, id, properties: { Code } }: Found): Asset => {
+    assetOf: ({ stack, id, properties: { Code } }: ResolvedResource): Asset => {
       const { S3Key } = Code as { S3Key: string }
       const asset = assets.get(S3Key.replace(/\.zip$/, ''))
       if (!asset) throw new Error(`the code of ${names.ref(stack, id)} is not in the assembly`)
@@ -244,7 +238,11 @@ function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stack
 
 const functionNameIn = (arn: unknown): string => String(arn).split(':').at(-1) ?? ''
 
-function tableOf({ properties }: Found, name: string, streams: readonly StreamModel[]): TableModel {
+function tableOf(
+  { properties }: ResolvedResource,
+  name: string,
+  streams: readonly StreamModel[],
+): TableModel {
   const ttl = properties['TimeToLiveSpecification'] as { AttributeName?: string } | undefined
   const stream = properties['StreamSpecification'] as { StreamViewType?: StreamViewType } | undefined
   return defined({
@@ -258,7 +256,7 @@ function tableOf({ properties }: Found, name: string, streams: readonly StreamMo
   })
 }
 
-function functionOf({ properties }: Found, name: string, asset: Asset): FunctionModel {
+function functionOf({ properties }: ResolvedResource, name: string, asset: Asset): FunctionModel {
   const { Variables = {} } = (properties['Environment'] ?? {}) as { Variables?: Record<string, string> }
   const { TargetArn } = (properties['DeadLetterConfig'] ?? {}) as { TargetArn?: string }
   return defined({
@@ -286,7 +284,7 @@ const mapping = v.strictObject({
   FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
 })
 
-function streamOf({ properties }: Found): StreamModel {
+function streamOf({ properties }: ResolvedResource): StreamModel {
   const read = v.safeParse(mapping, properties)
   if (!read.success) {
     const [fault] = read.issues
@@ -308,7 +306,7 @@ function streamOf({ properties }: Found): StreamModel {
 
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
-function scheduleOf({ id, properties }: Found): Model['schedules'] {
+function scheduleOf({ id, properties }: ResolvedResource): Model['schedules'] {
   // of what happens to executions an alarm tells on AWS, and the minute's round looks after them here too
   if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { type Route, restRoutesIn, routesIn } from './api-definitions.ts'
+import type { ResolvedResource } from './resolve.ts'
 
 /** A rule of a load balancer: expressions for whole paths. */
 interface Rule {
@@ -20,15 +21,9 @@ export type FrontModel = {
   | { kind: 'alb'; rules: Rule[]; otherwise: string }
 )
 
-interface Found {
-  stack: string
-  id: string
-  properties: Record<string, unknown>
-}
-
 /** The resources of the templates, as they are looked for. */
 interface Resources {
-  ofType(type: string): Found[]
+  ofType(type: string): ResolvedResource[]
   nameOf(stack: string, id: string): string
 }
 

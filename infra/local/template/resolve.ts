@@ -9,6 +9,13 @@ export interface Resource {
   Properties?: Record<string, unknown>
 }
 
+/** A resource of a stack, its properties resolved. */
+export interface ResolvedResource {
+  stack: string
+  id: string
+  properties: Record<string, unknown>
+}
+
 /** What names in templates stand for on this host. */
 export interface Naming {
   /** `AWS::Region` and its like */

@@ -39,35 +39,57 @@ export const issuer: Buffer = sequence(
   attribute('2.5.4.10', 'cloud-auth local provider'),
 )
 
-// Like those of AWS: a very long life, and keyUsage without certificate signing although CA is true.
-const validity = sequence(time(Date.UTC(2015, 7, 14)), time(Date.UTC(2195, 0, 17)))
-const extensions = tagged(
-  3,
-  sequence(
-    sequence(derOid('2.5.29.19'), yes(), derOctets(sequence(yes()))),
-    sequence(derOid('2.5.29.15'), yes(), derOctets(bits(Buffer.from([0x80]), 7))),
-  ),
-)
+/** What a certificate says. */
+export interface CertificateFacts {
+  publicKey: KeyObject
+  subject: Buffer
+  issuer: Buffer
+  serial: bigint
+  /** Milliseconds since 1970. */
+  validity: readonly [from: number, to: number]
+  /** Beside the one that says that it may vouch for others, which all have. */
+  extensions: readonly Buffer[]
+}
 
 /**
- * A self-signed X.509 v3 certificate with a random serial number.
+ * An X.509 v3 certificate.
  *
  * @returns DER
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
-export function selfSign(publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer {
+export function certificate(
+  { publicKey, subject, issuer, serial, validity, extensions }: CertificateFacts,
+  privateKey: KeyObject,
+  scheme: SignatureScheme,
+): Buffer {
+  const authority = sequence(derOid('2.5.29.19'), yes(), derOctets(sequence(yes())))
   const content = sequence(
     tagged(0, integer(2n)),
-    integer(freshSerial()),
+    integer(serial),
     scheme.algorithm,
     issuer,
-    validity,
-    issuer,
+    sequence(...validity.map(time)),
+    subject,
     publicKey.export({ type: 'spki', format: 'der' }),
-    extensions,
+    tagged(3, sequence(authority, ...extensions)),
   )
   return sequence(content, scheme.algorithm, bits(sign(scheme.digest, content, privateKey)))
 }
+
+/** A self-signed certificate like those of AWS: a very long life, and keyUsage without certificate signing although CA is true. */
+export const selfSign = (publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer =>
+  certificate(
+    {
+      publicKey,
+      subject: issuer,
+      issuer,
+      serial: freshSerial(),
+      validity: [Date.UTC(2015, 7, 14), Date.UTC(2195, 0, 17)],
+      extensions: [sequence(derOid('2.5.29.15'), yes(), derOctets(bits(Buffer.from([0x80]), 7)))],
+    },
+    privateKey,
+    scheme,
+  )
 
 /** 64 bits with the highest set: never zero, always nine content octets as an INTEGER. */
 const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)

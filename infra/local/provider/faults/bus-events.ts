@@ -1,3 +1,5 @@
+import { keepNewest } from './kept.ts'
+
 /** An event on the default bus of an account in a region. */
 export interface KeptBusEvent {
   account: string
@@ -9,11 +11,6 @@ export interface KeptBusEvent {
   detail: unknown
 }
 
-/** How many events are kept at least; a host that runs for days must not fill the memory. */
-const KEPT = 1000
-
 /** Adds an event to those that are kept. */
-export function keepBusEvent(events: KeptBusEvent[], event: KeptBusEvent): void {
-  events.push(event)
-  if (events.length >= 2 * KEPT) events.splice(0, events.length - KEPT)
-}
+export const keepBusEvent = (events: KeptBusEvent[], event: KeptBusEvent): void =>
+  keepNewest(events, 1000, [event])

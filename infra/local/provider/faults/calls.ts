@@ -1,3 +1,5 @@
+import { keepNewest } from './kept.ts'
+
 /** One request the provider answered, as a test sees it. */
 export interface CallRecord {
   /** Rises by one with each call, never reset. */
@@ -26,16 +28,15 @@ export interface CallLog {
   nextSeq: number
 }
 
-/** How many calls are kept at least; a long benchmark must not fill the memory: 2 KB each. */
-const kept = 2000
+/** Of 2 KB each. */
+const KEPT = 2000
 
 /** A log without entries. */
 export const newCallLog = (): CallLog => ({ records: [], nextSeq: 1 })
 
 /** Adds a call and gives it its number. */
 export function recordCall(log: CallLog, call: Omit<CallRecord, 'seq'>): void {
-  log.records.push({ seq: log.nextSeq++, ...call })
-  if (log.records.length >= 2 * kept) log.records.splice(0, kept)
+  keepNewest(log.records, KEPT, [{ seq: log.nextSeq++, ...call }])
 }
 
 /** The calls numbered above `since`. */

@@ -1,3 +1,5 @@
+import { keepNewest } from './kept.ts'
+
 /** One line in a log group. */
 export interface KeptLogEvent {
   stream: string
@@ -27,11 +29,6 @@ export function streamsOf(
   return streams
 }
 
-/** How many events of a stream are kept at least; a host that runs for days must not fill the memory. */
-const kept = 10_000
-
 /** Adds events to a stream. */
-export function appendEvents(stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void {
-  for (const event of events) stream.push(event)
-  if (stream.length >= 2 * kept) stream.splice(0, stream.length - kept)
-}
+export const appendEvents = (stream: KeptLogEvent[], events: readonly KeptLogEvent[]): void =>
+  keepNewest(stream, 10_000, events)

@@ -1,5 +1,5 @@
 import { failed, ok, type Result } from '../../../../shared/values/result.ts'
-import { type ErrorText, errorText } from '../wire/errors.ts'
+import type { ErrorKind, ErrorText } from '../wire/errors.ts'
 import { type FormPair, parsePairs } from '../wire/form.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 
@@ -20,6 +20,9 @@ export interface PresentedSignature {
 
 const algorithm = 'AWS4-HMAC-SHA256'
 
+const refused = (kind: ErrorKind, message: string) => failed<ErrorText>({ kind, message })
+const incomplete = (message: string) => refused('incomplete', message)
+
 /**
  * Reads the signature of a request, from its `Authorization` header or its query.
  *
@@ -28,56 +31,38 @@ const algorithm = 'AWS4-HMAC-SHA256'
  */
 export function readSignature(request: WireRequest): Result<PresentedSignature, ErrorText> {
   const query = parsePairs(request.query)
-  if (query === undefined) return failed(errorText('incomplete', 'The query string contains a syntax error'))
+  if (query === undefined) return incomplete('The query string contains a syntax error')
   const presigned = query.filter(([name]) => name.startsWith('X-Amz-'))
   const authorization = headerOf(request, 'authorization')
   const inQuery = presigned.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature')
-  if (authorization !== undefined && inQuery) {
-    return failed(
-      errorText('incomplete', 'Only one of the Authorization header and the query may carry a signature'),
-    )
-  }
+  if (authorization !== undefined && inQuery)
+    return incomplete('Only one of the Authorization header and the query may carry a signature')
   if (authorization !== undefined) return fromHeader(request, authorization)
   if (inQuery) return fromQuery(presigned)
-  return failed(errorText('unsigned', 'Request is missing Authentication Token'))
+  return refused('unsigned', 'Request is missing Authentication Token')
 }
 
 function fromHeader(request: WireRequest, authorization: string): Result<PresentedSignature, ErrorText> {
   const [name, ...rest] = authorization.trim().split(/\s+/)
-  if (name !== algorithm) return failed(errorText('incomplete', `Unsupported authorization type: '${name}'`))
-  const fields = uniqueFields(
-    rest
-      .join(' ')
-      .split(',')
-      .map(part => splitField(part.trim())),
-  )
-  if (fields === undefined)
-    return failed(errorText('incomplete', 'Authorization header names a parameter twice'))
+  if (name !== algorithm) return incomplete(`Unsupported authorization type: '${name}'`)
+  const parts = rest.join(' ').split(',')
+  const fields = uniqueFields(parts.map(part => splitField(part.trim())))
+  if (fields === undefined) return incomplete('Authorization header names a parameter twice')
   const missing = ['Credential', 'Signature', 'SignedHeaders'].filter(field => !fields.get(field))
   const timestamp = headerOf(request, 'x-amz-date') ?? basicDate(headerOf(request, 'date'))
-  if (missing.length > 0 || timestamp === undefined) {
-    return failed(
-      errorText(
-        'incomplete',
-        missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '),
-      ),
-    )
-  }
+  if (missing.length > 0 || timestamp === undefined)
+    return incomplete(missing.map(requires('Authorization header')).concat(noDate(timestamp)).join(' '))
   return signatureOf('header', fields, '', timestamp, headerOf(request, 'x-amz-security-token'))
 }
 
 function fromQuery(pairs: readonly FormPair[]): Result<PresentedSignature, ErrorText> {
   const fields = uniqueFields(pairs)
-  if (fields === undefined) return failed(errorText('incomplete', 'The query string names a parameter twice'))
-  if (fields.get('X-Amz-Algorithm') !== algorithm) {
-    return failed(
-      errorText('incomplete', `AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`),
-    )
-  }
+  if (fields === undefined) return incomplete('The query string names a parameter twice')
+  if (fields.get('X-Amz-Algorithm') !== algorithm)
+    return incomplete(`AWS query-string parameters must include 'X-Amz-Algorithm=${algorithm}'`)
   const wanted = ['X-Amz-Credential', 'X-Amz-Signature', 'X-Amz-SignedHeaders', 'X-Amz-Date']
   const missing = wanted.filter(field => !fields.get(field))
-  if (missing.length > 0)
-    return failed(errorText('incomplete', missing.map(requires('AWS query-string')).join(' ')))
+  if (missing.length > 0) return incomplete(missing.map(requires('AWS query-string')).join(' '))
   const timestamp = fields.get('X-Amz-Date') ?? ''
   return signatureOf('query', fields, 'X-Amz-', timestamp, fields.get('X-Amz-Security-Token'))
 }
@@ -91,23 +76,15 @@ function signatureOf(
 ): Result<PresentedSignature, ErrorText> {
   const credential = fields.get(`${prefix}Credential`) ?? ''
   const [accessKeyId = '', date = '', region = '', service = '', terminator, ...more] = credential.split('/')
-  if (terminator === undefined || more.length > 0) {
-    const sample = 'keyid/date/region/service/term'
-    return failed(
-      errorText(
-        'incomplete',
-        `Credential must have exactly 5 slash-delimited elements, e.g. ${sample}, got '${credential}'`,
-      ),
+  if (terminator === undefined || more.length > 0)
+    return incomplete(
+      `Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '${credential}'`,
     )
-  }
-  if (terminator !== 'aws4_request') {
-    return failed(
-      errorText(
-        'bad-signature',
-        `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
-      ),
+  if (terminator !== 'aws4_request')
+    return refused(
+      'bad-signature',
+      `Credential should be scoped with a valid terminator: 'aws4_request', not '${terminator}'.`,
     )
-  }
   return ok({
     form,
     accessKeyId,
@@ -136,9 +113,12 @@ const noDate = (timestamp: string | undefined): string[] =>
     ? ["Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."]
     : []
 
+/** A time as basic ISO 8601: `YYYYMMDD'T'HHMMSS'Z'`. @param time milliseconds since 1970 */
+export const basicText = (time: number): string => new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
+
 /** A `Date` header, in either of the two formats signers use, as basic ISO 8601. */
 function basicDate(value: string | undefined): string | undefined {
   if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value
   const time = Date.parse(value)
-  return Number.isNaN(time) ? value : new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
+  return Number.isNaN(time) ? value : basicText(time)
 }

@@ -1,8 +1,9 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { sameSecret } from '../../../../shared/values/secret.ts'
 import { type ErrorText, errorText } from '../wire/errors.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 import { canonicalRequest, sha256Hex } from './canonical.ts'
-import type { PresentedSignature } from './presented-signature.ts'
+import { basicText, type PresentedSignature } from './presented-signature.ts'
 
 /** What the verifier must know of the access key a request names. */
 export interface KeyFacts {
@@ -53,11 +54,11 @@ function checkTime({ timestamp, scope }: PresentedSignature, now: number): Error
     )
   }
   if (signedAt < now - maxAgeMs) {
-    const limit = `${basicDate(now - maxAgeMs)} (${basicDate(now)} - 15 min.)`
+    const limit = `${basicText(now - maxAgeMs)} (${basicText(now)} - 15 min.)`
     return errorText('stale-signature', `Signature expired: ${timestamp} is now earlier than ${limit}`)
   }
   if (signedAt > now + maxAheadMs) {
-    const limit = `${basicDate(now + maxAheadMs)} (${basicDate(now)} + 5 min.)`
+    const limit = `${basicText(now + maxAheadMs)} (${basicText(now)} + 5 min.)`
     return errorText(
       'stale-signature',
       `Signature not yet current: ${timestamp} is still later than ${limit}`,
@@ -104,12 +105,8 @@ function checkSignature(
   const tries = presented.form === 'query' && presented.sessionToken !== undefined ? 2 : 1
   const holds = lateParameters
     .slice(0, tries)
-    .some(late =>
-      sameText(
-        presented.signature,
-        sign(canonicalRequest(request, presented, new Set(late)), presented, key),
-      ),
-    )
+    .map(late => sign(canonicalRequest(request, presented, new Set(late)), presented, key))
+    .some(signature => sameSecret(presented.signature, signature))
   if (holds) return undefined
   return errorText(
     'bad-signature',
@@ -145,15 +142,8 @@ function signingKey(secret: string, scopeText: string): KeyObject {
 const hmac = (key: Buffer | KeyObject, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest()
 
-function sameText(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
 function parseBasicDate(text: string): number | undefined {
   if (!/^\d{8}T\d{6}Z$/.test(text)) return undefined
   const time = Date.parse(text.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
   return Number.isNaN(time) ? undefined : time
 }
-
-const basicDate = (time: number): string => new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')

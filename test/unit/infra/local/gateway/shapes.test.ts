@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Gateway, startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
+import type { Listening } from '../../../../../infra/local/os/loopback.ts'
 import type { FrontModel } from '../../../../../infra/local/template/fronts.ts'
 import { type FrontEvent, frontOf, requestOf } from '../../../../../shared/http/events.ts'
 
@@ -27,7 +28,7 @@ const alb: FrontModel = {
 }
 const fronts = { restApi, alb } as const
 
-let gateway: Gateway | undefined
+let gateway: Listening | undefined
 afterEach(async () => {
   await gateway?.close()
   gateway = undefined
