@@ -5,10 +5,10 @@ import { ofType, resourcesOf } from '../infra/synthesised.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// docs/restore.md from top to bottom in a real bash. `aws` is a program that keeps a stage and rules as AWS does, and
+// docs/do/restore.md from top to bottom in a real bash. `aws` is a program that keeps a stage and rules as AWS does, and
 // notes everything else; what the stage is before comes from the template.
 
-const PAGE = 'docs/restore.md'
+const PAGE = 'docs/do/restore.md'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-restore-`)
 const RULES = ['tidy', 'pull', 'journal', 'workflows']
 

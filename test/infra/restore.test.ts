@@ -4,7 +4,7 @@ import { root } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { ofType, type Resource, stacksOf } from './synthesised.ts'
 
-const page = readFileSync(`${root}docs/restore.md`, 'utf8')
+const page = readFileSync(`${root}docs/do/restore.md`, 'utf8')
 /** A section of the page, by the number of its title. */
 const step = (number: number): string =>
   page.split(/^## /m).find(part => part.startsWith(`${number}. `)) ?? ''
