@@ -18,7 +18,7 @@ const HELP = `npm run deploy:pair -- <file> [options]    deploys both clusters o
   --anyway           deploys where one does not answer and the other is in a set
   --synth            only writes the templates to .build/pair
 
-What stands in the file: docs/aws-pair.md. Ends with 0 where all went well, else with 1.
+What stands in the file: docs/do/aws-pair.md. Ends with 0 where all went well, else with 1.
 `
 
 const options = {

@@ -9,10 +9,10 @@ import { ofType, resourcesOf, stacksOf } from '../infra/synthesised.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// docs/aws-pair.md from top to bottom in a real bash. There is no account: `aws`, `npx`, `npm` and `curl` are programs that
+// docs/do/aws-pair.md from top to bottom in a real bash. There is no account: `aws`, `npx`, `npm` and `curl` are programs that
 // note what they were given, and answer as AWS does.
 
-const PAGE = 'docs/aws-pair.md'
+const PAGE = 'docs/do/aws-pair.md'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-aws-pair-`)
 
 /** A program that notes its arguments, and answers by the first words that fit. */
