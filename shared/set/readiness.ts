@@ -1,31 +1,61 @@
-import { isObject } from '../values/json.ts'
-import { aFlag, anInt, aText, manyOf, object, type ValueOf } from '../values/shape.ts'
-import { SchemaReader } from './status.ts'
+import { readShape, type ShapeRead } from '../values/read-shape.ts'
+import {
+  aFlag,
+  anInt,
+  aText,
+  aTime,
+  manyOf,
+  object,
+  orNull,
+  texts,
+  timeOrEmpty,
+  titled,
+  type ValueOf,
+} from '../values/shape.ts'
+
+const check = object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag })
+export const checksShape = manyOf(titled('ReadinessCheck', check))
+export const stepsShape = manyOf(object({ step: aText, does: aText }))
+export const planShape = titled(
+  'PromotionPlan',
+  object({ goes_through: aFlag, refused: aText, warnings: texts, steps: stepsShape }),
+)
+export const operationTokenShape = titled(
+  'PreparedOperationToken',
+  object({
+    generated: orNull(object({ made: aTime, age_seconds: anInt })),
+    presented: object({ counts: aFlag, why: aText, expires: timeOrEmpty, seconds_left: anInt }),
+    roles: texts,
+    policies: texts,
+  }),
+)
+export const readyLicenseShape = object({ ends: timeOrEmpty, seconds_left: anInt, text: aText })
+
+/** What the page and programs read of a readiness, whichever the cluster's mode is. */
+const readinessShape = object(
+  { mode: aText, checks: checksShape, operation_token: operationTokenShape, license: readyLicenseShape },
+  { lag: object({ primary: aText }), ready: aFlag, promotion: planShape, promotion_with_force: planShape },
+)
+/** Reads the `data` of a readiness. `odd` names what is missing or of another form; other fields are not read here. */
+export function readReadiness(data: unknown): ShapeRead<ValueOf<typeof readinessShape>> {
+  const { fields, odd } = readShape(readinessShape, data)
+  return { fields, odd: odd.filter(text => !text.endsWith('unknown')) }
+}
 
 /** Seconds that a licence has to last: a former primary needs a token of its successor. */
 const LICENCE_S = 86_400
 
-const shape = object(
-  { checks: manyOf(object({ name: aText, passes: aFlag, text: aText })) },
-  {
-    lag: object({ primary: aText }),
-    license: object({ seconds_left: anInt }),
-    operation_token: object({ presented: object({ counts: aFlag, why: aText }) }),
-  },
-)
-
 /**
- * Says why a cluster is not ready for a planned switch; empty: it is.
+ * Returns why a cluster is not ready for a planned switch; empty: it is.
  * @param data of its readiness
  */
 export function readinessFault(cluster: string, data: unknown): string {
-  const reader = new SchemaReader()
-  const read: Partial<ValueOf<typeof shape>> = reader.fields(shape, isObject(data) ? data : {})
-  const { checks = [], lag, license, operation_token: token } = read
-  const [odd] = reader.odd.filter(text => text.endsWith('odd') || text === 'checks is missing')
-  if (odd !== undefined) return `${cluster}: the answer is no readiness: ${odd}`
+  const { fields, odd } = readReadiness(data)
+  const { checks = [], lag, license, operation_token: token } = fields
+  const oddity = odd.find(text => text.endsWith('odd') || text === 'checks is missing')
+  if (oddity !== undefined) return `${cluster}: the answer is no readiness: ${oddity}`
   if (!token?.presented.counts)
-    return `${cluster}: the operation token does not do: ${token?.presented.why ?? 'nothing is said of it'}`
+    return `${cluster}: the operation token does not do: ${token?.presented.why || 'nothing is said of it'}`
   // the primary's view of its secondaries may be outdated: the other cluster answers for itself
   const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
   if (faults.length > 0) return `${cluster}: ${faults.map(({ text }) => text).join('; ')}`

@@ -1,67 +1,9 @@
 import { defined } from '../values/defined.ts'
 import { isObject } from '../values/json.ts'
+import { readShape, type ShapeRead } from '../values/read-shape.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import type { Schema } from '../values/shape.ts'
+import { aFlag, aText, object, type Schema } from '../values/shape.ts'
 import { type PrimaryStatus, type SecondaryStatus, statusShape } from './schema.ts'
-
-type Json = Readonly<Record<string, unknown>>
-
-/** Longest list of oddities that is kept: the cluster chooses how many there are. */
-const MOST_ODDITIES = 20
-
-/** Reads the object that a schema describes; a missing field below the first level is neutral: empty, 0 or false. */
-export class SchemaReader {
-  /** paths of fields that are missing, unknown or of another form, with which of it */
-  readonly odd: string[] = []
-
-  #note(path: string, what: string): undefined {
-    if (this.odd.length < MOST_ODDITIES) this.odd.push(`${path} is ${what}`)
-  }
-
-  /** Returns the fields of the first level that fit their schemas. */
-  fields({ properties, required }: Schema, raw: Json): Json {
-    const known = properties as Readonly<Record<string, Schema>>
-    const read = Object.entries(known)
-      .filter(([name]) => Object.hasOwn(raw, name))
-      .map(([name, schema]) => [name, this.#value(schema, raw[name], name)] as const)
-    for (const name of required as readonly string[])
-      if (!Object.hasOwn(raw, name)) this.#note(name, 'missing')
-    for (const name of Object.keys(raw)) if (!Object.hasOwn(known, name)) this.#note(name, 'unknown')
-    return defined(Object.fromEntries(read))
-  }
-
-  #value(schema: Schema, raw: unknown, path: string): unknown {
-    const { items, properties } = schema
-    if (items && Array.isArray(raw))
-      return raw
-        .map((one, index) => this.#value(items as Schema, one, `${path}[${index}]`))
-        .filter(one => one !== undefined)
-    if (properties && isObject(raw)) return this.#object(schema, raw, path)
-    return !items && !properties && fits(schema, raw) ? raw : this.#note(path, 'odd')
-  }
-
-  #object({ properties, required }: Schema, raw: Json, path: string): Json {
-    const read: [string, unknown][] = Object.entries(properties as Readonly<Record<string, Schema>>).map(
-      ([name, schema]) => {
-        const isThere = Object.hasOwn(raw, name)
-        const isRequired = (required as readonly string[]).includes(name)
-        const value = isThere ? this.#value(schema, raw[name], `${path}.${name}`) : undefined
-        if (!isThere && isRequired) this.#note(`${path}.${name}`, 'missing')
-        return [name, value === undefined && isRequired ? neutral(schema) : value]
-      },
-    )
-    return defined(Object.fromEntries(read))
-  }
-}
-
-function fits({ type, enum: allowed, const: only }: Schema, raw: unknown): boolean {
-  if (only !== undefined) return raw === only
-  if (Array.isArray(allowed)) return allowed.includes(raw)
-  return type === 'integer' ? Number.isSafeInteger(raw) : typeof raw === type
-}
-
-const NEUTRAL: Json = { string: '', integer: 0, boolean: false, array: [] }
-const neutral = ({ type }: Schema): unknown => NEUTRAL[String(type)] ?? {}
 
 type Differing = 'mode' | 'state'
 /** The fields of all modes. */
@@ -101,7 +43,7 @@ const peerOf = (peer: Partial<Peer>) => ({
 export type KnownCluster = ReturnType<typeof peerOf>
 
 /** A status by what it means. `odd` names the fields that are left out. */
-const viewOf = (mode: string, fields: Fields, odd: readonly string[]) => {
+const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
   const isSecondary = mode === 'secondary'
   const { readiness, operation, last_error, merkle_sync_progress: sync } = fields
   const primaries = (fields.primaries ?? []).map(peerOf)
@@ -167,10 +109,7 @@ export function readStatus(data: unknown): Result<ClusterStatus, string> {
   const { mode } = data
   if (typeof mode !== 'string') return failed('the answer is no status: mode has an odd value')
   const schema = modes.find(({ properties: { mode: one } }) => one.const === mode || one.enum?.includes(mode))
-  if (!schema) return ok(viewOf(mode, {}, ['mode is unknown']))
-  const reader = new SchemaReader()
-  const fields: Fields = reader.fields(schema, data)
-  return ok(viewOf(mode, fields, reader.odd))
+  return ok(viewOf(mode, schema ? readShape<Fields>(schema, data) : { fields: {}, odd: ['mode is unknown'] }))
 }
 
 /** An answer of a cluster. `refused`: why it is no success, with the status code; empty where it is one. */
@@ -180,19 +119,32 @@ export interface StatusReply {
   refused: string
 }
 
-/** What a cluster said. Times are epoch milliseconds by the clock of whoever asked. */
-export interface Word {
-  at: number
-  /** status code of `sys/health`: 200 serves */
-  health: number
-  isInitialised: boolean
-  /** the cluster's own name; empty: it did not say */
-  cluster: string
-  version: string
-  /** epoch milliseconds; undefined: no licence */
-  licenceEnds: number | undefined
-  status: ClusterStatus
+const healthShape = object({
+  initialized: aFlag,
+  cluster_name: aText,
+  product_version: aText,
+  license: object({ expiry_time: aText }),
+})
+
+/** @param at epoch milliseconds, by the clock of the program that asked */
+const wordOf = (at: number, { status: health, body }: StatusReply, status: ClusterStatus) => {
+  const { initialized, cluster_name, product_version, license } = readShape(healthShape, body).fields
+  return {
+    at,
+    /** status code of `sys/health`: 200 serves */
+    health,
+    isInitialised: health !== 501 && initialized !== false,
+    /** the cluster's own name; empty: it sent none */
+    cluster: cluster_name ?? '',
+    version: product_version ?? '',
+    /** epoch milliseconds; undefined: no licence */
+    licenceEnds: timeOf(license?.expiry_time),
+    status,
+  }
 }
+
+/** What a cluster answered: its health and its status. */
+export type Word = ReturnType<typeof wordOf>
 
 /** A cluster with its last word, and why there is none since. */
 export interface ClusterSeen {
@@ -207,24 +159,6 @@ export type ClusterHeard = ClusterSeen & { word: Word }
 /** Reports whether a cluster has just answered. A word from before its silence is shown, and never judged. */
 export const isHeard = (seen: ClusterSeen | undefined): seen is ClusterHeard =>
   seen?.word !== undefined && seen.silent === undefined
-
-const textIn = (body: Json, name: string): string => {
-  const value = body[name]
-  return typeof value === 'string' ? value : ''
-}
-
-function wordOf(at: number, health: StatusReply, status: ClusterStatus): Word {
-  const body = isObject(health.body) ? health.body : {}
-  return {
-    at,
-    health: health.status,
-    isInitialised: health.status !== 501 && body['initialized'] !== false,
-    cluster: textIn(body, 'cluster_name'),
-    version: textIn(body, 'product_version'),
-    licenceEnds: isObject(body['license']) ? timeOf(textIn(body['license'], 'expiry_time')) : undefined,
-    status,
-  }
-}
 
 /**
  * Asks a cluster for health and status.

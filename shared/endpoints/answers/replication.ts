@@ -1,9 +1,16 @@
+import { lossShape } from '../../set/loss.ts'
+import {
+  checksShape,
+  operationTokenShape,
+  planShape,
+  readyLicenseShape,
+  stepsShape,
+} from '../../set/readiness.ts'
 import { rootShapes, statusShape } from '../../set/schema.ts'
 import {
   aFlag,
   always,
   anInt,
-  anyValue,
   aText,
   aTime,
   manyOf,
@@ -11,9 +18,7 @@ import {
   object,
   oneOf,
   orNull,
-  saying,
   texts,
-  timeOrEmpty,
   titled,
   words,
 } from '../../values/shape.ts'
@@ -22,29 +27,15 @@ import { type Answers, told } from './told.ts'
 
 const performance = titled('PerformanceStatus', object({ mode: always('disabled') }))
 
-const check = titled(
-  'ReadinessCheck',
-  object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag }),
-)
-const steps = manyOf(object({ step: aText, does: aText }))
-const plan = titled('PromotionPlan', object({ goes_through: aFlag, refused: aText, warnings: texts, steps }))
 const versions = { version: aText, api_version: aText, format: anInt }
 
 const ofBoth = {
   ready: aFlag,
   cluster_id: aText,
-  checks: manyOf(check),
+  checks: checksShape,
   keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
   tree: object({ corrupted: aFlag, reindexing: aFlag }),
-  operation_token: titled(
-    'PreparedOperationToken',
-    object({
-      generated: orNull(object({ made: aTime, age_seconds: anInt })),
-      presented: object({ counts: aFlag, why: aText, expires: timeOrEmpty, seconds_left: anInt }),
-      roles: texts,
-      policies: texts,
-    }),
-  ),
+  operation_token: operationTokenShape,
   recovery: object({ shares: anInt, threshold: anInt, rekey_needed: aFlag }),
   region: object({
     own: aText,
@@ -55,7 +46,7 @@ const ofBoth = {
       ),
     ),
   }),
-  license: object({ ends: timeOrEmpty, seconds_left: anInt, text: aText }),
+  license: readyLicenseShape,
 }
 
 const primaryReadiness = titled(
@@ -64,7 +55,7 @@ const primaryReadiness = titled(
     mode: always('primary'),
     ...ofBoth,
     versions: object(versions),
-    planned_switch: steps,
+    planned_switch: stepsShape,
     position: object({ epoch: aText, last: anInt }),
     secondaries: manyOf(
       titled(
@@ -98,8 +89,8 @@ const secondaryReadiness = titled(
     mode: words('secondary', 'bootstrapping'),
     ...ofBoth,
     versions: object({ ...versions, primary_format: orNull(anInt) }),
-    promotion: plan,
-    promotion_with_force: plan,
+    promotion: planShape,
+    promotion_with_force: planShape,
     lag: titled(
       'Lag',
       object(
@@ -140,44 +131,6 @@ const treeReport = object({
   ),
 })
 
-const place = { kind: aText, key: texts, what: aText }
-const divergence = titled(
-  'DivergenceReport',
-  object(
-    {
-      complete: aFlag,
-      waits_for: aText,
-      lost: manyOf(
-        titled(
-          'LostCommit',
-          object(
-            {
-              name: aText,
-              position: aText,
-              commit: aText,
-              time: aTime,
-              cut: anInt,
-              epoch: aText,
-              changes: manyOf(
-                object(place, { item: saying(anyValue, 'as it was stored'), deleted: always(true) }),
-              ),
-            },
-            { too_large: always(true) },
-          ),
-        ),
-      ),
-      next: saying(aText, 'what `after` takes; empty: there is no more'),
-      diverging: manyOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
-    },
-    {
-      counts: object(
-        { commits: anInt, kinds: mapOf(object({ written: anInt, deleted: anInt })) },
-        { more: always(true) },
-      ),
-    },
-  ),
-)
-
 const operator = { dr_operation_token: 'hvs.CAESIJ' }
 const byOperator = { sent: operator }
 const DR = '/sys/replication/dr'
@@ -214,7 +167,7 @@ export const replicationAnswers: Answers = {
   'POST /sys/replication/reindex': told('reindex', undefined, { sent: { diff: false } }),
   [`POST ${DR}/secondary/recover`]: told('recoverLinkOfSecondary', undefined, byOperator),
   'POST /sys/replication/recover': told('recoverLink'),
-  [`GET ${DR}/divergence`]: told('readDivergence', divergence),
+  [`GET ${DR}/divergence`]: told('readDivergence', lossShape),
   [`GET ${DR}/readiness`]: told('readReadiness', oneOf(primaryReadiness, secondaryReadiness)),
   [`POST ${DR}/secondary/readiness`]: told('readReadinessOfSecondary', secondaryReadiness, byOperator),
   [`GET ${DR}/secondary/license/status`]: told('readLicenseOfSecondary', licenseShape),
