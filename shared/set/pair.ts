@@ -1,4 +1,4 @@
-import { changesRole, classifyCluster, type Severity, sentenceOf } from './condition.ts'
+import { changesRole, classifyCluster, type Severity } from './condition.ts'
 import { type ClusterHeard, type ClusterSeen, isHeard } from './status.ts'
 
 /** Two clusters judged together. Its sentence is the headline of every program. */
@@ -8,158 +8,132 @@ export interface PairVerdict {
   sentence: string
   /** the one that serves, or is to; absent: no cluster, or two, say that they are the primary */
   primary?: ClusterHeard
-  /** what it is to its primary; absent where `primary` is */
-  secondary?: ClusterHeard
 }
+
+const judged = (seen: ClusterHeard) => {
+  const { state: condition, severity, sentence } = classifyCluster(seen)
+  return { ...seen.word.status, name: seen.name, condition, severity, sentence }
+}
+type Judged = ReturnType<typeof judged>
 
 /** Two clusters that have just answered. Where exactly one is a primary, `a` is it. */
 interface Two {
-  a: ClusterHeard
-  b: ClusterHeard
+  a: Judged
+  b: Judged
+  /** of both, for example `primary secondary` */
+  modes: string
 }
-
 interface Row {
   severity: Severity
-  fits: (two: Two) => boolean
   sentence: (two: Two) => string
+  fits: (two: Two) => boolean
 }
+const rowOf =
+  (severity: Severity) =>
+  (sentence: Row['sentence'], fits: Row['fits']): Row => ({ severity, sentence, fits })
+const [good, busy, bad, unknown] = [rowOf('good'), rowOf('busy'), rowOf('bad'), rowOf('unknown')]
 
-const statusOf = ({ word }: ClusterHeard) => word.status
-const modeOf = (one: ClusterHeard): string => statusOf(one).mode
-const promoting = (one: ClusterHeard): boolean =>
-  statusOf(one).operation?.name === 'promotion' && modeOf(one) !== 'primary'
-const hasPrimary = ({ a }: Two): boolean => modeOf(a) === 'primary'
-const both = ({ a, b }: Two, mode: string): boolean => modeOf(a) === mode && modeOf(b) === mode
-const any = ({ a, b }: Two, holds: (one: ClusterHeard) => boolean): boolean => holds(a) || holds(b)
-/** The one of two that comes first by a number. */
-const most = ({ a, b }: Two, by: (one: ClusterHeard) => number): [ClusterHeard, ClusterHeard] =>
-  by(a) >= by(b) ? [a, b] : [b, a]
-const promotionsOf = (one: ClusterHeard): number => statusOf(one).promotions
-const follows = (one: ClusterHeard): boolean => statusOf(one).hasPrimary
+const any = ({ a, b }: Two, holds: (one: Judged) => boolean): boolean => holds(a) || holds(b)
+/** Names both, first the one that a condition holds for. */
+const namesBy = ({ a, b }: Two, holds: (one: Judged) => boolean) =>
+  holds(b) && !holds(a) ? [b.name, a.name] : [a.name, b.name]
+const isPromoting = ({ operation, mode }: Judged) => operation?.name === 'promotion' && mode !== 'primary'
+const isStarting = ({ mode }: Judged) => mode === 'bootstrapping'
+const follows = ({ hasPrimary }: Judged) => hasPrimary
+/** Reports whether `a` does not know `b`. A list of names that was cut does not say who is missing from it. */
+const isUnknown = ({ a: { known, isKnownCut }, b: { memberName } }: Two) =>
+  memberName !== '' && !isKnownCut && !known.includes(memberName)
+const isPair = ({ modes }: Two) => modes === 'primary secondary'
 
-/** Whether a primary has ended the admission of a secondary, as far as its list of names tells. */
-const isRevoked = ({ a, b }: Two): boolean => {
-  const { memberName } = statusOf(b)
-  const { known, isKnownCut } = statusOf(a)
-  return memberName !== '' && !isKnownCut && !known.includes(memberName)
-}
-
-/** Situations of two clusters, in the order in which they are tried. */
+/** Situations of two clusters. They are in the first that fits. */
 const rows = {
-  'two-sets': {
-    severity: 'bad',
-    fits: ({ a, b }) =>
-      statusOf(a).set !== statusOf(b).set && statusOf(a).set !== '' && statusOf(b).set !== '',
-    sentence: ({ a, b }) =>
+  'two-sets': bad(
+    ({ a, b }) =>
       `${a.name} and ${b.name} are of different sets. They should be of one, or another cluster should be named.`,
-  },
-  'two-primaries': {
-    severity: 'bad',
-    fits: two => both(two, 'primary') && promotionsOf(two.a) === promotionsOf(two.b),
-    sentence: ({ a, b }) =>
+    ({ a, b }) => a.set !== b.set && a.set !== '' && b.set !== '',
+  ),
+  'two-primaries': bad(
+    ({ a, b }) =>
       `${a.name} and ${b.name} both say that they are the primary, and were promoted equally often. Disable DR on the one that should follow.`,
-  },
-  superseded: {
-    severity: 'busy',
-    fits: two => both(two, 'primary'),
-    sentence: two => {
-      const [later, earlier] = most(two, promotionsOf)
-      return `${later.name} serves. ${earlier.name} was the primary before, has not heard of it yet, and closes when it does.`
+    ({ a, b, modes }) => modes === 'primary primary' && a.promotions === b.promotions,
+  ),
+  superseded: busy(
+    two => {
+      const most = Math.max(two.a.promotions, two.b.promotions)
+      const [later, earlier] = namesBy(two, ({ promotions }) => promotions === most)
+      return `${later} serves. ${earlier} was the primary before, has not heard of it yet, and closes when it does.`
     },
-  },
-  promoting: {
-    severity: 'busy',
-    fits: two => any(two, promoting),
-    sentence: two => {
-      const [to, from] = most(two, one => Number(promoting(one)))
-      return `${to.name} is taking over from ${from.name}. That goes on by itself; for some seconds nobody serves.`
+    ({ modes }) => modes === 'primary primary',
+  ),
+  promoting: busy(
+    two => {
+      const [to, from] = namesBy(two, isPromoting)
+      return `${to} is taking over from ${from}. That goes on by itself; for some seconds nobody serves.`
     },
-  },
-  becoming: {
-    severity: 'busy',
-    fits: two => any(two, one => modeOf(one) === 'bootstrapping'),
-    sentence: two => {
-      const [starting] = most(two, one => Number(modeOf(one) === 'bootstrapping'))
-      return `${starting.name} is becoming a secondary: until then it cannot take over.`
-    },
-  },
-  closed: {
-    severity: 'bad',
-    fits: two => hasPrimary(two) && classifyCluster(two.a).state === 'closed',
-    sentence: ({ a }) => `${a.name} is the primary. ${sentenceOf(classifyCluster(a))}`,
-  },
-  unjoined: {
-    severity: 'bad',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'disabled',
-    sentence: ({ a, b }) =>
+    two => any(two, isPromoting),
+  ),
+  becoming: busy(
+    two => `${namesBy(two, isStarting)[0]} is becoming a secondary: until then it cannot take over.`,
+    two => any(two, isStarting),
+  ),
+  closed: bad(
+    ({ a }) => `${a.name} is the primary. ${a.sentence}`,
+    ({ a }) => a.condition === 'closed',
+  ),
+  unjoined: bad(
+    ({ a, b }) =>
       `${a.name} serves, and ${b.name} is in no set. It should be a secondary: what is written now would be lost with ${a.name}.`,
-  },
-  adopting: {
-    severity: 'busy',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary' && changesRole(statusOf(two.b)),
-    sentence: ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it, by itself.`,
-  },
-  unfollowed: {
-    severity: 'bad',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary' && !follows(two.b),
-    sentence: ({ a, b }) => `${a.name} serves; ${b.name} follows nobody yet.`,
-  },
-  revoked: {
-    severity: 'bad',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary' && isRevoked(two),
-    sentence: ({ a, b }) =>
+    ({ modes }) => modes === 'primary disabled',
+  ),
+  adopting: busy(
+    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it, by itself.`,
+    two => isPair(two) && changesRole(two.b),
+  ),
+  unfollowed: bad(
+    ({ a, b }) => `${a.name} serves; ${b.name} follows nobody yet.`,
+    two => isPair(two) && !follows(two.b),
+  ),
+  revoked: bad(
+    ({ a, b }) =>
       `${a.name} serves, and does not know ${b.name}: it was revoked, or follows another primary. It should be a secondary, or be disabled.`,
-  },
-  'cut-off': {
-    severity: 'bad',
-    fits: two =>
-      hasPrimary(two) && modeOf(two.b) === 'secondary' && classifyCluster(two.b).state === 'cut-off',
-    sentence: ({ a, b }) => `${a.name} serves, and ${b.name} does not hear it.`,
-  },
-  'catching-up': {
-    severity: 'busy',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary' && statusOf(two.b).state !== 'stream-wals',
-    sentence: ({ a, b }) =>
-      `${a.name} serves, and ${b.name} is about to follow it (${statusOf(b).state}), by itself.`,
-  },
-  following: {
-    severity: 'good',
-    fits: two => hasPrimary(two) && modeOf(two.b) === 'secondary',
-    sentence: ({ a, b }) => `${a.name} serves, and ${b.name} is its secondary.`,
-  },
-  'no-set': {
-    severity: 'unknown',
-    fits: two => both(two, 'disabled'),
-    sentence: ({ a, b }) => `Neither ${a.name} nor ${b.name} is in a DR set.`,
-  },
-  'handed-over': {
-    severity: 'bad',
-    fits: two => both(two, 'secondary') && follows(two.a) !== follows(two.b),
-    sentence: two => {
-      const [to, from] = most(two, one => Number(follows(one)))
-      return `Nobody serves: ${from.name} has handed over or closed, and ${to.name} has not taken over yet.`
+    two => isPair(two) && isUnknown(two),
+  ),
+  'cut-off': bad(
+    ({ a, b }) => `${a.name} serves, and ${b.name} does not hear it.`,
+    two => isPair(two) && two.b.condition === 'cut-off',
+  ),
+  'catching-up': busy(
+    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it (${b.state}), by itself.`,
+    two => isPair(two) && two.b.state !== 'stream-wals',
+  ),
+  following: good(({ a, b }) => `${a.name} serves, and ${b.name} is its secondary.`, isPair),
+  'no-set': unknown(
+    ({ a, b }) => `Neither ${a.name} nor ${b.name} is in a DR set.`,
+    ({ modes }) => modes === 'disabled disabled',
+  ),
+  'handed-over': bad(
+    two => {
+      const [to, from] = namesBy(two, follows)
+      return `Nobody serves: ${from} has handed over or closed, and ${to} has not taken over yet.`
     },
-  },
-  'no-primary': {
-    severity: 'bad',
-    fits: two => both(two, 'secondary') && !any(two, follows),
-    sentence: () => 'Both are secondaries that follow nobody, so nobody serves. One should be promoted.',
-  },
-  elsewhere: {
-    severity: 'bad',
-    fits: two => any(two, one => modeOf(one) === 'secondary'),
-    sentence: two => {
-      const [following] = most(two, one => Number(follows(one)))
-      const { primaryAddress, address } = statusOf(following)
-      return `Neither ${two.a.name} nor ${two.b.name} is the primary: ${following.name} follows ${primaryAddress || address || 'another cluster'}.`
+    ({ a, b, modes }) => modes === 'secondary secondary' && follows(a) !== follows(b),
+  ),
+  'no-primary': bad(
+    () => 'Both are secondaries that follow nobody, so nobody serves. One should be promoted.',
+    two => two.modes === 'secondary secondary' && !any(two, follows),
+  ),
+  elsewhere: bad(
+    ({ a, b }) => {
+      const { name, primaryAddress, address } = !follows(a) && follows(b) ? b : a
+      return `Neither ${a.name} nor ${b.name} is the primary: ${name} follows ${primaryAddress || address || 'another cluster'}.`
     },
-  },
-  unknown: {
-    severity: 'unknown',
-    fits: () => true,
-    sentence: ({ a, b }) => `${a.name} and ${b.name} are no pair of primary and secondary. They should be.`,
-  },
-} satisfies Readonly<Record<string, Row>>
+    two => any(two, ({ mode }) => mode === 'secondary'),
+  ),
+  unknown: unknown(
+    ({ a, b }) => `${a.name} and ${b.name} are no pair of primary and secondary. They should be.`,
+    () => true,
+  ),
+}
 
 export type Situation =
   | keyof typeof rows
@@ -181,25 +155,26 @@ export const situations = Object.keys(rows) as readonly Situation[]
 export function judgePair(own: ClusterSeen, peer: ClusterSeen | undefined): PairVerdict {
   if (!peer) return judgeSingle(own)
   if (!isHeard(own) || !isHeard(peer)) return judgeSilent(own, peer)
-  const two =
-    modeOf(own) !== 'primary' && modeOf(peer) === 'primary' ? { a: peer, b: own } : { a: own, b: peer }
-  const [situation, { severity, sentence }] = Object.entries<Row>(rows).find(([, { fits }]) => fits(two)) ?? [
-    'unknown',
-    rows.unknown,
-  ]
-  const isPair = hasPrimary(two) && !both(two, 'primary') && situation !== 'two-sets'
-  const roles = isPair ? { primary: two.a, secondary: two.b } : {}
-  const verdict = { situation: situation as Situation, severity, sentence: sentence(two), ...roles }
-  return situation === 'following' ? withConditions(verdict, two) : verdict
+  const isTurned = own.word.status.mode !== 'primary' && peer.word.status.mode === 'primary'
+  const [a, b] = isTurned ? [judged(peer), judged(own)] : [judged(own), judged(peer)]
+  const two = { a, b, modes: `${a.mode} ${b.mode}` }
+  const [name, row] = Object.entries<Row>(rows).find(([, { fits }]) => fits(two)) ?? ['unknown', rows.unknown]
+  const situation = name as Situation
+  const isOne = a.mode === 'primary' && b.mode !== 'primary' && situation !== 'two-sets'
+  const verdict = { situation, severity: row.severity, sentence: row.sentence(two) }
+  return {
+    ...(situation === 'following' ? withConditions(verdict, two) : verdict),
+    ...(isOne && { primary: isTurned ? peer : own }),
+  }
 }
 
 function judgeSingle(own: ClusterSeen): PairVerdict {
-  const condition = classifyCluster(own)
+  const { severity, sentence } = classifyCluster(own)
   return {
     situation: isHeard(own) ? 'single' : 'unheard',
-    severity: condition.severity === 'good' ? 'unknown' : condition.severity,
+    severity: severity === 'good' ? 'unknown' : severity,
     sentence: isHeard(own)
-      ? `No other cluster is named, so nothing is known of the set. ${own.name}: ${sentenceOf(condition)}`
+      ? `No other cluster is named, so nothing is known of the set. ${own.name}: ${sentence}`
       : `${own.name} has not answered yet, so nothing is known of the set.`,
   }
 }
@@ -212,7 +187,7 @@ function judgeSilent(own: ClusterSeen, peer: ClusterSeen): PairVerdict {
       severity: 'unknown',
       sentence: `Neither ${own.name} nor ${peer.name} answers, so nothing is known of the set.`,
     }
-  const serves = modeOf(heard) === 'primary' && heard.word.health === 200
+  const serves = heard.word.status.mode === 'primary' && heard.word.health === 200
   return {
     situation: serves ? 'peer-silent' : 'primary-silent',
     severity: other.silent ? 'bad' : 'unknown',
@@ -222,19 +197,17 @@ function judgeSilent(own: ClusterSeen, peer: ClusterSeen): PairVerdict {
   }
 }
 
+const BY_SEVERITY: readonly Severity[] = ['bad', 'busy', 'unknown', 'good']
+/** Returns the worst, the first of several. */
+const worstOf = <T extends { severity: Severity }>(all: readonly T[]): T | undefined =>
+  all.toSorted((a, b) => BY_SEVERITY.indexOf(a.severity) - BY_SEVERITY.indexOf(b.severity))[0]
+
 /** A pair that follows is as well as both clusters are. */
 function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
-  const [worst] = [a, b]
-    .map(one => ({ name: one.name, ...classifyCluster(one) }))
-    .filter(({ severity }) => severity !== 'good')
-    .toSorted((one, other) => Number(other.severity === 'bad') - Number(one.severity === 'bad'))
-  return worst
-    ? {
-        ...verdict,
-        severity: worst.severity,
-        sentence: `${verdict.sentence} ${worst.name}: ${sentenceOf(worst)}`,
-      }
-    : verdict
+  const { severity, name, sentence } = worstOf([a, b]) ?? a
+  return severity === 'good'
+    ? verdict
+    : { ...verdict, severity, sentence: `${verdict.sentence} ${name}: ${sentence}` }
 }
 
 /** Situations whose sentence the fault of one cluster has already. */
@@ -255,17 +228,14 @@ export interface SetVerdict {
 
 /** Judges clusters that were looked at together. */
 export function judgeSet(seen: readonly ClusterSeen[]): SetVerdict {
-  const primary = seen.find(one => isHeard(one) && modeOf(one) === 'primary') ?? seen[0]
-  const verdicts = seen
-    .filter(one => one !== primary)
-    .map(one => (primary ? judgePair(primary, one) : judgePair(one, undefined)))
-  const order: readonly Severity[] = ['bad', 'busy', 'unknown', 'good']
-  const [worst] = verdicts.toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity))
-  const verdict = worst ?? judgePair(seen[0] ?? { name: '' }, undefined)
+  const primary = seen.find(one => isHeard(one) && one.word.status.mode === 'primary') ??
+    seen[0] ?? { name: '' }
+  const verdicts = seen.filter(one => one !== primary).map(one => judgePair(primary, one))
+  const verdict = worstOf(verdicts) ?? judgePair(primary, undefined)
   const faults = seen
     .map(one => ({ name: one.name, ...classifyCluster(one) }))
     .filter(({ severity, state }) => severity !== 'good' || state === 'disabled')
-    .map(one => `${one.name}: ${sentenceOf(one)}`)
+    .map(({ name, sentence }) => `${name}: ${sentence}`)
   const isMore = seen.length > 1 && !ALREADY_A_FAULT.includes(verdict.situation)
   return { verdict, faults: isMore ? [...faults, verdict.sentence] : faults }
 }

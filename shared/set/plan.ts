@@ -6,19 +6,31 @@ export type Side = 'from' | 'to'
 const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
 export type SeenPair = Readonly<Record<Side, ClusterSeen>>
 
-/** What a goal may do: `admit` deletes the data of a cluster in no set; `readmit` has one follow that was revoked or is not heard. */
-export type SetAction = 'enable' | 'admit' | 'promote' | 'force' | 'follow' | 'readmit'
+/** What a goal may do, in words for an operator, who has to do the rest. */
+const actions = {
+  enable: 'enabling a primary',
+  admit: 'deleting the data of a cluster so that it becomes a secondary',
+  promote: 'promoting a secondary',
+  force: 'promoting a secondary by force',
+  follow: 'having a former primary follow',
+  /** of a secondary that was revoked, or is not heard */
+  readmit: 'admitting that secondary again',
+}
+export type SetAction = keyof typeof actions
 
-/** What goes on by itself. */
-export type Wait =
-  | 'silence'
-  | 'obstacle'
-  | 'operation'
-  | 'closing'
-  | 'journal'
-  | 'activation'
-  | 'contact'
-  | 'catching-up'
+const MINUTE_MS = 60_000
+/** How long to wait for clusters that are deployed, by what goes on by itself. */
+export const waits = {
+  silence: 30_000,
+  obstacle: 30_000,
+  operation: 10 * MINUTE_MS,
+  closing: 10 * MINUTE_MS,
+  journal: 60 * MINUTE_MS,
+  activation: 60 * MINUTE_MS,
+  contact: 15 * MINUTE_MS,
+  'catching-up': 15 * MINUTE_MS,
+}
+type Wait = keyof typeof waits
 
 /** What two clusters should come to, and by which rules. @see docs/adr/0017-one-judgement-of-a-set.md */
 export interface Goal {
@@ -30,42 +42,40 @@ export interface Goal {
   waits: Readonly<Record<Wait, number>>
 }
 
-const MINUTE_MS = 60_000
-/** How long to wait for clusters that are deployed. */
-export const waits: Goal['waits'] = {
-  silence: 30_000,
-  obstacle: 30_000,
-  operation: 10 * MINUTE_MS,
-  closing: 10 * MINUTE_MS,
-  journal: 60 * MINUTE_MS,
-  activation: 60 * MINUTE_MS,
-  contact: 15 * MINUTE_MS,
-  'catching-up': 15 * MINUTE_MS,
-}
-
 /** How far a change of roles has come: who is to serve, that the other follows, that it has caught up. */
 export const stages = ['promote', 'follow', 'settle'] as const
 export type Stage = (typeof stages)[number]
 
-type Stop = { readonly do: 'stop'; readonly exit: 'refused' | 'unreachable' | 'unwell'; readonly why: string }
-type Doing =
-  | { readonly do: 'enable'; readonly primary: Side }
-  | { readonly do: 'admit' | 'follow' | 'readmit'; readonly primary: Side; readonly secondary: Side }
-  | {
-      readonly do: 'promote'
-      readonly to: Side
-      readonly force: boolean /** a promotion that runs is joined */
-      readonly resumed: boolean
-    }
-  | { readonly do: 'done' }
-  | Stop
-
-type Found =
-  | Doing
-  | { readonly do: 'wait'; readonly for: Wait; readonly what: string; readonly otherwise: Doing }
+interface Stop {
+  readonly do: 'stop'
+  readonly exit: 'refused' | 'unreachable' | 'unwell'
+  readonly why: string
+}
+interface Promote {
+  readonly do: 'promote'
+  readonly to: Side
+  readonly force: boolean
+  /** a promotion that runs is joined */
+  readonly resumed: boolean
+}
+interface Roles {
+  readonly primary: Side
+  readonly secondary: Side
+}
+type Join = { readonly do: 'enable' | 'admit' | 'follow' | 'readmit' } & Roles
+/** Steps that change something. */
+type Acting = Join | Promote
+type Doing = Acting | Stop | { readonly do: 'done' }
+interface Waiting {
+  readonly do: 'wait'
+  readonly for: Wait
+  readonly what: string
+  readonly otherwise: Doing
+}
 
 /** The next step. `where`: the place that the pair has come to, in a sentence. */
-export type Step = { readonly where: string; readonly stage: Stage } & Found
+export type Step = { readonly where: string; readonly stage: Stage } & (Doing | Waiting)
+export type ActingStep = Extract<Step, { do: Acting['do'] }>
 
 interface Judged {
   pair: SeenPair
@@ -73,6 +83,8 @@ interface Judged {
   verdict: PairVerdict
   /** who is to serve */
   to: Side
+  own: ClusterSeen
+  other: ClusterSeen
 }
 
 const stop = (why: string, exit: Stop['exit'] = 'refused'): Stop => ({ do: 'stop', exit, why })
@@ -80,70 +92,47 @@ const wait = (
   reason: Wait,
   what: string,
   otherwise: Doing = stop(`it takes too long until ${what}`, 'unwell'),
-): Found => ({ do: 'wait', for: reason, what, otherwise })
+): Waiting => ({ do: 'wait', for: reason, what, otherwise })
 
 /**
  * Decides by what both clusters say now and by nothing else, so a program that was broken off goes on where the pair is.
  */
 export function nextStep(pair: SeenPair, goal: Goal): Step {
   const verdict = judgePair(pair.from, pair.to)
-  const to = goal.kind === 'switchBack' ? 'from' : 'to'
-  const judged = { pair, goal, verdict, to } as const
   const isJoin = goal.kind === 'join' || goal.kind === 'follow'
-  const serves = verdict.primary === undefined ? isLater(judged) : verdict.primary === pair[to]
-  const found = isJoin
-    ? stepOfJoin(judged)
-    : serves
-      ? stepBehind(judged)
-      : goal.kind === 'takeOver'
-        ? stepOfTakeOver(judged)
-        : stepBefore(judged)
-  const stage = !serves && !isJoin ? 'promote' : isSettling(found) ? 'settle' : 'follow'
-  return { where: verdict.sentence, stage, ...allowed(found, goal.may) }
+  const now = verdict.primary && (verdict.primary === pair.from ? 'from' : 'to')
+  const to = isJoin ? (goal.primary ?? now ?? 'from') : goal.kind === 'switchBack' ? 'from' : 'to'
+  const judged: Judged = { pair, goal, verdict, to, own: pair[to], other: pair[otherSide(to)] }
+  const serves = now === undefined ? isLater(judged) : now === to
+  const found = isJoin ? stepOfJoin(judged, now) : serves ? stepBehind(judged) : stepBefore(judged)
+  const isSettling = found.do === 'done' || (found.do === 'wait' && found.for === 'catching-up')
+  const stage = !serves && !isJoin ? 'promote' : isSettling ? 'settle' : 'follow'
+  const step =
+    found.do === 'wait'
+      ? { ...found, otherwise: allowed(found.otherwise, goal.may) }
+      : allowed(found, goal.may)
+  return { where: verdict.sentence, stage, ...step }
 }
 
 /** Whether `to` was promoted later than the other, which still says that it is the primary; or answers alone, and serves. */
-function isLater({ pair, to, verdict: { situation } }: Judged): boolean {
-  const [own, other] = [pair[to], pair[otherSide(to)]]
+function isLater({ own, other, verdict: { situation } }: Judged): boolean {
   if (situation === 'peer-silent') return isHeard(own)
-  return (
-    situation === 'superseded' &&
-    isHeard(own) &&
-    isHeard(other) &&
-    own.word.status.promotions > other.word.status.promotions
-  )
+  const promotionsOf = ({ word }: ClusterSeen) => word?.status.promotions ?? 0
+  return situation === 'superseded' && promotionsOf(own) > promotionsOf(other)
 }
-
-const isSettling = (found: Found): boolean =>
-  found.do === 'done' || (found.do === 'wait' && found.for === 'catching-up')
 
 /** Stops before what the goal may not do. */
-function allowed(found: Found, may: Goal['may']): Found {
-  return found.do === 'wait'
-    ? { ...found, otherwise: allowedDoing(found.otherwise, may) }
-    : allowedDoing(found, may)
-}
-
-function allowedDoing(found: Doing, may: Goal['may']): Doing {
+function allowed(found: Doing, may: Goal['may']): Doing {
   const action = found.do === 'promote' && found.force ? 'force' : found.do
   if (action === 'done' || action === 'stop' || may.includes(action)) return found
-  return stop(`${FOR_OPERATORS[action]} is for an operator to do`)
-}
-
-const FOR_OPERATORS: Readonly<Record<SetAction, string>> = {
-  enable: 'enabling a primary',
-  admit: 'deleting the data of a cluster so that it becomes a secondary',
-  promote: 'promoting a secondary',
-  force: 'promoting a secondary by force',
-  follow: 'having a former primary follow',
-  readmit: 'admitting that secondary again',
+  return stop(`${actions[action]} is for an operator to do`)
 }
 
 const silent: readonly Situation[] = ['unheard', 'peer-silent', 'primary-silent', 'single']
 const isSilent = ({ verdict }: Judged): boolean => silent.includes(verdict.situation)
 
 /** Waits for whoever does not answer; a program that has not begun does not. */
-function silence({ pair }: Judged, hint = '', reason: Wait = 'silence'): Found {
+function silence({ pair }: Judged, hint = '', reason: Wait = 'silence'): Waiting {
   const away = [pair.to, pair.from].find(one => !isHeard(one)) ?? pair.to
   const why = `${away.name}: ${away.silent?.why ?? 'it said nothing'}${hint}`
   return wait(reason, `${away.name} answers`, stop(why, 'unreachable'))
@@ -152,123 +141,96 @@ function silence({ pair }: Judged, hint = '', reason: Wait = 'silence'): Found {
 const operationOf = (one: ClusterSeen) => one.word?.status.operation
 const stateOf = (one: ClusterSeen): string => one.word?.status.state || String(one.word?.status.mode)
 
-/** `to` serves: what is left is that the other cluster follows it. */
-function stepBehind(judged: Judged): Found {
-  const { goal, verdict, to, pair } = judged
-  const [own, other] = [pair[to], pair[otherSide(to)]]
-  const catching = wait('catching-up', `${other.name} follows ${own.name}`)
-  if (isSilent(judged)) return silence(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
-  switch (verdict.situation) {
-    case 'superseded':
-      return wait('closing', `${other.name} hears of ${own.name}, and closes`)
-    case 'closed':
-      return wait('journal', `${own.name} serves`)
-    case 'unfollowed':
-      return { do: 'follow', primary: to, secondary: otherSide(to) }
-    case 'becoming':
-    case 'adopting':
-    case 'catching-up':
-    case 'cut-off':
-      return catching
-    case 'following':
-      return operationOf(other) ? catching : { do: 'done' }
-    default:
-      return stop(`${other.name} is ${stateOf(other)}`)
-  }
+/** What is next where `own` serves, or is to, by the situation. */
+type Table = Partial<Record<Situation, (judged: Judged) => Doing | Waiting>>
+const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
+const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
+const following: Table = {
+  superseded: ({ own, other }) => wait('closing', `${other.name} hears of ${own.name}, and closes`),
+  closed: ({ own }) => wait('journal', `${own.name} serves`),
+  unfollowed: judged => ({ do: 'follow', ...rolesOf(judged) }),
+  becoming: catchUp,
+  adopting: catchUp,
+  'catching-up': catchUp,
+  'cut-off': catchUp,
+  following: () => ({ do: 'done' }),
 }
 
-const promoteTo = (to: Side, resumed: boolean, force = false): Doing => ({
+/** `to` serves: what is left is that the other cluster follows it. */
+function stepBehind(judged: Judged): Doing | Waiting {
+  const { goal, verdict, other } = judged
+  if (isSilent(judged)) return silence(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
+  return following[verdict.situation]?.(judged) ?? stop(`${other.name} is ${stateOf(other)}`)
+}
+
+const promoteTo = (to: Side, resumed: boolean, force: boolean): Promote => ({
   do: 'promote',
   to,
   resumed,
   force,
 })
-const stopBusy = (one: ClusterSeen): Stop =>
-  stop(`${one.name}: ${operationOf(one)?.name} is under way; wait for its end`)
 
-/** `to` does not serve yet. */
-function stepBefore(judged: Judged): Found {
-  const { verdict, to, pair } = judged
+/** `to` does not serve yet: it is handed over to, or takes over from a cluster that is lost. */
+function stepBefore(judged: Judged): Doing | Waiting {
+  const { goal, verdict, to, own, other } = judged
   const { situation, primary } = verdict
-  const [own, other] = [pair[to], pair[otherSide(to)]]
-  if (isSilent(judged)) return silence(judged, '; where a cluster is lost, see docs/runbooks/disaster.md')
-  if (operationOf(own)?.name === 'promotion') return promoteTo(to, true)
-  const busy = [own, other].find(operationOf)
-  if (busy) return stopBusy(busy)
-  if (situation === 'handed-over' && own.word?.status.hasPrimary) return promoteTo(to, true)
-  if (primary === undefined) return stop('no planned switch is possible')
-  if (own.word?.status.mode !== 'secondary') return stop(`${own.name} is no secondary, but ${stateOf(own)}`)
+  const force = goal.kind === 'takeOver'
+  if (force ? !isHeard(own) : isSilent(judged))
+    return silence(judged, force ? '' : '; where a cluster is lost, see docs/runbooks/disaster.md')
+  if (operationOf(own)?.name === 'promotion') return promoteTo(to, true, force)
+  const busy = [own, ...(force ? [] : [other])].find(operationOf)
+  if (busy) return stop(`${busy.name}: ${operationOf(busy)?.name} is under way; wait for its end`)
+  const mode = own.word?.status.mode
+  if (!force && situation === 'handed-over' && own.word?.status.hasPrimary) return promoteTo(to, true, false)
+  if (!force && primary === undefined) return stop('no planned switch is possible')
+  if (mode !== 'secondary') return stop(`${own.name} is no secondary, but ${mode}`)
+  if (force)
+    return isHeard(other) && other.word.status.mode === 'primary' && situation !== 'closed'
+      ? stop(`${other.name} answers, and serves as the primary: two primaries are worse than none`)
+      : promoteTo(to, false, true)
   const isFollowing = stateOf(own) === 'stream-wals' && situation !== 'revoked' && situation !== 'cut-off'
   return isFollowing
-    ? promoteTo(to, false)
+    ? promoteTo(to, false, false)
     : stop(`${own.name} does not stream from its primary: its state is ${stateOf(own)}`)
 }
 
-/** `to` takes over from a cluster that is lost. */
-function stepOfTakeOver(judged: Judged): Found {
-  const { verdict, to, pair } = judged
-  const [own, other] = [pair[to], pair[otherSide(to)]]
-  if (!isHeard(own)) return silence(judged)
-  const { mode, operation } = own.word.status
-  if (mode !== 'secondary') return stop(`${own.name} is no secondary, but ${mode}`)
-  if (operation?.name === 'promotion') return promoteTo(to, true, true)
-  if (operation) return stopBusy(own)
-  return isHeard(other) && other.word.status.mode === 'primary' && verdict.situation !== 'closed'
-    ? stop(`${other.name} answers, and serves as the primary: two primaries are worse than none`)
-    : promoteTo(to, false, true)
-}
+const ifBuilt =
+  (action: 'admit' | 'follow') =>
+  (judged: Judged): Doing | Waiting =>
+    judged.own.word?.status.isBuilding
+      ? wait('journal', `${judged.own.name} builds its journal`)
+      : { do: action, ...rolesOf(judged) }
+const readmission = (judged: Judged) =>
+  wait('contact', `${judged.other.name} hears of ${judged.own.name}`, { do: 'readmit', ...rolesOf(judged) })
+const brokenOff = () =>
+  wait(
+    'operation',
+    'a change of roles that was broken off has ended',
+    stop('no cluster of the pair is the primary'),
+  )
 
-interface Roles {
-  primary: Side
-  secondary: Side
-}
-
-/** What joining does next by the situation; it stops in any other one. */
-const joining: Partial<Record<Situation, (roles: Roles, own: ClusterSeen, other: ClusterSeen) => Found>> = {
-  'no-set': ({ primary }) => ({ do: 'enable', primary }),
-  unjoined: (roles, own) => whole(own) ?? { do: 'admit', ...roles },
-  unfollowed: (roles, own) => whole(own) ?? { do: 'follow', ...roles },
-  closed: (_, own) => wait('journal', `${own.name} builds its journal`),
-  becoming: (_, __, other) => wait('activation', `${other.name} becomes a secondary`),
+/** What joining does next; it stops in any other situation. */
+const joining: Table = {
+  ...following,
+  'no-set': judged => ({ do: 'enable', ...rolesOf(judged) }),
+  unjoined: ifBuilt('admit'),
+  unfollowed: ifBuilt('follow'),
+  closed: ({ own }) => wait('journal', `${own.name} builds its journal`),
+  becoming: ({ other }) => wait('activation', `${other.name} becomes a secondary`),
   superseded: () => wait('closing', 'the earlier primary hears of the later one, and closes'),
   'cut-off': readmission,
   revoked: readmission,
-  adopting: (_, own, other) => wait('catching-up', `${other.name} follows ${own.name}`),
-  'catching-up': (_, own, other) => wait('catching-up', `${other.name} follows ${own.name}`),
-  following: () => ({ do: 'done' }),
   promoting: brokenOff,
   'handed-over': brokenOff,
   elsewhere: brokenOff,
   'no-primary': brokenOff,
 }
 
-function whole({ name, word }: ClusterSeen): Found | undefined {
-  return word?.status.isBuilding ? wait('journal', `${name} builds its journal`) : undefined
-}
-
-function readmission(roles: Roles, own: ClusterSeen, other: ClusterSeen): Found {
-  return wait('contact', `${other.name} hears of ${own.name}`, { do: 'readmit', ...roles })
-}
-
-function brokenOff(): Found {
-  return wait(
-    'operation',
-    'a change of roles that was broken off has ended',
-    stop('no cluster of the pair is the primary'),
-  )
-}
-
 /** Whoever is the primary, or is to be, stays it; the other one follows. */
-function stepOfJoin(judged: Judged): Found {
-  const { pair, goal, verdict } = judged
+function stepOfJoin(judged: Judged, now: Side | undefined): Doing | Waiting {
+  const { pair, verdict, to } = judged
   if (isSilent(judged)) return silence(judged)
-  const now = verdict.primary && (verdict.primary === pair.from ? 'from' : 'to')
-  const primary = goal.primary ?? now ?? 'from'
-  const secondary = otherSide(primary)
-  if (now !== undefined && now !== primary)
+  if (now !== undefined && now !== to)
     return stop(`${pair[now].name} is the primary, and would have to be in no set`)
-  const step = joining[verdict.situation]
-  return step
-    ? step({ primary, secondary }, pair[primary], pair[secondary])
-    : stop('disable DR on the one that should follow')
+  return joining[verdict.situation]?.(judged) ?? stop('disable DR on the one that should follow')
 }

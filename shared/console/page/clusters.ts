@@ -1,4 +1,4 @@
-import { classifyCluster, sentenceOf } from '../../set/condition.ts'
+import { classifyCluster } from '../../set/condition.ts'
 import { judgePair } from '../../set/pair.ts'
 import type { ClusterSeen, ClusterStatus, KnownCluster, RunningOperation, Word } from '../../set/status.ts'
 import { spanOf } from '../../values/words.ts'
@@ -34,7 +34,7 @@ function showCluster(id: 'own' | 'peer', title: string, seen: ClusterSeen): void
     el('h3', {}, word?.cluster || title),
     el('p', { class: 'dim' }, title),
     el('p', { class: condition.severity }, el('strong', {}, condition.title)),
-    el('p', {}, sentenceOf(condition)),
+    el('p', {}, condition.sentence),
     word ? el('p', { class: 'dim' }, 'Its word is of ', age(word.at), '.') : undefined,
     word ? factsOf(word) : undefined,
   ])
