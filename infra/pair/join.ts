@@ -1,8 +1,8 @@
 import { classifyCluster } from '../../shared/set/condition.ts'
-import { type Goal, type Side, waits } from '../../shared/set/plan.ts'
-import { RunStopped, run } from '../../shared/set/run.ts'
-import { askFor } from '../command/ask.ts'
-import { lookAtMember, send } from './ask.ts'
+import { type Goal, waits } from '../../shared/set/plan.ts'
+import { RunStopped, run, type SetCluster } from '../../shared/set/run.ts'
+import { setClusterAt } from '../command/set/look.ts'
+import { connection, namedMember } from './ask.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a joining. */
@@ -15,8 +15,6 @@ export interface Joining {
   wait(ms: number): Promise<void>
 }
 
-/** For so long a request is repeated that has to wait. */
-const PATIENCE_MS = 10 * 60_000
 /** A first sync takes as long as there is something to fetch. */
 const FIRST_SYNC_MS = 60 * 60_000
 
@@ -38,36 +36,24 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
   const secondary = pair.find(one => one.name === name)
   const primary = pair.find(one => one.name !== name)
   if (!secondary || !primary) throw new Error(`the pair has no cluster ${name}`)
-  const members: Readonly<Record<Side, MemberPlan>> = { from: secondary, to: primary }
-  const tokenOf = { from: tokens.secondary, to: tokens.primary }
-  // repeated as the runbooks do: a cluster may be about to change its role
-  const ask = (side: Side, path: string, body: object) =>
-    askFor(
-      () =>
-        send(members[side].address, `sys/replication/dr/${path}`, {
-          method: 'POST',
-          token: tokenOf[side],
-          body,
-        }),
-      { forMs: PATIENCE_MS, say, named: `${path} on ${members[side].name}` },
-    )
-  const enabling = { primary_cluster_addr: primary.settings.linkAddress ?? primary.address }
+  const clusterOf = (member: MemberPlan, token: string): SetCluster => ({
+    ...setClusterAt(namedMember(member), { connection, token, say }),
+    admittedAs: member.name,
+    address: member.settings.linkAddress ?? member.address,
+  })
   let isTyped = false
   let last = ''
   try {
     await run({
       goal,
-      ask,
-      enabling,
+      clusters: { from: clusterOf(secondary, tokens.secondary), to: clusterOf(primary, tokens.primary) },
       trust: secondary.settings.caBundles === undefined ? {} : { ca_path: '.' },
-      look: async () => ({ from: await lookAtMember(secondary), to: await lookAtMember(primary) }),
       clock: { now: Date.now, sleep: wait },
-      admittedAs: side => members[side].name,
       at: step => {
         if (step.do === 'wait' && step.what !== last) say(`waiting until ${step.what}`)
         last = step.do === 'wait' ? step.what : ''
       },
-      before: async (step, { from, to }) => {
+      before: async (_, { from, to }) => {
         for (const one of [from, to])
           if (classifyCluster(one).state === 'uninitialised')
             throw new Error(`nothing was changed: ${one.name} is not initialised`)
@@ -79,13 +65,11 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
           if (typed.trim() !== name) throw new Error('nothing was changed: that is not its name')
         }
         isTyped = true
-        if (step.do === 'admit' && to.word?.status.address !== enabling.primary_cluster_addr)
-          await ask('to', 'primary/enable', enabling)
       },
     })
   } catch (error) {
     if (!(error instanceof RunStopped)) throw error
-    throw new Error(`${isTyped ? '' : 'nothing was changed: '}${error.message}. ${error.where}`)
+    throw new Error(`${isTyped ? '' : 'nothing was changed: '}${error.message}`)
   }
   say(`${name} follows ${primary.name}`)
 }

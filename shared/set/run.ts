@@ -1,32 +1,47 @@
-import { type Goal, nextStep, type SeenPair, type Side, type Stage, type Step, stages } from './plan.ts'
+import { defined } from '../values/defined.ts'
+import {
+  type ActingStep,
+  type Goal,
+  nextStep,
+  type SeenPair,
+  type Side,
+  type Stage,
+  type Step,
+  stages,
+} from './plan.ts'
 import { readinessFault } from './readiness.ts'
-import { isHeard } from './status.ts'
+import { type ClusterSeen, isHeard } from './status.ts'
 
 type Body = Readonly<Record<string, unknown>>
-type Acting = Extract<Step, { do: 'enable' | 'admit' | 'follow' | 'readmit' | 'promote' }>
 
-/** What a program gives the runner. */
-export interface Program {
-  goal: Goal
-  look(): Promise<SeenPair>
+/** A cluster as a program reaches it. */
+export interface SetCluster {
+  look(): Promise<ClusterSeen>
   /**
    * Sends a write below `sys/replication/dr`, and repeats it where the answer says when.
    * @returns the body of a success. @throws where it is refused
    */
-  ask(side: Side, path: string, body: object): Promise<Body>
+  ask(path: string, body: object): Promise<Body>
+  /** name under which it is admitted; absent: its own */
+  admittedAs?: string
+  /** where secondaries find it while it is the primary; absent: where it says */
+  address?: string
+}
+
+/** What a program gives the runner. */
+export interface Program {
+  goal: Goal
+  clusters: Readonly<Record<Side, SetCluster>>
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
-  /** makes or returns a DR operation token; not needed by goals that neither promote nor follow */
-  operationToken?(): Promise<string>
-  /** name under which a cluster is admitted; absent: its own */
-  admittedAs?(side: Side): string
-  /** body of `primary/enable`, and what vouches for the primary's certificate */
-  enabling?: object
+  /** makes or returns a DR operation token for a cluster; not needed by goals that neither promote nor follow */
+  operationToken?(side: Side): Promise<string>
+  /** what vouches for the primary's certificate */
   trust?: object
   /** called with each step before anything else */
   at?(step: Step, pair: SeenPair): void
   /** called before a step that changes something. @throws where it is not to be done */
-  before?(step: Acting, pair: SeenPair): Promise<void>
-  did?(step: Acting, ms: number): Promise<void> | void
+  before?(step: ActingStep, pair: SeenPair): Promise<void>
+  did?(step: ActingStep, ms: number): Promise<void> | void
   say?(text: string): void
 }
 
@@ -41,16 +56,13 @@ export interface RunState {
 /** What came of a step. `again`: there is more to do, at once or, where it waits, after a while. */
 export type Round = { kind: 'again'; state: RunState } | { kind: 'done' }
 
-/** The run ends here, because of what both clusters say. */
+/** The run ends here, because of what both clusters say. The message ends with where the pair is. */
 export class RunStopped extends Error {
   override readonly name = 'RunStopped'
   readonly exit: 'refused' | 'unreachable' | 'unwell'
-  /** where the pair is, in a sentence */
-  readonly where: string
-  constructor(exit: RunStopped['exit'], why: string, where: string) {
-    super(why)
+  constructor(exit: RunStopped['exit'], why: string, { where }: Step) {
+    super(`${why}. ${where}`)
     this.exit = exit
-    this.where = where
   }
 }
 
@@ -67,19 +79,25 @@ export async function run(program: Program, until: Stage = 'settle'): Promise<vo
   }
 }
 
+/** Looks at both clusters at once. */
+async function plan({ clusters, goal }: Program): Promise<{ pair: SeenPair; step: Step }> {
+  const [from, to] = await Promise.all([clusters.from.look(), clusters.to.look()])
+  const pair = { from, to }
+  return { pair, step: nextStep(pair, goal) }
+}
+
 /**
  * Looks at the pair and does the next step. It may be broken off anywhere and called any number of times.
  * @param until the last stage to work at; a step of a later one counts as done
  */
 export async function takeStep(program: Program, state: RunState, until: Stage): Promise<Round> {
-  const pair = await program.look()
-  const planned = nextStep(pair, program.goal)
+  const { pair, step: found } = await plan(program)
   const begun = state.begun || (isHeard(pair.from) && isHeard(pair.to))
-  program.at?.(planned, pair)
-  if (stages.indexOf(planned.stage) > stages.indexOf(until)) return { kind: 'done' }
-  const { step, waiting } = waited(planned, { ...state, begun }, program)
+  program.at?.(found, pair)
+  if (stages.indexOf(found.stage) > stages.indexOf(until)) return { kind: 'done' }
+  const { step, waiting } = waited(found, { ...state, begun }, program)
   if (step.do === 'done') return { kind: 'done' }
-  if (step.do === 'stop') throw new RunStopped(step.exit, step.why, step.where)
+  if (step.do === 'stop') throw new RunStopped(step.exit, step.why, step)
   if (step.do !== 'wait') await act(program, step, pair)
   return { kind: 'again', state: { begun, ...(waiting && { waiting }) } }
 }
@@ -98,76 +116,79 @@ function waited(
   return { step: { where: step.where, stage: step.stage, ...step.otherwise } }
 }
 
-async function act(program: Program, step: Acting, pair: SeenPair): Promise<void> {
+async function act(program: Program, step: ActingStep, pair: SeenPair): Promise<void> {
   const { clock } = program
   const began = clock.now()
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
   if (program.before) {
     await program.before(step, pair)
     // an answer takes as long as it takes, and what somebody else did meanwhile is not done again
-    if (nextStep(await program.look(), program.goal).do !== step.do) return
+    if ((await plan(program)).step.do !== step.do) return
   }
   await perform(program, step, pair).catch(async (error: unknown) => {
     // a request that is repeated, because its answer took too long or was lost, is refused where it has done its work
-    const next = nextStep(await program.look(), program.goal)
+    const { pair: since, step: next } = await plan(program)
+    program.at?.(next, since)
     if (next.do === step.do || next.do === 'stop' || (next.do === 'wait' && next.for === 'silence'))
       throw error
   })
   await program.did?.(step, clock.now() - began)
 }
 
-async function perform(program: Program, step: Acting, pair: SeenPair): Promise<void> {
-  const token = async () => (await program.operationToken?.()) ?? ''
-  if (step.do === 'enable')
-    return void (await program.ask(step.primary, 'primary/enable', program.enabling ?? {}))
+async function perform(program: Program, step: ActingStep, pair: SeenPair): Promise<void> {
+  const { clusters, trust = {} } = program
+  const operationOf = async (side: Side) => ({ dr_operation_token: await program.operationToken?.(side) })
   if (step.do === 'promote') {
-    const body = { dr_operation_token: await token(), ...(step.force ? { force: true } : {}) }
-    return void (await program.ask(step.to, 'secondary/promote', body))
+    const body = { ...(await operationOf(step.to)), ...(step.force && { force: true }) }
+    return void (await clusters[step.to].ask('secondary/promote', body))
   }
-  const { primary, secondary } = step
-  // an earlier admission under the name ends in the same transaction
-  const { word, name } = pair[secondary]
-  const id = program.admittedAs?.(secondary) ?? (word?.cluster || name)
-  const admission = { id, replace: true } as const
-  if (step.do === 'admit') {
-    const { wrap_info } = await program.ask(primary, 'primary/secondary-token', admission)
-    const { token: activation } = (wrap_info ?? {}) as { token?: string }
-    return void (await program.ask(secondary, 'secondary/enable', { token: activation, ...program.trust }))
-  }
-  const asked: AskRoles = (role, path, body) => program.ask(step[role], path, body)
-  await haveFollow(asked, admission, await token(), program.trust)
+  const [primary, secondary] = [clusters[step.primary], clusters[step.secondary]]
+  const { address } = primary
+  const hasMoved = address !== undefined && pair[step.primary].word?.status.address !== address
+  if (step.do === 'enable' || hasMoved)
+    await primary.ask('primary/enable', defined({ primary_cluster_addr: address }))
+  if (step.do === 'enable') return
+  const { word, name } = pair[step.secondary]
+  const id = secondary.admittedAs ?? (word?.cluster || name)
+  if (step.do !== 'admit')
+    return haveFollow({ primary, secondary }, id, await operationOf(step.secondary), trust)
+  const { wrap_info } = await primary.ask('primary/secondary-token', { id, replace: true })
+  const { token } = (wrap_info ?? {}) as { token?: string }
+  await secondary.ask('secondary/enable', { token, ...trust })
 }
 
-type AskRoles = (role: 'primary' | 'secondary', path: string, body: object) => Promise<Body>
-
-/** Has a cluster that has all data of its set follow the primary: nothing is wiped. @param admission its name there */
+/**
+ * Has a cluster that has all data of its set follow the primary: nothing is wiped.
+ * @param id its name there; an earlier admission under it ends in the same transaction
+ */
 export async function haveFollow(
-  ask: AskRoles,
-  admission: { id: string; replace: true },
-  token: string,
+  { primary, secondary }: Readonly<Record<'primary' | 'secondary', Pick<SetCluster, 'ask'>>>,
+  id: string,
+  operation: object,
   trust: object = {},
 ): Promise<void> {
-  const operation = { dr_operation_token: token }
-  const { secondary_public_key } = dataOf(await ask('secondary', 'secondary/generate-public-key', operation))
-  const made = dataOf(await ask('primary', 'primary/secondary-token', { ...admission, secondary_public_key }))
-  await ask('secondary', 'secondary/update-primary', { ...operation, token: made['token'], ...trust })
+  const { secondary_public_key } = dataOf(await secondary.ask('secondary/generate-public-key', operation))
+  const admission = { id, replace: true, secondary_public_key }
+  const { token } = dataOf(await primary.ask('primary/secondary-token', admission))
+  await secondary.ask('secondary/update-primary', { ...operation, token, ...trust })
 }
 
 const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
 /** Waits while something is in the way of a promotion: behind another switch some things are not known yet. */
 async function requireReadiness(
-  { ask, clock, goal, say, operationToken }: Program,
-  { to, where }: Acting & { do: 'promote' },
+  { clusters, clock, goal, say, operationToken }: Program,
+  step: ActingStep & { do: 'promote' },
   pair: SeenPair,
 ): Promise<void> {
   const end = clock.now() + goal.waits.obstacle
   let reported = ''
   for (;;) {
-    const body = { dr_operation_token: await operationToken?.() }
-    const fault = readinessFault(pair[to].name, dataOf(await ask(to, 'secondary/readiness', body)))
+    const body = { dr_operation_token: await operationToken?.(step.to) }
+    const data = dataOf(await clusters[step.to].ask('secondary/readiness', body))
+    const fault = readinessFault(pair[step.to].name, data)
     if (fault === '') return
-    if (clock.now() >= end) throw new RunStopped('refused', fault, where)
+    if (clock.now() >= end) throw new RunStopped('refused', fault, step)
     if (fault !== reported) say?.(`${fault}; looking again for ${goal.waits.obstacle / 1000} s`)
     reported = fault
     await clock.sleep(LOOK_MS)

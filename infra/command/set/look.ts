@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ClusterSeen, lookAtCluster } from '../../../shared/set/status.ts'
-import { askOnce, refusalOf } from '../ask.ts'
+import { askFor, askOnce, refusalOf } from '../ask.ts'
 import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
 
@@ -41,3 +43,29 @@ export const lookAtNamed = (
     },
     Date.now,
   )
+
+/** How long a refused request is repeated where the answer says when. */
+export const PATIENCE_MS = 10 * 60_000
+/** The clock of a run. */
+export const clock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
+
+/** How a program asks the clusters of a set. */
+interface Asking {
+  connection: Connection
+  token: string
+  /** called with what is asked again, and why */
+  say(text: string): void
+}
+
+/** Returns a cluster for the runner. */
+export const setClusterAt = (cluster: NamedCluster, { connection, token, say }: Asking): SetCluster => ({
+  look: () => lookAtNamed(cluster, connection),
+  ask: (path, body) => {
+    const asking = { method: 'POST', body, token } as const
+    return askFor(() => askOnce(cluster.base, `sys/replication/dr/${path}`, asking, connection), {
+      forMs: PATIENCE_MS,
+      say,
+      named: `${path} on ${cluster.name}`,
+    })
+  },
+})

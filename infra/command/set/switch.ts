@@ -1,11 +1,8 @@
-import { setTimeout } from 'node:timers/promises'
-import { judgePair } from '../../../shared/set/pair.ts'
 import { type Goal, type SeenPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
 import { RunStopped, run } from '../../../shared/set/run.ts'
-import { askFor, askOnce } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
-import { lookAtNamed, type NamedCluster } from './look.ts'
+import { clock, type NamedCluster, setClusterAt } from './look.ts'
 import { describedSet, shownSet } from './shown.ts'
 
 /** What a switch needs of whoever runs it. */
@@ -29,7 +26,6 @@ export interface SwitchDone {
 }
 
 const goal: Goal = { kind: 'switch', may: ['promote', 'follow'], waits }
-const PATIENCE_MS = 10 * 60_000
 
 /**
  * A planned switch, from wherever the set is to its end.
@@ -40,23 +36,8 @@ export async function switchSet(
   clusters: Readonly<Record<Side, NamedCluster>>,
   ports: SwitchPorts,
 ): Promise<void> {
-  const { connection, token, say, confirm } = ports
+  const { token, say, confirm } = ports
   const { from, to } = clusters
-  const look = async (): Promise<SeenPair> => {
-    const [one, other] = await Promise.all([lookAtNamed(from, connection), lookAtNamed(to, connection)])
-    return { from: one, to: other }
-  }
-  const ask = async (side: Side, path: string, body: object) => {
-    const { name, base } = clusters[side]
-    const asking = () =>
-      askOnce(base, `sys/replication/dr/${path}`, { method: 'POST', body, token }, connection)
-    return askFor(asking, { forMs: PATIENCE_MS, say, named: `${path} on ${name}` }).catch(async error => {
-      const seen = await look()
-      throw error instanceof Ended
-        ? new Ended(error.exit, `${error.message}. ${judgePair(seen.from, seen.to).sentence}`)
-        : error
-    })
-  }
   let last = ''
   const at = (step: Step, pair: SeenPair): void => {
     const both = [pair.from, pair.to]
@@ -68,16 +49,14 @@ export async function switchSet(
   try {
     await run({
       goal,
-      look,
-      ask,
+      clusters: { from: setClusterAt(from, ports), to: setClusterAt(to, ports) },
       at,
-      clock: { now: Date.now, sleep: ms => setTimeout(ms) },
+      clock,
       operationToken: async () => token,
       say,
       before: async (step, pair) => {
         for (const sentence of sentencesOf(step, pair)) say(sentence)
-        if (!(await confirm('Go on?')))
-          throw new Ended('declined', `Ended before the next step. ${step.where}`)
+        if (!(await confirm('Go on?'))) throw new Ended('declined', 'Ended before the next step')
         ports.at(
           step.do === 'follow'
             ? `${to.name} serves; ${from.name} is being told to follow it.`
@@ -87,7 +66,8 @@ export async function switchSet(
       did: (step, ms) => ports.did({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
     })
   } catch (error) {
-    throw error instanceof RunStopped ? new Ended(error.exit, `${error.message}. ${error.where}`) : error
+    if (error instanceof Ended) throw new Ended(error.exit, `${error.message}. ${last}`)
+    throw error instanceof RunStopped ? new Ended(error.exit, error.message) : error
   }
 }
 

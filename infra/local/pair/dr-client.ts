@@ -1,37 +1,29 @@
-import { setTimeout } from 'node:timers/promises'
-import { type ClusterSeen, type ClusterStatus, isHeard } from '../../../shared/set/status.ts'
+import type { SetCluster } from '../../../shared/set/run.ts'
+import { type ClusterStatus, isHeard } from '../../../shared/set/status.ts'
+import { failed, ok } from '../../../shared/values/result.ts'
+import { polling } from '../../../shared/values/retrying.ts'
 import { askFor, askOnce } from '../../command/ask.ts'
-import { lookAtNamed } from '../../command/set/look.ts'
+import { clock, lookAtNamed, PATIENCE_MS, setClusterAt } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
 
-/** As long as the runbooks ask again. */
-const WAIT_MS = 600_000
 const PAUSE_MS = 250
-/** What changes roles answers within half a minute, be it that it takes longer. */
-const ANSWER_MS = 90_000
+/** A change of roles answers within half a minute, also where it takes longer. */
+export const connection = { timeoutMs: 90_000 }
 
 /** Looks again and again. @throws Error that says what did not come about */
 export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + WAIT_MS
-  while (!(await probe())) {
-    if (Date.now() > end) throw new Error(`${otherwise}, even after ${WAIT_MS / 1000} s`)
-    await setTimeout(PAUSE_MS)
-  }
+  const when = { everyMs: PAUSE_MS, until: Date.now() + PATIENCE_MS }
+  const seen = await polling(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
+  if (!seen.ok) throw new Error(`${otherwise}, even after ${PATIENCE_MS / 1000} s`)
 }
 
-const DR = 'sys/replication/dr'
-
-/** Asks a cluster for health and status. @param name as it is called in sentences */
-export const lookAtHost = ({ base_url }: Pick<Host, 'base_url'>, name = base_url): Promise<ClusterSeen> =>
-  lookAtNamed({ name, base: base_url }, { timeoutMs: ANSWER_MS })
-
 /** The status of a cluster. @throws Error where the answer is no status */
-export async function drStatusOf(host: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
-  const seen = await lookAtHost(host)
+export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
+  const seen = await lookAtNamed({ name: base_url, base: base_url }, connection)
   if (isHeard(seen)) return seen.word.status
-  throw new Error(`${host.base_url}: ${seen.silent?.why}`)
+  throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
 
 /** What an answer may hold of what is looked for. */
@@ -43,6 +35,18 @@ export interface HostAnswer {
 }
 
 type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
+type Say = (text: string) => void
+const silently: Say = () => undefined
+
+/** A cluster for the runner. @param say called with what is asked again, and why */
+export const setClusterOf = (
+  { cluster, base_url }: Asked,
+  token: string,
+  say: Say = silently,
+): SetCluster => ({
+  ...setClusterAt({ name: cluster, base: base_url }, { connection, token, say }),
+  admittedAs: cluster,
+})
 
 /** One call below `sys/replication/dr`; see `askHost`. */
 export const askReplication = (
@@ -50,13 +54,13 @@ export const askReplication = (
   path: string,
   body: object | undefined,
   token?: string,
-  say?: (text: string) => void,
-) => askHost(host, `${DR}/${path}`, body, token, say)
+  say?: Say,
+) => askHost(host, `sys/replication/dr/${path}`, body, token, say)
 
 /**
  * One call of the API: a read without a body, else a write. As in the runbooks it is asked again when the answer says so.
  * @param token default: the root token of that cluster
- * @param say told what is asked again, and why
+ * @param say called with what is asked again, and why
  * @throws Error with the answer, where it is no success
  */
 export async function askHost(
@@ -64,9 +68,9 @@ export async function askHost(
   path: string,
   body: object | undefined,
   token = root_token,
-  say: (text: string) => void = () => undefined,
+  say = silently,
 ): Promise<HostAnswer> {
   const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
-  const patience = { forMs: WAIT_MS, say, named: `${path} on ${cluster}` }
-  return askFor(() => askOnce(base_url, path, asking, { timeoutMs: ANSWER_MS }), patience)
+  const patience = { forMs: PATIENCE_MS, say, named: `${path} on ${cluster}` }
+  return askFor(() => askOnce(base_url, path, asking, connection), patience)
 }

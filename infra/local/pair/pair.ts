@@ -1,10 +1,10 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Goal } from '../../../shared/set/plan.ts'
-import { RunStopped, run } from '../../../shared/set/run.ts'
+import { RunStopped, run, type SetCluster } from '../../../shared/set/run.ts'
 import type { ClusterStatus } from '../../../shared/set/status.ts'
+import { clock } from '../../command/set/look.ts'
 import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
-import { askHost, askReplication, drStatusOf, lookAtHost, until } from './dr-client.ts'
+import { askHost, askReplication, drStatusOf, setClusterOf, until } from './dr-client.ts'
 import { tokenByShares } from './token-by-shares.ts'
 import { oneCountdown } from './waiting.ts'
 
@@ -93,23 +93,26 @@ export async function join(
 ): Promise<Joined | undefined> {
   const hosts = { from: east, to: west }
   const countdown = oneCountdown(say)
+  const clusterOf = (host: PairMember): SetCluster => ({
+    ...setClusterOf(host, host.root_token, say),
+    address: address ?? host.link_address,
+  })
   let operation = ''
-  const look = async () => ({ from: await lookAtHost(east, 'east'), to: await lookAtHost(west, 'west') })
   try {
     await run({
       goal,
-      look,
-      clock: { now: Date.now, sleep: ms => setTimeout(ms) },
-      ask: async (side, path, body) => ({ ...(await askReplication(hosts[side], path, body)) }),
-      admittedAs: side => hosts[side].cluster,
-      operationToken: async () => operation,
-      enabling: { primary_cluster_addr: address ?? east.link_address },
+      clusters: { from: clusterOf(east), to: clusterOf(west) },
+      clock,
+      operationToken: async side => {
+        operation = await tokenByShares(hosts[side])
+        return operation
+      },
       trust,
       at: step => {
         if (step.do === 'wait') countdown(step.what, localWaits[step.for] / 1000)
       },
-      before: async (step, pair) => {
-        if (step.do !== 'admit' && step.do !== 'follow' && step.do !== 'readmit') return
+      before: async step => {
+        if (step.do === 'promote' || step.do === 'enable') return
         const [primary, secondary] = [hosts[step.primary], hosts[step.secondary]]
         const { cluster: id } = secondary
         if (step.do === 'admit') {
@@ -119,13 +122,7 @@ export async function join(
           return countdown(`${id} becomes a secondary`, WIPE_WAIT_SECONDS + 15)
         }
         await agreed(primary, secondary)
-        const reported = pair[step.primary].word?.status.address ?? ''
-        const moved = address ?? primary.link_address
-        // it has moved since it told others where it is
-        if (reported !== '' && reported !== moved)
-          await askReplication(primary, 'primary/enable', { primary_cluster_addr: moved })
         countdown(`${id} follows ${primary.cluster}`, FOLLOW_SECONDS)
-        operation = await tokenByShares(secondary)
       },
       did: async step => {
         if (operation === '' || (step.do !== 'follow' && step.do !== 'readmit')) return
@@ -137,9 +134,7 @@ export async function join(
   } catch (error) {
     if (!(error instanceof RunStopped)) throw error
     if (error.exit === 'unreachable') throw new Error(error.message)
-    say(
-      `${error.where} ${error.message}. Promote the one that should serve (below), then start the pair again.`,
-    )
+    say(`${error.message} Promote the one that should serve (below), then start the pair again.`)
     return undefined
   } finally {
     countdown()

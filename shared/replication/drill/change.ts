@@ -1,9 +1,12 @@
 import type { Drill } from '../../model/drill.ts'
-import { type Goal, type SeenPair, type Side, type Stage, waits } from '../../set/plan.ts'
-import { RunStopped, takeStep } from '../../set/run.ts'
-import { type ClusterSeen, isHeard, lookAtCluster } from '../../set/status.ts'
+import { lossShape } from '../../set/loss.ts'
+import { type Goal, type Stage, waits } from '../../set/plan.ts'
+import { type Program, RunStopped, type SetCluster, takeStep } from '../../set/run.ts'
+import { type ClusterHeard, isHeard, lookAtCluster } from '../../set/status.ts'
+import { readShape } from '../../values/read-shape.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { type DrillAnswer, type Drilling, DrillStopped } from './run.ts'
+import { type Watched, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
 /** Milliseconds between two looks at which cluster serves, and between two requests that have to wait. */
@@ -12,31 +15,24 @@ const PAUSE_MS = 1000
 
 /** The clusters of a drill: this one hands over and takes over again. */
 export type DrillMember = 'own' | 'peer'
-const MEMBERS: Readonly<Record<Side, DrillMember>> = { from: 'own', to: 'peer' }
+const may = ['promote', 'follow'] as const
 const goals: Readonly<Record<'there' | 'back', Goal>> = {
-  there: { kind: 'switch', may: ['promote', 'follow'], waits },
-  back: { kind: 'switchBack', may: ['promote', 'follow'], waits },
+  there: { kind: 'switch', may, waits },
+  back: { kind: 'switchBack', may, waits },
 }
 
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
-/** Looks at both clusters. @throws DrillStopped where one answers as no cluster does, Error where one does not answer */
-export async function lookAtBoth({ ask, clock }: Drilling): Promise<SeenPair> {
-  const look = async (name: DrillMember): Promise<ClusterSeen> => {
-    const seen = await lookAtCluster(
-      { name },
-      async path => {
-        const answer = await ask(name, 'GET', path)
-        return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
-      },
-      () => clock.now(),
-    )
-    if (isHeard(seen)) return seen
-    const text = `${name}: ${seen.silent?.why}`
-    throw seen.silent?.answered === 'oddly' ? new DrillStopped(text) : new Error(text)
+/** Looks at a cluster. @throws DrillStopped where it answers as no cluster does, Error where it does not answer */
+export async function lookAtDrilled({ ask, clock }: Drilling, name: DrillMember): Promise<ClusterHeard> {
+  const reply = async (path: string) => {
+    const answer = await ask(name, 'GET', path)
+    return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
   }
-  const [from, to] = await Promise.all([look('own'), look('peer')])
-  return { from, to }
+  const seen = await lookAtCluster({ name }, reply, () => clock.now())
+  if (isHeard(seen)) return seen
+  const text = `${name}: ${seen.silent?.why}`
+  throw seen.silent?.answered === 'oddly' ? new DrillStopped(text) : new Error(text)
 }
 
 /**
@@ -78,25 +74,25 @@ export async function changeRoles(
   way: 'there' | 'back',
   until: Stage,
 ): Promise<Result<Partial<Drill>, 'pending'>> {
-  const { clock, token } = drilling
-  const names = { from: await drilling.ownName(), to: drill.peer }
-  let watch: Watch | undefined
+  const { clock } = drilling
+  const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
+    look: () => lookAtDrilled(drilling, member),
+    ask: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
+    admittedAs,
+  })
+  let endWatch: (() => Promise<Watched>) | undefined
   let { unserved } = drill[way]
-  const program = {
+  const program: Program = {
     goal: goals[way],
+    clusters: { from: clusterOf('own', await drilling.ownName()), to: clusterOf('peer', drill.peer) },
     clock,
-    operationToken: token,
-    look: () => lookAtBoth(drilling),
-    ask: async (side: Side, path: string, body: object) => ({
-      ...(await send(drilling, MEMBERS[side], path, body, await token())),
-    }),
-    admittedAs: (side: Side) => names[side],
-    before: async (step: { do: string }) => {
-      if (step.do === 'promote') watch = watchServing(drilling)
+    operationToken: drilling.token,
+    before: async step => {
+      if (step.do === 'promote') endWatch = watchServing(() => serving(drilling), clock, LOOK_MS)
     },
     did: async () => {
-      unserved = (await watch?.end()) ?? unserved
-      watch = undefined
+      unserved = (await endWatch?.())?.longestGap ?? unserved
+      endWatch = undefined
     },
   }
   try {
@@ -106,45 +102,23 @@ export async function changeRoles(
       if (round.state.waiting) return PENDING
     }
   } catch (error) {
-    throw error instanceof RunStopped ? new DrillStopped(`${error.message}. ${error.where}`) : error
+    throw error instanceof RunStopped ? new DrillStopped(error.message) : error
   } finally {
-    await watch?.end()
+    await endWatch?.()
   }
 }
 
-interface Watch {
-  /** Looks once more. @returns the longest time in milliseconds in which no cluster served */
-  end(): Promise<number>
-}
-
-function watchServing({ ask, clock }: Drilling): Watch {
-  let ended = false
-  const serves = (name: DrillMember) =>
-    ask(name, 'GET', 'sys/health').then(
-      ({ status }) => status === 200,
-      () => false,
-    )
-  const look = async (): Promise<number> => {
-    let [served, longest] = [clock.now(), 0]
-    for (;;) {
-      const last = ended
-      const [own, peer] = await Promise.all([serves('own'), serves('peer')])
-      const now = clock.now()
-      if (own || peer) {
-        longest = Math.max(longest, now - served)
-        served = now
-      }
-      if (last) return Math.max(longest, now - served)
-      await clock.sleep(LOOK_MS)
-    }
-  }
-  const seen = look()
-  return {
-    end: () => {
-      ended = true
-      return seen
-    },
-  }
+const serving = async ({ ask }: Drilling): Promise<DrillMember[]> => {
+  const members = ['own', 'peer'] as const
+  const healthy = await Promise.all(
+    members.map(name =>
+      ask(name, 'GET', 'sys/health').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    ),
+  )
+  return members.filter((_, index) => healthy[index])
 }
 
 /** What a secondary says of its readiness. */
@@ -164,7 +138,6 @@ export async function lostSince(
 ): Promise<number | undefined> {
   const answer = await ask(name, 'GET', `${DR}/divergence?limit=1000`, { token: await token() })
   if (answer.status !== 200) throw new DrillStopped(`divergence of ${name} answers ${refusalOf(answer)}`)
-  if (answer.data['complete'] === false) return undefined
-  const lost = (answer.data['lost'] ?? []) as readonly { time: string }[]
-  return lost.filter(({ time }) => Date.parse(time) >= since).length
+  const { complete, lost = [] } = readShape(lossShape, answer.data).fields
+  return complete === false ? undefined : lost.filter(({ time }) => Date.parse(time) >= since).length
 }

@@ -1,7 +1,6 @@
 import { judgePair } from '../../set/pair.ts'
 import { readinessFault } from '../../set/readiness.ts'
-import { isHeard } from '../../set/status.ts'
-import { fetchReadiness, lookAtBoth } from './change.ts'
+import { fetchReadiness, lookAtDrilled } from './change.ts'
 import { type Drilling, DrillStopped } from './run.ts'
 
 /**
@@ -10,8 +9,7 @@ import { type Drilling, DrillStopped } from './run.ts'
  * @throws DrillStopped
  */
 export async function checkBoth(drilling: Drilling): Promise<string> {
-  const { from: own, to: peer } = await lookAtBoth(drilling)
-  if (!isHeard(own) || !isHeard(peer)) throw new DrillStopped('both clusters have to answer')
+  const [own, peer] = await Promise.all([lookAtDrilled(drilling, 'own'), lookAtDrilled(drilling, 'peer')])
   if (own.word.status.mode !== 'primary')
     throw new DrillStopped('this cluster is no primary: the one that is rehearses')
   const { mode, set, memberName } = peer.word.status

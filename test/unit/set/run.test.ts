@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Goal, nextStep, type SetAction, type Side, waits } from '../../../shared/set/plan.ts'
-import { type Program, run, takeStep } from '../../../shared/set/run.ts'
+import { type Program, run, type SetCluster, takeStep } from '../../../shared/set/run.ts'
 import type { ClusterSeen } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
@@ -40,6 +40,8 @@ function applied(world: World, side: Side, path: string): World {
   return { ...world, ...left, [side]: primaryOf(other), promotions }
 }
 
+type Ask = (side: Side, path: string) => ReturnType<SetCluster['ask']>
+
 interface Played {
   asked: string[]
   world: World
@@ -52,7 +54,7 @@ function programOf(
   goal: Goal,
   killAt = 0,
   behind = false,
-  more: Partial<Program> = {},
+  { asked: changedAsk, ...more }: Partial<Program> & { asked?: (ask: Ask) => Ask } = {},
 ): Program {
   let requests = 0
   let isKilled = false
@@ -61,9 +63,24 @@ function programOf(
     throw new Killed()
   }
   const seen = async (side: Side): Promise<ClusterSeen> => {
+    if (isKilled) kill()
     const status = played.world[side]
     return status ? seenAs(side, statusOf(status, played.world.promotions)) : silent({ name: side })
   }
+  const asWorld: Ask = async (side, path) => {
+    requests += 1
+    if (requests === killAt && !behind) kill()
+    played.asked.push(`${side} ${path}`)
+    played.world = applied(played.world, side, path)
+    if (requests === killAt) kill()
+    if (path.endsWith('readiness')) return { data: READY }
+    return { data: { token: 't', secondary_public_key: 'k' }, wrap_info: { token: 't' } }
+  }
+  const ask = changedAsk?.(asWorld) ?? asWorld
+  const clusterOf = (side: Side): SetCluster => ({
+    look: () => seen(side),
+    ask: path => ask(side, path),
+  })
   return {
     goal,
     clock: {
@@ -72,17 +89,8 @@ function programOf(
         played.now += ms
       },
     },
-    look: async () => (isKilled ? kill() : { from: await seen('from'), to: await seen('to') }),
+    clusters: { from: clusterOf('from'), to: clusterOf('to') },
     operationToken: async () => 'token',
-    ask: async (side, path) => {
-      requests += 1
-      if (requests === killAt && !behind) kill()
-      played.asked.push(`${side} ${path}`)
-      played.world = applied(played.world, side, path)
-      if (requests === killAt) kill()
-      if (path.endsWith('readiness')) return { data: READY }
-      return { data: { token: 't', secondary_public_key: 'k' }, wrap_info: { token: 't' } }
-    },
     ...more,
   }
 }
@@ -155,7 +163,8 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
     const count = (path: string) => played.asked.filter(one => one.endsWith(path)).length
     for (const changing of ['secondary/promote', 'secondary/update-primary', 'secondary/enable'])
       expect(count(changing)).toBeLessThanOrEqual(1)
-    const pair = await programOf(played, goalOf(kind)).look()
+    const { clusters } = programOf(played, goalOf(kind))
+    const pair = { from: await clusters.from.look(), to: await clusters.to.look() }
     expect(nextStep(pair, goalOf(kind)).do).toBe('done')
   })
 })
@@ -190,7 +199,7 @@ describe('what a run waits for', () => {
     const played = { ...syncing }
     await expect(run(programOf(played, waiting))).rejects.toMatchObject({
       exit: 'unwell',
-      where: expect.stringContaining('merkle-diff'),
+      message: expect.stringContaining('merkle-diff'),
     })
     expect(played.now).toBe(waits['catching-up'])
   })
@@ -216,8 +225,8 @@ describe('what a run waits for', () => {
 
   test('an obstacle to a promotion is asked for half a minute, and nothing is promoted', async () => {
     const played = began(primary, follower)
-    const ask: Program['ask'] = async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
-    await expect(run(programOf(played, waiting, 0, false, { ask }))).rejects.toMatchObject({
+    const asked = (): Ask => async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
+    await expect(run(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
       exit: 'refused',
       message: expect.stringContaining('does not hear its primary'),
     })
@@ -230,21 +239,33 @@ test.each([
   ['secondary/promote', 'switch' as const, primary, follower],
 ])('a repeated %s that is refused because it has done its work ends no run', async (path, kind, from, to) => {
   const played = began(from, to)
-  const { ask } = programOf(played, goalOf(kind))
-  const refused: Program['ask'] = async (side, one, body) => {
-    const answer = await ask(side, one, body)
-    if (one === path) throw new Error('400 it is that already')
-    return answer
-  }
-  await run(programOf(played, goalOf(kind), 0, false, { ask: refused }))
+  const asked =
+    (ask: Ask): Ask =>
+    async (side, one) => {
+      const answer = await ask(side, one)
+      if (one === path) throw new Error('400 it is that already')
+      return answer
+    }
+  await run(programOf(played, goalOf(kind), 0, false, { asked }))
   expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
 })
 
 test('a refused request that has changed nothing ends the run', async () => {
   const refused = programOf(began(inNoSet, inNoSet), goalOf('join'), 0, false, {
-    ask: () => Promise.reject(new Error('403 permission denied')),
+    asked: () => () => Promise.reject(new Error('403 permission denied')),
   })
   await expect(run(refused)).rejects.toThrow('403 permission denied')
+})
+
+test.each([
+  ['first, where it differs', 'https://new', ['from primary/enable']],
+  ['not, where it is the same', 'https://old', []],
+])('the address of a primary is changed %s', async (_, address, first) => {
+  const moved = began({ ...primary, primary_cluster_addr: 'https://old' }, inNoSet)
+  const program = programOf(moved, goalOf('join'))
+  const { from, to } = program.clusters
+  await run({ ...program, clusters: { from: { ...from, address }, to } })
+  expect(moved.asked).toEqual([...first, 'from primary/secondary-token', 'to secondary/enable'])
 })
 
 test('what somebody else did while a program asked is not done again', async () => {

@@ -4,20 +4,24 @@ import { setTimeout } from 'node:timers/promises'
 import type { Drill } from '../../../../shared/model/drill.ts'
 import type { Drilling } from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
+import type { Watched } from '../../../../shared/replication/drill/watch.ts'
+import { lossShape } from '../../../../shared/set/loss.ts'
 import { waits } from '../../../../shared/set/plan.ts'
 import { haveFollow, type Program, run } from '../../../../shared/set/run.ts'
 import type { ClusterSeen } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
+import { readShape } from '../../../../shared/values/read-shape.ts'
 import { askOnce, refusalOf } from '../../../command/ask.ts'
+import { clock } from '../../../command/set/look.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
 import { startLinkTap } from '../../faults/link-tap.ts'
 import { newAuthority } from '../../gateway/tls.ts'
 import type { Host } from '../../host/host.ts'
-import { askReplication, drStatusOf, lookAtHost, until } from '../../pair/dr-client.ts'
+import { askReplication, connection, drStatusOf, setClusterOf, until } from '../../pair/dr-client.ts'
 import { type ClusterPair, join, type PairOptions, settled, startPair } from '../../pair/pair.ts'
 import { demonstrate, loginProof } from '../start/demonstration.ts'
 import { failoverToken } from './failover-token.ts'
-import { type Watched, watchHealth } from './health.ts'
+import { watchHealth } from './health.ts'
 import { type Load, startLoad, unknownAt } from './load.ts'
 
 /** What a rehearsed take-over came to. */
@@ -125,10 +129,6 @@ export async function switchOver(
   return { ...watched, logins: logins.length, lost }
 }
 
-/** A promotion answers within half a minute, however long it takes. */
-const ANSWER_MS = 90_000
-const clock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
-
 /** Plays the drill of the service under load, a planned switch and the way back. @param seen what each came to is put there */
 export async function playDrill(
   rehearsal: Rehearsal,
@@ -140,13 +140,10 @@ export async function playDrill(
     clock,
     deadline: Number.POSITIVE_INFINITY,
     ask: async (to, method, path, asking = {}) => {
-      const heard = await askOnce(hosts[to].base_url, path, { method, ...asking }, { timeoutMs: ANSWER_MS })
-      const { data } = heard.body
-      return {
-        status: heard.status,
-        data: isObject(data) ? data : {},
-        text: heard.status < 300 ? '' : refusalOf(heard),
-      }
+      const heard = await askOnce(hosts[to].base_url, path, { method, ...asking }, connection)
+      const { status, body } = heard
+      const text = status < 300 ? '' : refusalOf(heard)
+      return { status, data: isObject(body['data']) ? body['data'] : {}, text }
     },
     token: async () => token,
     ownName: async () => hosts.own.cluster,
@@ -181,22 +178,19 @@ export async function playDrill(
   )
 }
 
-/**
- * A cluster of the set follows a primary under a name; an earlier admission under it ends. @param say told what is asked again
- */
-export async function followAs(
+/** A cluster of the set follows a primary under a name; an earlier admission under it ends. @param say as of `setClusterOf` */
+export const followAs = (
   id: string,
   cluster: Host,
   primary: Host,
   token: string,
   say?: Rehearsal['say'],
-): Promise<void> {
-  const hosts = { primary, secondary: cluster }
-  const ask = async (role: 'primary' | 'secondary', path: string, body: object) => ({
-    ...(await askReplication(hosts[role], path, body, token, say)),
-  })
-  await haveFollow(ask, { id, replace: true }, token)
-}
+): Promise<void> =>
+  haveFollow(
+    { primary: setClusterOf(primary, token, say), secondary: setClusterOf(cluster, token, say) },
+    id,
+    { dr_operation_token: token },
+  )
 
 /** Waits until a cluster follows another one, and has all that the other had when this began. More may come all the time. */
 export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
@@ -206,29 +200,6 @@ export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
     wanted ??= other.last
     return own.state === 'stream-wals' && (own.position ?? 0) >= wanted
   })
-}
-
-/** Takes over by force, and has the former primary follow when it is back. @param isAway whether it can be reached */
-function takeOverOf({ east, west, token, say }: Rehearsal, isAway: () => boolean): Program {
-  const hosts = { from: east, to: west }
-  const away = async (): Promise<ClusterSeen> => ({
-    name: east.cluster,
-    silent: { why: 'it is cut off', answered: 'nothing' },
-  })
-  return {
-    clock,
-    goal: { kind: 'takeOver', may: ['force', 'follow'], waits },
-    look: async () => {
-      const [from, to] = await Promise.all([
-        isAway() ? away() : lookAtHost(east, east.cluster),
-        lookAtHost(west, west.cluster),
-      ])
-      return { from, to }
-    },
-    ask: async (side, path, body) => ({ ...(await askReplication(hosts[side], path, body, token, say)) }),
-    operationToken: async () => token,
-    admittedAs: side => hosts[side].cluster,
-  }
 }
 
 /**
@@ -242,7 +213,14 @@ export async function disaster(
 ): Promise<Disaster> {
   const { east, west, tap, load, token, root, say } = rehearsal
   let isCut = true
-  const program = takeOverOf(rehearsal, () => isCut)
+  const [from, to] = [setClusterOf(east, token, say), setClusterOf(west, token, say)]
+  const away: ClusterSeen = { name: east.cluster, silent: { why: 'it is cut off', answered: 'nothing' } }
+  const program: Program = {
+    clock,
+    goal: { kind: 'takeOver', may: ['force', 'follow'], waits },
+    clusters: { from: { ...from, look: async () => (isCut ? away : from.look()) }, to },
+    operationToken: async () => token,
+  }
   const doing = {
     promote: () => run(program, 'promote'),
     rejoin: () => run(program),
@@ -283,16 +261,15 @@ export async function disaster(
 /** Accessors of the tokens that a cluster's report names, once that is complete. */
 export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
   const named = new Set<string>()
-  let [after, complete] = ['', false]
-  const page = async () => {
+  let after = ''
+  await until(`the report of ${cluster.cluster} is not complete`, async () => {
     const path = `divergence?after=${encodeURIComponent(after)}`
     const { data } = await askReplication(cluster, path, undefined, token)
+    const { next = '', complete } = readShape(lossShape, data).fields
     const found = JSON.stringify(data ?? {}).matchAll(/"token#([^"#]+)"/g)
     for (const [, accessor = ''] of found) named.add(accessor)
-    after = String(data?.['next'] ?? '')
-    complete = data?.['complete'] === true
-    return after === '' && complete
-  }
-  await until(`the report of ${cluster.cluster} is not complete`, page)
+    after = next
+    return next === '' && complete === true
+  })
   return [...named]
 }

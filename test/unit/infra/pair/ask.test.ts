@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { lookAtMember, send } from '../../../../infra/pair/ask.ts'
+import { setClusterAt } from '../../../../infra/command/set/look.ts'
+import { connection, namedMember } from '../../../../infra/pair/ask.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 test('an address that sends its clients elsewhere is no cluster, and nobody else gets the token', async () => {
@@ -7,11 +8,10 @@ test('an address that sends its clients elsewhere is no cluster, and nobody else
   const { url, requests } = await webServer(onTestFinished, (_, response) =>
     response.writeHead(307, { location: elsewhere.url }).end(),
   )
-  const body = { id: 'west' }
-  await expect(send(url, 'sys/x', { method: 'POST', token: 'hvs.secret', body })).rejects.toThrow(/elsewhere/)
-  expect(await lookAtMember({ name: 'west', address: url })).toMatchObject({
-    silent: { answered: 'nothing' },
-  })
+  const asking = { connection, token: 'hvs.secret', say: () => undefined }
+  const member = setClusterAt(namedMember({ name: 'west', address: url }), asking)
+  await expect(member.ask('x', { id: 'west' })).rejects.toThrow(/is not followed/)
+  expect(await member.look()).toMatchObject({ silent: { answered: 'nothing' } })
   expect(requests).toHaveLength(3)
   expect(elsewhere.requests).toEqual([])
 })
