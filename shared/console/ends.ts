@@ -30,25 +30,26 @@ export function expiryOf(
 }
 
 /** The token that was prepared for a take-over, as readiness judges the one that was presented. */
-export function tokenEnds({ token, at }: Pick<ShownReadiness, 'token' | 'at'>, now: number): Expiry[] {
-  const rows: Expiry[] = []
-  if (token.counts && token.left > 0)
-    rows.push(expiryOf('the prepared token', 'token', at + token.left * 1000, now))
-  if (token.counts && token.left === 0)
-    rows.push({ what: 'the presented token', tone: 'good', text: `it orders a promotion: ${token.why}` })
-  if (!token.counts)
-    rows.push({
-      what: 'the presented token',
-      tone: 'busy',
-      text: `it does not order a promotion (${token.why}): a batch token should be prepared that does`,
-    })
-  if (token.generatedAge !== undefined)
-    rows.push({
+export function tokenEnds({ fields, at }: ShownReadiness, now: number): Expiry[] {
+  const { presented, generated } = fields.operation_token ?? {}
+  const { counts = false, why = '', seconds_left: left = 0 } = presented ?? {}
+  const what = 'the presented token'
+  const text = `it does not order a promotion (${why}): a batch token should be prepared that does`
+  const expiry: Expiry = !counts
+    ? { what, tone: 'busy', text }
+    : left > 0
+      ? expiryOf('the prepared token', 'token', at + left * 1000, now)
+      : { what, tone: 'good', text: `it orders a promotion: ${why}` }
+  if (!generated) return [expiry]
+  const age = spanOf(generated.age_seconds * 1000 + now - at)
+  return [
+    expiry,
+    {
       what: 'a token made by recovery shares',
       tone: 'busy',
-      text: `it was made ${spanOf(token.generatedAge * 1000 + now - at)} ago and counts until it is deleted: it should be once it is not needed`,
-    })
-  return rows
+      text: `it was made ${age} ago and counts until it is deleted: it should be once it is not needed`,
+    },
+  ]
 }
 
 /**

@@ -1,18 +1,6 @@
+import { lossShape } from '../set/loss.ts'
+import { readShape } from '../values/read-shape.ts'
 import { countOf } from '../values/words.ts'
-import { jsonText, listIn, numberOf, objectOf } from './json.ts'
-
-/** What a former primary had committed and its set does not have. */
-export interface LossReport {
-  complete: boolean
-  waitsFor: string
-  commits: number
-  kinds: readonly { kind: string; written: number; deleted: number; todo: string }[]
-  /** of the page that was asked for: what was changed, in words of the cluster */
-  lost: readonly { what: string; kind: string; time: string; isDeleted: boolean }[]
-  /** what `after` takes for more; empty: there is none */
-  next: string
-  diverging: readonly string[]
-}
 
 /** What is to be done about lost changes of a kind; all others only have to be known. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -26,34 +14,32 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
-export function reportOf(data: unknown): LossReport {
-  const all = objectOf(data)
-  const counts = objectOf(all['counts'])
+export function reportOf(data: unknown) {
+  const { fields, odd } = readShape(lossShape, data)
+  const { complete = false, waits_for: waitsFor = '', counts, lost = [], next = '', diverging = [] } = fields
   return {
-    complete: all['complete'] === true,
-    waitsFor: jsonText(all['waits_for']),
-    commits: numberOf(counts['commits']),
-    kinds: Object.entries(objectOf(counts['kinds'])).map(([kind, of]) => ({
+    complete,
+    waitsFor,
+    commits: counts?.commits ?? 0,
+    kinds: Object.entries(counts?.kinds ?? {}).map(([kind, { written, deleted }]) => ({
       kind,
-      written: numberOf(objectOf(of)['written']),
-      deleted: numberOf(objectOf(of)['deleted']),
+      written,
+      deleted,
       todo: Object.hasOwn(ADVICE, kind) ? (ADVICE[kind] ?? '') : '',
     })),
-    lost: listIn(all['lost']).map(objectOf).flatMap(changesOf),
-    next: jsonText(all['next']),
-    diverging: listIn(all['diverging']).map(one => jsonText(objectOf(one)['what'])),
+    /** of the page that was asked for */
+    lost: lost.flatMap(({ changes, time }) =>
+      changes.map(({ what, kind, deleted }) => ({ what, kind, time, isDeleted: deleted === true })),
+    ),
+    /** what `after` takes for more; empty: there is none */
+    next,
+    diverging: diverging.map(({ what }) => what),
+    odd,
   }
 }
 
-const changesOf = (entry: Readonly<Record<string, unknown>>) =>
-  listIn(entry['changes'])
-    .map(objectOf)
-    .map(change => ({
-      what: jsonText(change['what']),
-      kind: jsonText(change['kind']),
-      time: jsonText(entry['time']),
-      isDeleted: change['deleted'] === true,
-    }))
+/** What a former primary had committed and its set does not have. */
+export type LossReport = ReturnType<typeof reportOf>
 
 /** A report in a sentence. */
 export function reportSentence({ complete, waitsFor, commits, diverging }: LossReport): string {

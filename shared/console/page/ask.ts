@@ -1,4 +1,5 @@
-import { jsonText, listIn, objectOf } from '../json.ts'
+import { readShape } from '../../values/read-shape.ts'
+import { anyValue, object, texts } from '../../values/shape.ts'
 
 /** The API of the cluster that has served this page: the only one that is ever sent a token. */
 export const ownApi = new URL('../v1/', document.baseURI).href
@@ -24,6 +25,7 @@ interface Question {
 }
 
 const TIMEOUT_MS = 40_000
+const bodyShape = object({}, { data: anyValue, errors: texts, warnings: texts })
 
 /**
  * One call of an API. A read without a body, else a write.
@@ -44,14 +46,14 @@ export async function askApi(api: string, path: string, question: Question = {})
   })
   const read = parsed(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const errors = listIn(objectOf(read)['errors']).map(jsonText)
+  const { data, errors = [], warnings = [] } = readShape(bodyShape, read).fields
   return {
     status: response.status,
     isOk: response.ok,
     body: read,
-    data: objectOf(read)['data'],
+    data,
     refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
-    warnings: listIn(objectOf(read)['warnings']).map(jsonText),
+    warnings,
     retryAfter: Number.isNaN(retry) ? undefined : retry,
   }
 }

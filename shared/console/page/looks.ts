@@ -1,12 +1,24 @@
+import { isObject } from '../../values/json.ts'
+import { readShape } from '../../values/read-shape.ts'
+import { aText, mapOf, object, texts } from '../../values/shape.ts'
 import { commandsFor } from '../commands.ts'
 import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
 import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
-import { jsonText, listIn, objectOf } from '../json.ts'
 import { apiAt, pageAt } from '../links.ts'
 import { type LossReport, reportOf, reportSentence } from '../report.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, facts, input, say, show, table } from './dom.ts'
 import { model } from './model.ts'
+
+const listShape = object({ keys: texts })
+const mountsShape = object({ mounts: mapOf(object({ type: aText, accessor: aText })) })
+const certificateShape = object({ cloud_public_cert: aText })
+
+/** What is said of fields that are left out, because a cluster of another version sent them. */
+export const leftOut = (odd: readonly string[]): HTMLElement[] =>
+  odd.length === 0
+    ? []
+    : [el('p', { class: 'dim' }, `fields left out, of another version: ${odd.join(', ')}`)]
 
 /** Asks, and says in the element `<name>-said` what came of it. @returns the answer if it is a success */
 async function asked(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
@@ -52,6 +64,7 @@ function reportShown(report: LossReport): HTMLElement[] {
           el('h3', {}, 'Items that keep differing'),
           el('ul', {}, ...diverging.map(what => el('li', {}, what))),
         ]),
+    ...leftOut(report.odd),
     ...moreOf(report),
   ]
 }
@@ -102,9 +115,9 @@ export function showEnds(now: number): void {
 }
 
 /** Names of a listing; one that is empty is 404. */
-async function namesAt(path: string): Promise<string[]> {
+async function namesAt(path: string): Promise<readonly string[]> {
   const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
-  return listIn(objectOf(answer.data)['keys']).map(jsonText)
+  return readShape(listShape, answer.data).fields.keys ?? []
 }
 
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
@@ -112,12 +125,10 @@ const segment = (path: string): string => path.split('/').map(encodeURIComponent
 async function askRoles(): Promise<void> {
   const answer = await asked('roles', 'sys/auth')
   if (!answer) return
-  const mounts = Object.entries(objectOf(answer.data)).map(([path, of]) => ({
-    path: path.replace(/\/$/, ''),
-    type: jsonText(objectOf(of)['type']),
-    accessor: jsonText(objectOf(of)['accessor']),
-  }))
-  const methods = mounts.filter(({ type }) => type !== 'token')
+  const { mounts = {} } = readShape(mountsShape, { mounts: answer.data }).fields
+  const methods = Object.entries(mounts)
+    .map(([path, { type, accessor }]) => ({ path: path.replace(/\/$/, ''), type, accessor }))
+    .filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
   const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? [] }))
   model.certificates = (await Promise.all(methods.map(({ path }) => certificatesOf(path)))).flat()
@@ -137,7 +148,7 @@ async function certificatesOf(mount: string): Promise<Expiry[]> {
   return Promise.all(
     names.map(async name => {
       const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
-      const pem = jsonText(objectOf(data)['cloud_public_cert'])
+      const { cloud_public_cert: pem = '' } = readShape(certificateShape, data).fields
       return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
     }),
   )
@@ -152,7 +163,7 @@ function roleButton(mount: string, role: string): HTMLElement {
 async function showRole(mount: string, role: string): Promise<void> {
   const answer = await asked('roles', `auth/${segment(mount)}/role/${segment(role)}`)
   if (!answer) return
-  const fields = Object.entries(objectOf(answer.data))
+  const fields = Object.entries(isObject(answer.data) ? answer.data : {})
     .map(([name, value]) => [name, shown(value)] as const)
     .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
   const target = byId('role-shown')

@@ -1,7 +1,8 @@
 import { type ClusterSeen, lookAtCluster, type RunningOperation } from '../../set/status.ts'
+import { readShape } from '../../values/read-shape.ts'
+import { aText, object } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
-import { jsonText, objectOf } from '../json.ts'
 import { lagsOf, type Sample, withSample } from '../lag.ts'
 import { apiAt } from '../links.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
@@ -36,13 +37,14 @@ export const model: PageModel = {
 }
 
 const LOOK_TIMEOUT_MS = 4000
+const settingsShape = object({ peer: aText })
 
 /** Reads the settings of the page. Without an answer the page shows its own cluster alone. */
 export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
   )
-  const peer = jsonText(objectOf(await answer?.json().catch(() => undefined))['peer'])
+  const { peer = '' } = readShape(settingsShape, await answer?.json().catch(() => undefined)).fields
   if (peer !== '') model.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 

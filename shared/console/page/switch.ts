@@ -1,6 +1,7 @@
 import { promotionAllowed, readinessOf, type ShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, input, say, show, table } from './dom.ts'
+import { leftOut } from './looks.ts'
 import { lookAtOwn, model } from './model.ts'
 
 const DR = 'sys/replication/dr'
@@ -50,39 +51,34 @@ export function showSwitch(now: number): void {
   )
 }
 
-function readinessShown(readiness: ShownReadiness): HTMLElement[] {
-  const { checks, ready, mode, promotion, promotionWithForce } = readiness
-  const plan = promotion.goesThrough ? promotion : promotionWithForce
-  const steps = mode === 'secondary' && plan.goesThrough ? plan : undefined
+function readinessShown({ fields, odd }: ShownReadiness): HTMLElement[] {
+  const { checks = [], ready = false, mode, promotion, promotion_with_force: forced } = fields
+  const plan = promotion?.goes_through ? promotion : forced
+  const { steps = [], warnings = [] } = mode === 'secondary' && plan?.goes_through ? plan : {}
+  const title = plan === promotion ? 'It would do' : 'By force it would do'
+  const done = steps.map(({ step, does }) => el('li', {}, `${step}: ${does}`))
+  const verdict = !ready
+    ? 'A planned switch would be refused now.'
+    : mode === 'primary'
+      ? 'A secondary could take over now: order it on its page.'
+      : 'A planned switch would go through now.'
   return [
-    el(
-      'p',
-      { class: ready ? 'good' : 'bad' },
-      ready
-        ? mode === 'primary'
-          ? 'A secondary could take over now: order it on its page.'
-          : 'A planned switch would go through now.'
-        : 'A planned switch would be refused now.',
-    ),
+    el('p', { class: ready ? 'good' : 'bad' }, verdict),
     table(
       ['check', 'verdict', 'what is in the way'],
-      checks.map(({ name, passes, text, isOverridden }) => [
+      checks.map(({ name, passes, text, overridden_by_force }) => [
         name,
         el(
           'span',
           { class: passes ? 'good' : 'bad' },
-          passes ? 'passes' : isOverridden ? 'refuses, unless by force' : 'refuses',
+          passes ? 'passes' : overridden_by_force ? 'refuses, unless by force' : 'refuses',
         ),
         text,
       ]),
     ),
-    ...(steps
-      ? [
-          el('h3', {}, promotion.goesThrough ? 'It would do' : 'By force it would do'),
-          el('ol', {}, ...steps.steps.map(({ step, does }) => el('li', {}, `${step}: ${does}`))),
-        ]
-      : []),
-    ...(steps ? steps.warnings.map(text => el('p', { class: 'busy' }, text)) : []),
+    ...(steps.length > 0 ? [el('h3', {}, title), el('ol', {}, ...done)] : []),
+    ...warnings.map(text => el('p', { class: 'busy' }, text)),
+    ...leftOut(odd),
   ]
 }
 

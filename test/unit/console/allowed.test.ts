@@ -61,7 +61,7 @@ describe('the button of a promotion', () => {
     ['readiness was not asked for', { readiness: undefined }, /Ask for the readiness first/],
     [
       'readiness is that of a primary',
-      { readiness: { ...ready(), mode: 'primary' } },
+      { readiness: { ...ready(), fields: { ...ready().fields, mode: 'primary' } } },
       /Ask for the readiness first/,
     ],
     [
