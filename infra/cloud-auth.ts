@@ -4,7 +4,7 @@ import { bundlesDir, readContext } from './checkout.ts'
 import { type GivenSettings, readSettings, type Settings } from './settings.ts'
 import { type ClusterStacks, defineStacks } from './stacks/cluster.ts'
 
-/** The settings of a deployment, and where it goes. @see docs/construct.md#props */
+/** The settings of a deployment, and where it goes. @see docs/do/construct.md#props */
 export type CloudAuthProps = GivenSettings & {
   /** account and region of the stacks; default: those of whoever deploys */
   env?: Environment
@@ -13,7 +13,7 @@ export type CloudAuthProps = GivenSettings & {
 /**
  * A cluster in another app: its three stacks, below the construct. Their templates follow from the props alone, whatever
  * feature flags the app has.
- * @see docs/construct.md
+ * @see docs/do/construct.md
  */
 export class CloudAuth extends Construct {
   readonly settings: Settings

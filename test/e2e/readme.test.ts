@@ -96,7 +96,7 @@ describe('the tutorial, in the shell of the README', () => {
 })
 
 describe('the page on checking tokens', () => {
-  const [service = '', shown = '', revoked = '', ...further] = blocksOf('docs/check-token.md')
+  const [service = '', shown = '', revoked = '', ...further] = blocksOf('docs/do/check-token.md')
 
   test('has no block that is not run here', () => expect(further).toEqual([]))
 
