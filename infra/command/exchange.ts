@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
+import { parsedObject } from '../../shared/values/json.ts'
 import type { Connection } from './connection.ts'
 import { Ended } from './ended.ts'
 import { inOneLine } from './output.ts'
@@ -111,7 +112,7 @@ async function readAnswer(
   return {
     status,
     text,
-    body: objectIn(text),
+    body: parsedObject(text) ?? {},
     ...(after === undefined ? {} : { retryAfter: after }),
     ...(headers.location === undefined ? {} : { location: headers.location }),
   }
@@ -124,13 +125,4 @@ function retryAfterIn(header: string | undefined): number | undefined {
     : (Date.parse(header ?? '') - Date.now()) / 1000
   if (Number.isNaN(seconds)) return undefined
   return Math.ceil(Math.min(RETRY_AFTER.most, Math.max(RETRY_AFTER.least, seconds)))
-}
-
-function objectIn(text: string): Heard['body'] {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
-  } catch {
-    return {}
-  }
 }

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import type { Deployment } from '../ports.ts'
-import { isObject } from '../values/json.ts'
+import { parsedObject } from '../values/json.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** What a licence allows, as its signature vouches for. Times are epoch seconds. */
@@ -55,14 +55,8 @@ function keyOf(publicKey: string) {
   }
 }
 
-function jsonIn(part: string): Readonly<Record<string, unknown>> {
-  try {
-    const read: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    return isObject(read) ? read : {}
-  } catch {
-    return {}
-  }
-}
+const jsonIn = (part: string): Readonly<Record<string, unknown>> =>
+  parsedObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
 
 function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
   const named = Array.isArray(features) && features.every(one => typeof one === 'string')

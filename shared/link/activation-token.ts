@@ -9,7 +9,7 @@ import {
 import { openBox, sealTo } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
 import { defined } from '../values/defined.ts'
-import { isObject } from '../values/json.ts'
+import { parsedObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
 
 /** What an activation token says. Times are epoch seconds. */
@@ -84,7 +84,7 @@ export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
   if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
-  const claims = parseObject(json.toString('utf8'))
+  const claims = parsedObject(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
   const { exchange_key: exchangeKey } = claims
@@ -94,15 +94,6 @@ export function readActivation(token: string): Activation | undefined {
   if (!times.every(one => Number.isSafeInteger(one))) return undefined
   if (exchangeKey !== undefined && !isRawKey(exchangeKey)) return undefined
   return defined({ jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf }) as unknown as Activation
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const isRawKey = (value: unknown): boolean =>

@@ -35,6 +35,21 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Parses JSON of our own. @returns undefined when it is none */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Parses a JSON object. @returns undefined for anything else */
+export function parsedObject(text: string): Record<string, unknown> | undefined {
+  const value = parsedJson(text)
+  return isObject(value) ? value : undefined
+}
+
 interface Level {
   members: number
   /** keys seen so far, in their escaped form undone; absent in an array */
@@ -99,10 +114,4 @@ const isKey = (text: string, end: number): boolean => {
   return text[at] === ':'
 }
 
-function unescaped(quoted: string): string | undefined {
-  try {
-    return JSON.parse(quoted) as string
-  } catch {
-    return undefined
-  }
-}
+const unescaped = (quoted: string): string | undefined => parsedJson(quoted) as string | undefined

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../shared/values/json.ts'
 import { type Listening, startServer } from '../os/loopback.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
 import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
@@ -24,13 +25,14 @@ async function serve(
   const name = functionName(INVOKE.exec(request.path)?.[1] ?? '')
   if (request.method !== 'POST' || !lambdas.has(name))
     return refusal(404, 'ResourceNotFoundException', 'Function not found')
-  const event = eventIn(request.body.toString('utf8'))
-  if (!event) return refusal(400, 'InvalidRequestContentException', 'Could not parse request body into json')
+  const event = parsedJson(request.body.toString('utf8') || '{}')
+  if (event === undefined)
+    return refusal(400, 'InvalidRequestContentException', 'Could not parse request body into json')
   if (headerOf(request, 'x-amz-invocation-type') === 'Event') {
-    lambdas.start(name, event.value)
+    lambdas.start(name, event)
     return answer(202, '')
   }
-  return lambdas.invoke(name, event.value).then(
+  return lambdas.invoke(name, event).then(
     result => answer(200, JSON.stringify(result ?? null)),
     (error: Error) =>
       answer(200, JSON.stringify({ errorMessage: error.message }), { 'x-amz-function-error': 'Unhandled' }),
@@ -44,15 +46,6 @@ function answer(status: number, body: string, more: Record<string, string> = {})
 
 const refusal = (status: number, code: string, Message: string): HttpAnswer =>
   answer(status, JSON.stringify({ Message }), { 'x-amzn-errortype': code })
-
-/** What a body gives a function; undefined when it is no JSON. */
-function eventIn(body: string): { value: unknown } | undefined {
-  try {
-    return { value: body === '' ? {} : JSON.parse(body) }
-  } catch {
-    return undefined
-  }
-}
 
 /** A function may be named by its name or its ARN; empty when it is no name at all. */
 function functionName(given: string): string {

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../shared/values/json.ts'
 import { textOf } from '../os/cluster-file.ts'
 
 /** How a provider in another process is reached. */
@@ -15,10 +16,5 @@ export interface ProviderNote extends ReachedProvider {
 export const TAKEN = 75
 
 /** What the present provider of a directory has noted, or an earlier one; undefined: there was none. */
-export function providerNote(directory: string): ProviderNote | undefined {
-  try {
-    return JSON.parse(textOf(`${directory}/aws.json`) ?? '') as ProviderNote
-  } catch {
-    return undefined
-  }
-}
+export const providerNote = (directory: string): ProviderNote | undefined =>
+  parsedJson(textOf(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

@@ -79,10 +79,8 @@ function targetFaults({ StartAt, States }: Machine): string[] {
 }
 
 function targetsOf(one: State): string[] {
-  const to = [
-    ...('Next' in one ? [one.Next] : []),
-    ...('Catch' in one ? one.Catch.map(({ Next }) => Next) : []),
-    ...(one.Type === 'Choice' ? [one.Default, ...one.Choices.map(({ Next }) => Next)] : []),
-  ]
-  return to.filter(name => name !== undefined)
+  if (one.Type === 'Task') return [one, ...one.Catch].map(({ Next }) => Next)
+  if (one.Type === 'Wait') return [one.Next]
+  if (one.Type !== 'Choice') return []
+  return [...(one.Default === undefined ? [] : [one.Default]), ...one.Choices.map(({ Next }) => Next)]
 }

@@ -102,7 +102,7 @@ interface Shaping {
   Output?: unknown
 }
 
-const shapingOf = (state: State): Shaping => ('Arguments' in state || state.Type === 'Succeed' ? state : {})
+const shapingOf = (state: State): Shaping => (state.Type === 'Task' || state.Type === 'Succeed' ? state : {})
 
 interface Performed {
   /** absent: the input goes through */
@@ -213,7 +213,7 @@ async function recover(
   state: State,
   fault: StateFault,
 ): Promise<StatePlace> {
-  const { Retry = [], Catch = [] } = 'Retry' in state ? state : {}
+  const { Retry = [], Catch = [] } = state.Type === 'Task' ? state : {}
   const index = Retry.findIndex(({ ErrorEquals }) => standsFor(ErrorEquals, fault.error))
   const retrier = Retry[index]
   const tries = place.retries[index] ?? 0

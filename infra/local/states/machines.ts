@@ -1,4 +1,4 @@
-import { parsedJson } from '../provider/services/json-protocol.ts'
+import { parsedJson } from '../../../shared/values/json.ts'
 import { awsError } from '../provider/wire/errors.ts'
 import { type Machine, readDefinition } from './definition.ts'
 import { record, type StatesDependencies, type Time } from './dependencies.ts'

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
+import { parsedJson } from '../../../shared/values/json.ts'
 import { type Listening, startServer } from '../os/loopback.ts'
-import { jsonAction, jsonProtocol, parsedJson } from '../provider/services/json-protocol.ts'
+import { jsonAction, jsonProtocol } from '../provider/services/json-protocol.ts'
 import { service } from '../provider/services/service.ts'
 import { AwsError, awsError } from '../provider/wire/errors.ts'
 import type { HttpAnswer, WireRequest } from '../provider/wire/http.ts'
@@ -43,7 +44,7 @@ const startInput = v.object({
   input: v.optional(json('InvalidExecutionInput'), '{}'),
 })
 const listInput = v.object({ stateMachineArn: arn, statusFilter: v.optional(v.string(), '%'), ...paged })
-const historyInput = v.object({ executionArn: arn, reverseOrder: v.optional(v.boolean(), false), ...paged })
+const historyInput = v.object({ executionArn: arn, ...paged })
 
 /**
  * What the service can be asked.
@@ -79,23 +80,22 @@ const stepFunctions = service(jsonProtocol('AWSStepFunctions'), {
     const all = store.list(stateMachineArn, statusFilter, { after, limit: limit + 1 })
     return { executions: all.slice(0, limit).map(summary), ...further(all.length, after, limit) }
   }),
-  GetExecutionHistory: action(historyInput, (machines, { executionArn, reverseOrder, ...asked }) => {
+  GetExecutionHistory: action(historyInput, (machines, { executionArn, ...asked }) => {
     const all = machines.store.history(found(machines, executionArn).arn)
-    if (reverseOrder) all.reverse()
     const { page, next } = pageOf(all, asked)
     return { events: page.map(eventOf), ...next }
   }),
   SendTaskSuccess: action(
     v.object({ taskToken: token, output: json('InvalidOutput') }),
     (machines, { taskToken, output }) => {
-      machines.answer(taskToken, { output: JSON.parse(output) as unknown })
+      machines.answer(taskToken, { kind: 'succeeded', output: JSON.parse(output) as unknown })
       return {}
     },
   ),
   SendTaskFailure: action(
     v.object({ taskToken: token, error: text(256), cause: text(32_768) }),
     (machines, { taskToken, error, cause }) => {
-      machines.answer(taskToken, { error: error ?? '', cause: cause ?? '' })
+      machines.answer(taskToken, { kind: 'failed', error: error ?? '', cause: cause ?? '' })
       return {}
     },
   ),

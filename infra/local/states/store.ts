@@ -41,7 +41,7 @@ export interface StatePlace {
 /** A task that waits for somebody else. */
 export interface WaitingTask {
   execution: string
-  answer?: { output: unknown } | { error: string; cause: string }
+  answer?: { kind: 'succeeded'; output: unknown } | { kind: 'failed'; error: string; cause: string }
 }
 
 export interface HistoryEvent {

@@ -122,7 +122,7 @@ const answered: Work = async (dependencies, line, task, place, names, limits) =>
   for (;;) {
     const { answer } = store.task(token) ?? {}
     if (answer !== undefined) {
-      if ('output' in answer) return answer.output
+      if (answer.kind === 'succeeded') return answer.output
       throw new StateFault(answer.error, answer.cause)
     }
     const news = new Promise<void>(resolve => dependencies.waiting.set(token, resolve))

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { anyValue, object, texts } from '../../values/shape.ts'
 
@@ -44,7 +45,7 @@ export async function askApi(api: string, path: string, question: Question = {})
     signal: AbortSignal.timeout(timeout),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  const read = parsed(await response.text())
+  const read = parsedJson(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
   const { data, errors = [], warnings = [] } = readShape(bodyShape, read).fields
   return {
@@ -55,14 +56,6 @@ export async function askApi(api: string, path: string, question: Question = {})
     refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
     warnings,
     retryAfter: Number.isNaN(retry) ? undefined : retry,
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -154,7 +154,7 @@ const attempt: Scene = {
     outer.shares += 1
     queueMicrotask(() => {
       try {
-        machines().answer(token, { output: { outcome } })
+        machines().answer(token, { kind: 'succeeded', output: { outcome } })
       } catch (error) {
         // an answer that was given before all ended counts
         if (!(error instanceof AwsError)) throw error

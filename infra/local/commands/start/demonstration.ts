@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { parsedObject } from '../../../../shared/values/json.ts'
 import { signedLogin } from '../../../command/login/signed-login.ts'
 import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
@@ -98,13 +99,8 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
 }
 
 /** Calls that a line of the login function's log reports; undefined when it is no such line. */
-export function callsIn(line: string): Record<string, number> | undefined {
-  try {
-    return (JSON.parse(line) as { calls?: Record<string, number> } | null)?.calls
-  } catch {
-    return undefined
-  }
-}
+export const callsIn = (line: string): Record<string, number> | undefined =>
+  parsedObject(line)?.['calls'] as Record<string, number> | undefined
 
 async function login(
   { base_url }: Shown,

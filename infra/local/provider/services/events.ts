@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import { isObject } from '../../../../shared/values/json.ts'
+import { parsedObject } from '../../../../shared/values/json.ts'
 import { keepBusEvent } from '../faults/bus-events.ts'
-import { jsonAction, parsedJson } from './json-protocol.ts'
+import { jsonAction } from './json-protocol.ts'
 
 const entries = v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(10))
 
 const entry = v.object({
   Source: v.pipe(v.string(), v.nonEmpty()),
   DetailType: v.pipe(v.string(), v.nonEmpty()),
-  Detail: v.pipe(v.string(), v.transform(parsedJson), v.check(isObject)),
+  Detail: v.pipe(
+    v.string(),
+    v.transform(parsedObject),
+    v.check(detail => detail !== undefined),
+  ),
   /** seconds */
   Time: v.optional(v.number()),
   EventBusName: v.optional(v.literal('default'), 'default'),

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isObject } from '../../../../shared/values/json.ts'
+import { parsedObject } from '../../../../shared/values/json.ts'
 import { jsonErrors, statusAndCode } from '../wire/error-tables.ts'
 import { awsError } from '../wire/errors.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
@@ -31,18 +31,9 @@ const jsonAnswer = (status: number, body: string): HttpAnswer =>
   textAnswer(status, 'application/x-amz-json-1.1', body)
 
 function inputOf(request: WireRequest): JsonInput {
-  const value = parsedJson(request.body.toString('utf8') || '{}')
-  if (isObject(value)) return value
+  const value = parsedObject(request.body.toString('utf8') || '{}')
+  if (value) return value
   throw awsError(400, 'SerializationException', 'The request body is not a JSON object.')
-}
-
-/** Parses JSON. @returns undefined when it is none */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -50,8 +50,7 @@ const flatten = (_name: string, value: unknown): unknown => {
 }
 
 const revive = (_name: string, value: unknown): unknown => {
-  if (typeof value !== 'object' || value === null) return value
-  if ('$map' in value && Array.isArray(value.$map)) return new Map(value.$map)
-  if ('$set' in value && Array.isArray(value.$set)) return new Set(value.$set)
-  return value
+  const { $map, $set } = Object(value) as { $map?: unknown; $set?: unknown }
+  if (Array.isArray($map)) return new Map($map)
+  return Array.isArray($set) ? new Set($set) : value
 }
