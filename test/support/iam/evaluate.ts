@@ -24,8 +24,6 @@ export interface Verdict {
 
 /** A statement, made ready to be asked many times. */
 export interface Rule {
-  /** among those of its role */
-  number: number
   statement: Statement
   covers: (request: Pick<IamRequest, 'action' | 'resource'>) => boolean
   holds: (context: IamRequest['context']) => boolean
@@ -85,7 +83,7 @@ function testOf(name: string, wanted: readonly string[]): Test {
 const ELEMENTS = ['Effect', 'Action', 'Resource', 'Condition', 'Sid', 'Principal']
 
 /** Makes a statement ready. @throws Error for what is not judged here: it would be taken for allowed or for refused */
-export function ruled(statement: Statement, number: number): Rule {
+export function ruled(statement: Statement): Rule {
   const unknown = Object.keys(statement).find(name => !ELEMENTS.includes(name))
   if (unknown) throw new Error(`the element ${unknown} is not judged`)
   const actions = anyOf(listOf(statement.Action).map(action => like(action, 'i')))
@@ -97,7 +95,6 @@ export function ruled(statement: Statement, number: number): Rule {
     })),
   )
   return {
-    number,
     statement,
     covers: ({ action, resource }) => actions(action) && resources(resource),
     holds: context => {
@@ -109,8 +106,15 @@ export function ruled(statement: Statement, number: number): Rule {
 }
 
 /** What IAM would say, by policies of one role: a denial wins, and what nothing allows is refused. */
-export function evaluate(rules: readonly Rule[], request: IamRequest): Verdict {
-  const met = rules.filter(rule => rule.covers(request) && rule.holds(request.context))
+export const evaluate = (rules: readonly Rule[], request: IamRequest): Verdict =>
+  decide(
+    rules.filter(rule => rule.covers(request)),
+    request.context,
+  )
+
+/** Decides by rules that cover the action and the resource. */
+export function decide(covering: readonly Rule[], context: IamRequest['context']): Verdict {
+  const met = covering.filter(rule => rule.holds(context))
   const denied = met.find(({ statement }) => statement.Effect === 'Deny')
   return denied ? { allowed: false, by: [denied] } : { allowed: met.length > 0, by: met }
 }

@@ -4,7 +4,7 @@ import { threadId } from 'node:worker_threads'
 import { inject } from 'vitest'
 import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
 import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
-import { evaluate, type IamRequest, type Rule, ruled } from './evaluate.ts'
+import { decide, type IamRequest, type Rule, ruled } from './evaluate.ts'
 import { markOf } from './grants.ts'
 import { tableRequests } from './table-requests.ts'
 
@@ -17,8 +17,10 @@ import { tableRequests } from './table-requests.ts'
 interface Judging {
   function: AsyncLocalStorage<string>
   rules: Map<string, readonly Rule[]>
-  /** texts of grants, by what was asked */
-  marks: Map<string, readonly string[]>
+  /** by function, action and resource: the rules that cover them, each with the text of its grant once it has allowed something */
+  covering: Map<string, Map<Rule, string | undefined>>
+  /** ARNs of tables by their names */
+  arns: Map<string, string>
   /** grants by which something was allowed, and how many requests were judged */
   used: Set<string>
   calls: number
@@ -31,7 +33,8 @@ const worker = globalThis as { judging?: Judging }
 worker.judging ??= {
   function: new AsyncLocalStorage(),
   rules: new Map(),
-  marks: new Map(),
+  covering: new Map(),
+  arns: new Map(),
   refused: [],
   used: new Set(),
   told: new Set(),
@@ -44,6 +47,12 @@ export const asFunction = <T>(folder: string, work: () => T): T => judging.funct
 
 /** ARN of a table that may have any name behind the template's, or is called after what it holds. */
 function tableArn(name: string): string {
+  const known = judging.arns.get(name) ?? findTableArn(name)
+  judging.arns.set(name, known)
+  return known
+}
+
+function findTableArn(name: string): string {
   const { tables } = inject('ground').policies
   const given = Object.entries(tables).find(([begins]) => name.startsWith(begins))
   const [word = ''] = /^(data|cluster|ceremony)/.exec(name) ?? []
@@ -69,23 +78,29 @@ function rulesOf(folder: string): readonly Rule[] {
 export function refusal(...requests: readonly IamRequest[]): string | undefined {
   const folder = judging.function.getStore()
   if (folder === undefined) return undefined
-  const rules = rulesOf(folder)
   for (const request of requests) {
     judging.calls += 1
-    const { allowed, by } = evaluate(rules, request)
+    const covering = coveringRules(folder, request)
+    const { allowed, by } = decide([...covering.keys()], request.context)
     if (!allowed) return refused(folder, request)
-    for (const mark of marksOf(folder, by, request)) judging.used.add(mark)
+    for (const rule of by) {
+      const mark = covering.get(rule) ?? markOf(folder, rule.statement, request)
+      covering.set(rule, mark)
+      judging.used.add(mark)
+    }
   }
   return undefined
 }
 
-/** Which grants were used; asked anew for each request it would take longer than the judgement. */
-function marksOf(folder: string, by: readonly Rule[], request: IamRequest): readonly string[] {
-  const { action, resource } = request
-  const name = `${folder} ${by.map(({ number }) => number)} ${action} ${resource}`
-  const known = judging.marks.get(name) ?? by.map(({ statement }) => markOf(folder, statement, request))
-  judging.marks.set(name, known)
-  return known
+/** Returns the rules of a function that cover an action and a resource. Found once, because matching patterns takes most of a judgement. */
+function coveringRules(folder: string, request: IamRequest): Map<Rule, string | undefined> {
+  const name = `${folder} ${request.action} ${request.resource}`
+  const known = judging.covering.get(name)
+  if (known) return known
+  const rules = rulesOf(folder).filter(rule => rule.covers(request))
+  const covering = new Map(rules.map(rule => [rule, undefined] as const))
+  judging.covering.set(name, covering)
+  return covering
 }
 
 function refused(folder: string, { action, resource, context }: IamRequest): string {

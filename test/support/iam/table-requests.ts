@@ -20,13 +20,21 @@ interface Part {
 
 const WORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|BETWEEN|IN)$/
 
+/** Terms of an expression that stand for attributes. */
+function readTerms(expression: string): readonly string[] {
+  const terms = expression.match(/[:#.]?\w+(?:\s*\()?/g) ?? []
+  return terms.filter(term => !(/^[:.\d]|\($/.test(term) || WORDS.test(term)))
+}
+
+/** Expressions come again and again: each is read once. */
+const read = new Map<string, readonly string[]>()
+
 /** Names of attributes that an expression is about: the top level, as `dynamodb:Attributes` has them. */
 function namesIn(expression: string | undefined, names: Readonly<Record<string, string>> = {}): string[] {
-  const terms = expression?.match(/[:#.]?\w+(?:\s*\()?/g) ?? []
-  return terms.flatMap(term => {
-    if (/^[:.\d]|\($/.test(term) || WORDS.test(term)) return []
-    return [names[term] ?? term]
-  })
+  if (expression === undefined) return []
+  const terms = read.get(expression) ?? readTerms(expression)
+  read.set(expression, terms)
+  return terms.map(term => names[term] ?? term)
 }
 
 const partitionOf = ({ Item, Key }: Part): string[] =>
