@@ -16,12 +16,20 @@ const PREFIX: Readonly<Record<Curve, Buffer>> = {
 export const privateKey = (curve: Curve, seed: Uint8Array): KeyObject =>
   createPrivateKey({ key: Buffer.concat([PREFIX[curve], checked(seed)]), format: 'der', type: 'pkcs8' })
 
-/** @throws Error when it is not 32 bytes */
-export const publicKey = (curve: Curve, raw: Uint8Array): KeyObject =>
-  createPublicKey({
-    key: { kty: 'OKP', crv: curve, x: checked(raw).toString('base64url') },
-    format: 'jwk',
-  })
+/** Public keys by curve and text. Reading one takes a third of the time that verifying a signature with it takes. */
+const recent = new Map<string, KeyObject>()
+const MOST_RECENT = 64
+
+/** Returns the public key of 32 bytes; the same object for keys that were used recently. @throws Error when they are not 32 */
+export function publicKey(curve: Curve, raw: Uint8Array): KeyObject {
+  const x = checked(raw).toString('base64url')
+  const known = recent.get(`${curve} ${x}`)
+  if (known) return known
+  const key = createPublicKey({ key: { kty: 'OKP', crv: curve, x }, format: 'jwk' })
+  if (recent.size === MOST_RECENT) recent.clear()
+  recent.set(`${curve} ${x}`, key)
+  return key
+}
 
 /** The public half of a private key, 32 bytes. */
 export function rawPublic(key: KeyObject): Buffer {

@@ -27,6 +27,16 @@ describe('keys from raw bytes', () => {
     )
   })
 
+  test('a public key that was used recently is the same object, and the other curve has another key of the same bytes', () => {
+    const raw = rawPublic(privateKey('Ed25519', Buffer.alloc(32, 5)))
+    const key = publicKey('Ed25519', raw)
+    expect(publicKey('Ed25519', Buffer.from(raw))).toBe(key)
+    expect(publicKey('X25519', raw).asymmetricKeyType).toBe('x25519')
+    for (let index = 0; index < 100; index++) publicKey('X25519', Buffer.alloc(32, index))
+    expect(publicKey('Ed25519', raw)).not.toBe(key)
+    expect(publicKey('Ed25519', raw).equals(key)).toBe(true)
+  })
+
   test.each([0, 31, 33])('%i bytes are no key', length => {
     expect(() => publicKey('X25519', Buffer.alloc(length, 9))).toThrow()
     expect(() => privateKey('Ed25519', Buffer.alloc(length, 9))).toThrow()
