@@ -5,6 +5,9 @@ import { isAlone, runnerState } from '../service/running-file.ts'
 /** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
 const worker = globalThis as { fileBefore?: string }
 
+/** Keeps what it compiled of the document of the interface, and of each file only what `takeFaults` and `tellAnswers` take. */
+const CONTRACT = /\/test\/support\/service\/(contract|json-schema|resolved-document)\.ts$/
+
 // before a file that is alone, and behind one: what another file has started in modules of the tests is not there for this
 // one. Modules of the product keep nothing of one cluster, and are shared: to load them again takes longer than many a file
 const { evaluatedModules, filepath } = runnerState()
@@ -12,7 +15,7 @@ const { fileBefore } = worker
 worker.fileBefore = filepath
 if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
   for (const [path, module] of evaluatedModules.idToModuleMap)
-    if (path.startsWith(`${root}test/`)) evaluatedModules.invalidateModule(module)
+    if (path.startsWith(`${root}test/`) && !CONTRACT.test(path)) evaluatedModules.invalidateModule(module)
 
 // what a policy refuses may be swallowed by whoever asked: it is no less wrong
 afterAll(async () => {
