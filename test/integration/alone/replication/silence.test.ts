@@ -1,13 +1,22 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { violationsIn } from '../../../support/set/history.ts'
-import { NAMES, warmSnapshot } from '../../../support/set/play.ts'
+import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
 // Whose silence lets another cluster take over without force, and whose does not; and what an asked primary leaves that dies.
 
 const R = '/sys/replication/dr'
+const PAIR = ['east', 'west']
+
+let three: Warm
+let two: Warm
+
+beforeAll(async () => {
+  three = await warmSnapshot({ memory: true })
+  two = await warmSnapshot({ memory: true, names: PAIR })
+})
 
 test.each([
   ['a minute', 60_000],
@@ -15,10 +24,9 @@ test.each([
 ])(
   'a cluster that was not told of a switch is promoted beside the new primary by force only, %s later too',
   async (_, ms) => {
-    const from = await warmSnapshot({ memory: true })
-    const set = await clusterSet(NAMES, { from, memory: true, aws: true })
+    const set = await clusterSet(NAMES, { from: three, memory: true, aws: true })
     const asked = (name: string, path: string, body: object = {}) =>
-      set.at(name).request('POST', `${R}/${path}`, { dr_operation_token: from.operator, ...body })
+      set.at(name).request('POST', `${R}/${path}`, { dr_operation_token: three.operator, ...body })
     const health = () =>
       Promise.all(NAMES.map(async name => (await set.at(name).request('GET', '/sys/health')).status))
     await set.converge()
@@ -49,8 +57,7 @@ test.each([
 )
 
 test('how long a primary was silent is judged by when it was looked up: a promotion that stood still meanwhile waits', async () => {
-  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
-  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   await set.converge()
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -64,7 +71,7 @@ test('how long a primary was silent is judged by when it was looked up: a promot
   })
   const reply = await set
     .at('west')
-    .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+    .request('POST', `${R}/secondary/promote`, { dr_operation_token: two.operator })
   await set.settled()
   const { body } = await set.at('west').ok('GET', `${R}/status`)
   expect([reply.status, body.data.mode]).toEqual([503, 'secondary'])
@@ -74,15 +81,14 @@ test.each([
   ['set forward while its primary is not reached', 300_000],
   ['right, and stood still for an hour', 0],
 ])('a secondary whose clock was %s has not been silent to for a minute', async (_, to) => {
-  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
-  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   await set.converge()
   set.recording.allowTwo('east')
   set.cut('east', 'west')
   if (to === 0) set.pass(3_600_000)
   set.at('west').setClock(to)
   const promote = () =>
-    set.at('west').request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+    set.at('west').request('POST', `${R}/secondary/promote`, { dr_operation_token: two.operator })
   // one question adds a quarter of a minute, however long ago the one before was
   const refused = await promote()
   expect([refused.status, refused.text]).toEqual([
@@ -98,8 +104,7 @@ test.each([
 })
 
 test('a primary whose epoch was ended by a call that died behind that steps down by itself', async () => {
-  const from = await warmSnapshot({ memory: true, names: ['east', 'west'] })
-  const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
+  const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   const { ports, head, record, minute } = set.at('east')
   const { epoch } = await head()
   await ports.journal.moveHead(moves.close(await head(), 'west’s id', 0))
@@ -118,8 +123,7 @@ test.each([
 ])(
   'a clock that is set %s while a promotion asks a primary that %s makes no silence that would do without force (%#)',
   async (_, manner, to, before, at, step) => {
-    const from = await warmSnapshot({ memory: true })
-    const set = await clusterSet(NAMES, { from, memory: true, aws: true })
+    const set = await clusterSet(NAMES, { from: three, memory: true, aws: true })
     await set.converge()
     set.at('west').setClock(before)
     if (manner !== 'answers') set.net.answersSo('east', 'never')
@@ -127,7 +131,7 @@ test.each([
     set.trap({ cluster: 'west', process: 'on-operation', step, at, when: 'before', does: 0, struck })
     const asked = set
       .at('west')
-      .request('POST', `${R}/secondary/promote`, { dr_operation_token: from.operator })
+      .request('POST', `${R}/secondary/promote`, { dr_operation_token: three.operator })
       .catch(() => undefined)
     await set.at('west').ports.clock.sleep(12_500)
     set.net.answersSo('east')
