@@ -4,6 +4,9 @@ import LongestFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
+// `npm test` runs Node with `--single-threaded-gc`: helper threads of V8 that collect garbage for each worker take a seventh
+// of all processor time where workers outnumber processors.
+
 /** What only computes, after all else: one worker for each of two processors, as every worker loads all of it anew. */
 const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
@@ -85,6 +88,8 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           pool: 'forks',
+          // a synthesis checks templates by rules in WebAssembly: to compile all of them well takes longer than to run them
+          execArgv: ['--single-threaded-gc', '--liftoff-only', '--wasm-lazy-compilation'],
           isolate: false,
           ...computing,
           testTimeout: 120_000,
