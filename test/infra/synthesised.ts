@@ -16,11 +16,14 @@ export interface Resource {
   DependsOn?: string[]
 }
 
+/** For templates that are only read: neither rules, nor the tree of constructs, nor where in the code each was made. */
+const templatesAlone: AppProps = { ...unvalidated, treeMetadata: false, stackTraces: false }
+
 /** Synthesises in a folder in memory, which is removed once the templates are read. */
 function synthesised<T>(
   settings: Record<string, unknown>,
   read: (stacks: string[], out: string) => T,
-  props: AppProps = unvalidated,
+  props: AppProps = templatesAlone,
 ): T {
   const directory = temporaryDirectory()
   try {
