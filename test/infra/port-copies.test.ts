@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { findPortCopies } from '../support/types/port-copies.ts'
 
 /** Where the code of functions and of the embedded host stands. */
@@ -14,62 +14,84 @@ declare const own: Own
 declare const call: Call
 `
 
-const linesOf = (code: string) =>
-  findPortCopies(['shared/'], { 'shared/given.ts': HEAD + code }).map(({ ports }) => ports.join(' '))
-
 test('no code of the product reads all members of a value whose own members are ports', () => {
   expect(findPortCopies(PRODUCT)).toEqual([])
 })
 
+/** What reads all ports of a value, and the ports that it reads. */
+const COPIES = [
+  [
+    'a rest pattern of a parameter',
+    'export const f = ({ journal, ...rest }: Run) => [journal, rest]',
+    'journal clock',
+  ],
+  ['a rest pattern of a variable', 'export const { clock, ...rest } = run', 'journal clock'],
+  [
+    'a rest pattern within a pattern',
+    'export const { ports: { store, ...rest } } = { ports: run as Run & { store: 1 } }',
+    'journal clock',
+  ],
+  ['a spread of a Pick', 'export const more = { ...run, treeId: "a" }', 'journal clock'],
+  ['a spread of an interface of some ports', 'export const more = { ...own }', 'entropy'],
+  [
+    'a spread of a value that may be absent',
+    'export const f = (some?: Run) => ({ ...some })',
+    'journal clock',
+  ],
+  [
+    'a spread of a generic value',
+    'export const f = <P extends Run>(some: P) => ({ ...some })',
+    'journal clock',
+  ],
+  ['Object.assign', 'export const more = Object.assign({}, own)', 'entropy'],
+  ['Object.entries', 'export const more = Object.entries(own)', 'entropy'],
+  ['for … in', 'export const f = () => { for (const name in own) return name; return "" }', 'entropy'],
+] as const
+
+const ALL_PORTS = 'export const more = { ...ports }'
+
+/** What reads no port. */
+const OTHERS = [
+  ['a pattern that names what it takes', 'export const f = ({ journal, clock }: Run) => [journal, clock]'],
+  ['a spread of a value that holds the ports in one member', 'export const more = { ...call, now: 1 }'],
+  ['a spread of one port', 'export const more = { ...run.clock }'],
+  [
+    'a member that bears the name of a port alone',
+    'export const f = (of: { events: string[]; log: 1 }) => ({ ...of })',
+  ],
+  ['a rest element of a list', 'export const [first, ...rest] = [run, run]'],
+] as const
+
+/** What is found in each piece of code; the compiler opens one project with all of them. */
+let found: ReadonlyMap<string, string[]>
+
+beforeAll(() => {
+  const codes = [...COPIES.map(([, code]) => code), ...OTHERS.map(([, code]) => code), ALL_PORTS]
+  const files = codes.map((code, index) => [`shared/given-${index}.ts`, HEAD + code] as const)
+  const copies = findPortCopies(['shared/'], Object.fromEntries(files))
+  found = new Map(
+    codes.map((code, index) => [
+      code,
+      copies
+        .filter(({ at }) => at.startsWith(`shared/given-${index}.ts:`))
+        .map(({ ports }) => ports.join(' ')),
+    ]),
+  )
+})
+
 describe('a place that reads all ports of a value is found', () => {
-  test.each([
-    [
-      'a rest pattern of a parameter',
-      'export const f = ({ journal, ...rest }: Run) => [journal, rest]',
-      'journal clock',
-    ],
-    ['a rest pattern of a variable', 'export const { clock, ...rest } = run', 'journal clock'],
-    [
-      'a rest pattern within a pattern',
-      'export const { ports: { store, ...rest } } = { ports: run as Run & { store: 1 } }',
-      'journal clock',
-    ],
-    ['a spread of a Pick', 'export const more = { ...run, treeId: "a" }', 'journal clock'],
-    ['a spread of an interface of some ports', 'export const more = { ...own }', 'entropy'],
-    [
-      'a spread of a value that may be absent',
-      'export const f = (some?: Run) => ({ ...some })',
-      'journal clock',
-    ],
-    [
-      'a spread of a generic value',
-      'export const f = <P extends Run>(some: P) => ({ ...some })',
-      'journal clock',
-    ],
-    ['Object.assign', 'export const more = Object.assign({}, own)', 'entropy'],
-    ['Object.entries', 'export const more = Object.entries(own)', 'entropy'],
-    ['for … in', 'export const f = () => { for (const name in own) return name; return "" }', 'entropy'],
-  ])('%s', (_, code, ports) => {
-    expect(linesOf(code)).toEqual([ports])
+  test.each(COPIES)('%s', (_, code, ports) => {
+    expect(found.get(code)).toEqual([ports])
   })
 
   test('a spread of all ports, with every name', () => {
-    const [names = ''] = linesOf('export const more = { ...ports }')
+    const [names = ''] = found.get(ALL_PORTS) ?? []
     expect(names.split(' ')).toEqual(expect.arrayContaining(['store', 'instances', 'carryTo', 'memory']))
   })
 })
 
 describe('a place that reads no port is not found', () => {
-  test.each([
-    ['a pattern that names what it takes', 'export const f = ({ journal, clock }: Run) => [journal, clock]'],
-    ['a spread of a value that holds the ports in one member', 'export const more = { ...call, now: 1 }'],
-    ['a spread of one port', 'export const more = { ...run.clock }'],
-    [
-      'a member that bears the name of a port alone',
-      'export const f = (of: { events: string[]; log: 1 }) => ({ ...of })',
-    ],
-    ['a rest element of a list', 'export const [first, ...rest] = [run, run]'],
-  ])('%s', (_, code) => {
-    expect(linesOf(code)).toEqual([])
+  test.each(OTHERS)('%s', (_, code) => {
+    expect(found.get(code)).toEqual([])
   })
 })
