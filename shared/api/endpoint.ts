@@ -5,6 +5,7 @@ import type { AlwaysCall, Call, Early, MountCall, Operation, Outcome, Phases } f
 import { ApiError } from './errors.ts'
 import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
+import { listFields } from './listing.ts'
 
 /** What an endpoint reaches; grants and environment of its Lambda follow from it. */
 export const usable = [
@@ -185,6 +186,7 @@ export interface Group {
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
 type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'nowhere' | 'path' | 'serves' | 'uses'
+type Usual = 'method' | 'access' | 'answers'
 
 /** What a row's handler is given, by the row's path and the clusters that it serves. */
 type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = [S] extends ['always']
@@ -193,8 +195,13 @@ type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = 
     ? MountCall<F>
     : Call<F>
 
-type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = Omit<Endpoint, Handling> & {
+type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = Omit<
+  Endpoint,
+  Handling | Usual
+> & {
   path: P
+  access?: AccessRule
+  answers?: Endpoint['answers']
   fields?: F
   serves?: S
   uses?: Endpoint['uses']
@@ -203,6 +210,23 @@ type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = 
   handle: Handler<CallOf<F, P, S>, NoInfer<T>> | Phased<CallOf<F, P, S>>
   nowhere?: Handler<Call<F>>
 }
+
+export const policy = (
+  capability: Needed,
+  options: { sudo?: true; orOperationToken?: true } = {},
+): AccessRule => ({
+  by: 'policy',
+  capability,
+  ...options,
+})
+
+/** Who may call by a method, and what it answers, where a row does not say. */
+const usual = {
+  GET: { access: policy('read'), answers: 'data' },
+  POST: { access: policy('update'), answers: 'nothing' },
+  LIST: { access: policy('list'), answers: 'keys' },
+  DELETE: { access: policy('delete'), answers: 'nothing' },
+} as const satisfies Record<Endpoint['method'], Pick<Endpoint, 'access' | 'answers'>>
 
 /**
  * Declares an endpoint; its handler sees the fields with their types, and the cluster and the mount where `handlerOf`
@@ -214,14 +238,26 @@ export const endpoint = <
   S extends Endpoint['serves'] = 'active',
   T = unknown,
 >(
-  row: Row<F, P, S, T>,
-): Endpoint =>
-  ({
-    serves: 'active',
-    uses: [],
-    ...row,
-    fields: { ...operationTokenFields(row), ...row.fields },
-  }) as unknown as Endpoint
+  row: Row<F, P, S, T> & Pick<Endpoint, 'method'>,
+): Endpoint => {
+  const whole = { serves: 'active', uses: [], ...usual[row.method], ...row }
+  return { ...whole, fields: { ...operationTokenFields(whole), ...row.fields } } as unknown as Endpoint
+}
+
+const by =
+  <D extends Fields>(method: Endpoint['method'], usualFields: D) =>
+  <P extends string, F extends Fields = D, S extends Endpoint['serves'] = 'active', T = unknown>(
+    row: Row<F, P, S, T>,
+  ): Endpoint =>
+    endpoint({ method, fields: usualFields as unknown as F, ...row })
+
+/** Declares endpoints by their methods. A listing takes the fields of all listings. */
+export const row = {
+  get: by('GET', {}),
+  post: by('POST', {}),
+  list: by('LIST', listFields),
+  delete: by('DELETE', {}),
+}
 
 const BELOW_MOUNT = '/auth/:mount/'
 
@@ -264,15 +300,6 @@ const operationTokenFields = (row: Pick<Endpoint, 'access'>): Fields => {
   const about = 'DR operation token: one that was generated here, or a batch token'
   return { dr_operation_token: text(about, required ? { secret: true, required } : { secret: true }) }
 }
-
-export const policy = (
-  capability: Needed,
-  options: { sudo?: true; orOperationToken?: true } = {},
-): AccessRule => ({
-  by: 'policy',
-  capability,
-  ...options,
-})
 
 /** Whether a request without a token in its header may be answered. */
 export const needsNoHeader = ({ access: { by } }: Pick<Endpoint, 'access'>): boolean =>

@@ -2,9 +2,9 @@ import {
   anyone,
   anyoneKnowing,
   anyoneUnlessStrict,
-  endpoint,
   type Group,
   operationToken,
+  row,
 } from '../api/endpoint.ts'
 import { named } from '../api/licence.ts'
 import { startFields } from '../ceremony/attempt.ts'
@@ -33,19 +33,16 @@ export const ceremonyGroup: Group = {
   name: 'ceremony',
   prefixes: [GENERATE, `${SECONDARY}/operation-token`],
   endpoints: [
-    endpoint({
+    row.get({
       ...attempt,
-      method: 'GET',
       summary: 'State of the attempt to make a DR operation token from recovery shares',
       // command-line clients ask any cluster for the length of a token before they decode one
       serves: 'dr',
       anyNamespace: true,
-      answers: 'data',
       handle: operationCeremony.show,
     }),
-    endpoint({
+    row.post({
       ...attempt,
-      method: 'POST',
       summary: 'Start an attempt to make a DR operation token from recovery shares',
       fields: startFields,
       access: anyoneUnlessStrict('update'),
@@ -53,18 +50,15 @@ export const ceremonyGroup: Group = {
       answers: 'data',
       handle: operationCeremony.start,
     }),
-    endpoint({
+    row.delete({
       ...attempt,
-      method: 'DELETE',
       summary: 'Cancel the attempt',
       access: anyoneUnlessStrict('delete'),
       serves: 'dr',
-      answers: 'nothing',
       handle: operationCeremony.cancel,
     }),
-    endpoint({
+    row.post({
       ...ceremony,
-      method: 'POST',
       path: `${GENERATE}/update`,
       summary: 'Give one recovery share; the last one needed makes the token',
       access: anyoneKnowing('update'),
@@ -73,18 +67,15 @@ export const ceremonyGroup: Group = {
       answers: 'data',
       handle: operationCeremony.give,
     }),
-    endpoint({
-      method: 'POST',
+    row.post({
       path: `${SECONDARY}/operation-token/delete`,
       summary: 'Void the DR operation token that was generated',
       access: operationToken,
       serves: 'secondary',
       licence: named,
-      answers: 'nothing',
       handle: deleteOperationToken,
     }),
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/sys/decode-token',
       summary: 'Unmask a token by its one-time password',
       fields: decodeFields,

@@ -1,5 +1,5 @@
-import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
-import { listFields, listOfMount } from '../api/listing.ts'
+import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { certificateFields, readCertificate, writeCertificate } from '../auth-method/config/certificates.ts'
 import { clientFields, readClient, writeClient } from '../auth-method/config/client.ts'
@@ -27,124 +27,70 @@ const sts = {
 export const configGroup: Group = {
   name: 'config',
   endpoints: [
-    endpoint({
+    row.post({
       ...client,
-      method: 'POST',
       summary: 'Configure how this mount reaches AWS',
       fields: clientFields,
       access: policy('by-existence'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeClient,
     }),
-    endpoint({
+    row.get({ ...client, summary: 'Read the client configuration', handle: readClient }),
+    row.delete({
       ...client,
-      method: 'GET',
-      summary: 'Read the client configuration',
-      access: policy('read'),
-      answers: 'data',
-      handle: readClient,
-    }),
-    endpoint({
-      ...client,
-      method: 'DELETE',
       summary: 'Delete the client configuration',
-      access: policy('delete'),
       uses: ['write'],
-      answers: 'nothing',
       handle: removeStored,
     }),
 
-    endpoint({
+    row.post({
       ...identity,
-      method: 'POST',
       summary: 'Configure names of aliases and metadata of logins',
       fields: identityFields,
-      access: policy('update'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeIdentity,
     }),
-    endpoint({
-      ...identity,
-      method: 'GET',
-      summary: 'Read the identity configuration',
-      access: policy('read'),
-      answers: 'data',
-      handle: readIdentityConfig,
-    }),
+    row.get({ ...identity, summary: 'Read the identity configuration', handle: readIdentityConfig }),
 
-    endpoint({
+    row.post({
       ...certificate,
-      method: 'POST',
       summary: 'Register a certificate that may vouch for identity documents',
       fields: certificateFields,
       access: policy('by-existence'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeCertificate,
     }),
-    endpoint({
+    row.get({ ...certificate, summary: 'Read a registered certificate', handle: readCertificate }),
+    row.delete({
       ...certificate,
-      method: 'GET',
-      summary: 'Read a registered certificate',
-      access: policy('read'),
-      answers: 'data',
-      handle: readCertificate,
-    }),
-    endpoint({
-      ...certificate,
-      method: 'DELETE',
       summary: 'Delete a registered certificate',
-      access: policy('delete'),
       uses: ['write'],
-      answers: 'nothing',
       handle: removeStored,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/auth/:mount/config/certificates',
       summary: 'List registered certificates',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: listOfMount('certificate'),
     }),
 
-    endpoint({
+    row.post({
       ...sts,
-      method: 'POST',
       summary: 'Associate a satellite account with a role to assume',
       fields: stsFields,
       access: policy('by-existence'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeSts,
     }),
-    endpoint({
+    row.get({ ...sts, summary: 'Read the role of a satellite account', handle: readSts }),
+    row.delete({
       ...sts,
-      method: 'GET',
-      summary: 'Read the role of a satellite account',
-      access: policy('read'),
-      answers: 'data',
-      handle: readSts,
-    }),
-    endpoint({
-      ...sts,
-      method: 'DELETE',
       summary: 'Delete the role of a satellite account',
-      access: policy('delete'),
       uses: ['write'],
-      answers: 'nothing',
       handle: removeStored,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/auth/:mount/config/sts',
       summary: 'List satellite accounts',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: listOfMount('sts-role'),
     }),
   ],

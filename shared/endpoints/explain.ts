@@ -1,4 +1,4 @@
-import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import { type Group, row } from '../api/endpoint.ts'
 import { explanation } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { key } from '../storage/kinds.ts'
@@ -7,12 +7,10 @@ import { key } from '../storage/kinds.ts'
 export const explainGroup: Group = {
   name: 'explain',
   endpoints: [
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/auth/:mount/role/:role/explain',
       summary: 'Run every check of a login and report each, without logging in',
       fields: loginFields,
-      access: policy('update'),
       uses: ['instances', 'principals', 'caller-identity'],
       answers: 'data',
       subject: ({ mount, params }) => key('role', mount, params['role'] ?? ''),

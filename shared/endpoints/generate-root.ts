@@ -3,9 +3,9 @@ import {
   anyone,
   anyoneUnlessStrict,
   type Endpoint,
-  endpoint,
   type Group,
   policy,
+  row,
 } from '../api/endpoint.ts'
 import { shareFields, startFields } from '../ceremony/attempt.ts'
 import { rootCeremony } from '../ceremony/generate-root.ts'
@@ -26,34 +26,28 @@ const ceremony = {
 const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb, AccessRule>): Endpoint[] => {
   const attempt = defined({ ...ceremony, path: `${path}/attempt`, also })
   return [
-    endpoint({
+    row.get({
       ...attempt,
-      method: 'GET',
       summary: 'State of the attempt to make a root token from recovery shares',
       access: access.read,
-      answers: 'data',
       handle: rootCeremony.show,
     }),
-    endpoint({
+    row.post({
       ...attempt,
-      method: 'POST',
       summary: 'Start an attempt to make a root token from recovery shares',
       fields: startFields,
       access: access.start,
       answers: 'data',
       handle: rootCeremony.start,
     }),
-    endpoint({
+    row.delete({
       ...attempt,
-      method: 'DELETE',
       summary: 'Cancel the attempt',
       access: access.delete,
-      answers: 'nothing',
       handle: rootCeremony.cancel,
     }),
-    endpoint({
+    row.post({
       ...ceremony,
-      method: 'POST',
       path: `${path}/update`,
       summary: 'Give one recovery share; the last one needed makes the token',
       fields: shareFields,

@@ -1,5 +1,4 @@
-import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
-import { listFields } from '../api/listing.ts'
+import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
 import {
   deleteEntity,
   entityFields,
@@ -20,66 +19,36 @@ const entity = {
 export const identityGroup: Group = {
   name: 'identity',
   endpoints: [
-    endpoint({
+    row.get({ ...entity, summary: 'Read an entity', handle: readEntity }),
+    row.post({
       ...entity,
-      method: 'GET',
-      summary: 'Read an entity',
-      access: policy('read'),
-      answers: 'data',
-      handle: readEntity,
-    }),
-    endpoint({
-      ...entity,
-      method: 'POST',
       summary: 'Change an entity: disable it, give it policies',
       fields: entityFields,
-      access: policy('update'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeEntity,
     }),
-    endpoint({
+    row.delete({
       ...entity,
-      method: 'DELETE',
       summary: 'Delete an entity: its tokens go',
-      access: policy('delete'),
       uses: ['write'],
-      answers: 'nothing',
       handle: deleteEntity,
     }),
-    endpoint({
-      method: 'LIST',
-      path: '/identity/entity/id',
-      summary: 'List entities',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
-      handle: listIdentities('entity'),
-    }),
-    endpoint({
-      method: 'GET',
+    row.list({ path: '/identity/entity/id', summary: 'List entities', handle: listIdentities('entity') }),
+    row.get({
       path: '/identity/entity-alias/id/:id',
       summary: 'Read an alias',
-      access: policy('read'),
-      answers: 'data',
       subject: ({ params }) => key('alias-id', params['id'] ?? ''),
       handle: readAlias,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/identity/entity-alias/id',
       summary: 'List aliases',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: listIdentities('alias-id'),
     }),
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/identity/lookup/entity',
       summary: 'Find an entity by one of its names',
       fields: entityLookupFields,
-      access: policy('update'),
       answers: 'data',
       handle: lookupEntity,
     }),

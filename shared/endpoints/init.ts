@@ -1,12 +1,11 @@
-import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { anyone, type Group, row } from '../api/endpoint.ts'
 import { initFields, initialise } from '../cluster/init.ts'
 
 /** Not routed on AWS: an administrator invokes the Lambda directly. */
 export const initGroup: Group = {
   name: 'init',
   endpoints: [
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/sys/init',
       summary: 'Initialise the cluster: keyring, recovery shares, root token',
       fields: initFields,

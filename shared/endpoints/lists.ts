@@ -1,5 +1,5 @@
-import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
-import { listFields, listOfMount } from '../api/listing.ts'
+import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { readAccess } from '../auth-method/access-list/manage.ts'
 import { allowTag, denyTag, readDenied } from '../auth-method/deny-list/manage.ts'
@@ -19,68 +19,36 @@ const denied = {
 export const listsGroup: Group = {
   name: 'lists',
   endpoints: [
-    endpoint({
+    row.get({
       ...access,
-      method: 'GET',
       summary: 'Read the access-list entry of an instance',
-      access: policy('read'),
-      answers: 'data',
       secretAnswers: ['client_nonce'],
       handle: readAccess,
     }),
-    endpoint({
+    row.delete({
       ...access,
-      method: 'DELETE',
       summary: 'Forget an instance: its next login is a first one',
-      access: policy('delete'),
       uses: ['write'],
-      answers: 'nothing',
       handle: removeStored,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/auth/:mount/identity-accesslist',
       formerly: '/auth/:mount/identity-whitelist',
       summary: 'List instances that have logged in',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: listOfMount('access'),
     }),
-    endpoint({
+    row.post({
       ...denied,
-      method: 'POST',
       summary: 'Deny a role tag: no login with it from now on',
-      access: policy('update'),
       uses: ['write'],
-      answers: 'nothing',
       handle: denyTag,
     }),
-    endpoint({
-      ...denied,
-      method: 'GET',
-      summary: 'Read the entry of a denied role tag',
-      access: policy('read'),
-      answers: 'data',
-      handle: readDenied,
-    }),
-    endpoint({
-      ...denied,
-      method: 'DELETE',
-      summary: 'Allow a denied role tag again',
-      access: policy('delete'),
-      uses: ['write'],
-      answers: 'nothing',
-      handle: allowTag,
-    }),
-    endpoint({
-      method: 'LIST',
+    row.get({ ...denied, summary: 'Read the entry of a denied role tag', handle: readDenied }),
+    row.delete({ ...denied, summary: 'Allow a denied role tag again', uses: ['write'], handle: allowTag }),
+    row.list({
       path: '/auth/:mount/roletag-denylist',
       formerly: '/auth/:mount/roletag-blacklist',
       summary: 'List denied role tags',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: listOfMount('deny'),
     }),
   ],

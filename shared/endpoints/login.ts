@@ -1,4 +1,4 @@
-import { anyone, endpoint, type Group } from '../api/endpoint.ts'
+import { anyone, type Group, row } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { loginNowhere, loginPhases, prepareLogin } from '../auth-method/login.ts'
 import { typeLookedLike } from '../watching/logins.ts'
@@ -8,8 +8,7 @@ const LARGEST_LOGIN = 64 * 1024
 export const loginGroup: Group = {
   name: 'login',
   endpoints: [
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/auth/:mount/login',
       summary: 'Log in with a signed identity document (ec2) or a signed caller-identity request (iam)',
       fields: loginFields,

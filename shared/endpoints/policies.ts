@@ -1,4 +1,4 @@
-import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
+import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields } from '../api/listing.ts'
 import {
   deletePolicy,
@@ -24,90 +24,54 @@ const current = { path: '/sys/policies/acl/:policy_name', subject }
 const older = { path: '/sys/policy/:policy_name', subject, mirrored: true } as const
 
 const write = {
-  method: 'POST',
   fields: policyFields,
   access: policy('by-existence'),
   uses: ['write'],
-  answers: 'nothing',
   handle: writePolicy,
 } as const
-const remove = {
-  method: 'DELETE',
-  access: policy('delete'),
-  uses: ['write'],
-  answers: 'nothing',
-  handle: deletePolicy,
-} as const
+const remove = { uses: ['write'], handle: deletePolicy } as const
 
-const asking = { method: 'POST', access: policy('update'), answers: 'data', mirrored: true } as const
+const asking = { answers: 'data', mirrored: true } as const
 
 export const policiesGroup: Group = {
   name: 'policies',
   endpoints: [
-    endpoint({ ...current, ...write, summary: 'Write a policy' }),
-    endpoint({
-      ...current,
-      method: 'GET',
-      summary: 'Read a policy',
-      access: policy('read'),
-      answers: 'data',
-      handle: readPolicy,
-    }),
-    endpoint({ ...current, ...remove, summary: 'Delete a policy' }),
-    endpoint({
-      method: 'LIST',
-      path: '/sys/policies/acl',
-      summary: 'List policies',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
-      handle: listPolicies,
-    }),
-    endpoint({ ...older, ...write, summary: 'Write a policy (older path)' }),
-    endpoint({
-      ...older,
-      method: 'GET',
-      summary: 'Read a policy (older path)',
-      access: policy('read'),
-      answers: 'data',
-      handle: readRules,
-    }),
-    endpoint({ ...older, ...remove, summary: 'Delete a policy (older path)' }),
-    endpoint({
-      method: 'GET',
+    row.post({ ...current, ...write, summary: 'Write a policy' }),
+    row.get({ ...current, summary: 'Read a policy', handle: readPolicy }),
+    row.delete({ ...current, ...remove, summary: 'Delete a policy' }),
+    row.list({ path: '/sys/policies/acl', summary: 'List policies', handle: listPolicies }),
+    row.post({ ...older, ...write, summary: 'Write a policy (older path)' }),
+    row.get({ ...older, summary: 'Read a policy (older path)', handle: readRules }),
+    row.delete({ ...older, ...remove, summary: 'Delete a policy (older path)' }),
+    row.get({
       path: '/sys/policy',
       summary: 'List policies (older path)',
       fields: listFields,
-      access: policy('read'),
+      mirrored: true,
+      handle: listRules,
+    }),
+    row.list({
+      path: '/sys/policy',
+      summary: 'List policies (older path)',
       answers: 'data',
       mirrored: true,
       handle: listRules,
     }),
-    endpoint({
-      method: 'LIST',
-      path: '/sys/policy',
-      summary: 'List policies (older path)',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'data',
-      mirrored: true,
-      handle: listRules,
-    }),
-    endpoint({
+    row.post({
       ...asking,
       path: '/sys/capabilities-self',
       summary: 'What the caller may do on given paths',
       fields: capabilityFields,
       handle: capabilitiesSelf,
     }),
-    endpoint({
+    row.post({
       ...asking,
       path: '/sys/capabilities',
       summary: 'What the holder of a token may do on given paths',
       fields: tokenCapabilityFields,
       handle: capabilitiesOfToken,
     }),
-    endpoint({
+    row.post({
       ...asking,
       path: '/sys/capabilities-accessor',
       summary: 'What the holder of the token of an accessor may do on given paths',

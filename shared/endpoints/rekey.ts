@@ -7,6 +7,7 @@ import {
   endpoint,
   type Group,
   policy,
+  row,
 } from '../api/endpoint.ts'
 import {
   cancelRekey,
@@ -45,58 +46,51 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     { ...shared, path: `${path}/verify` },
   ]
   return [
-    endpoint({
+    row.get({
       ...init,
-      method: 'GET',
       summary: 'State of the attempt to make another recovery key',
       access: access.look,
       handle: showRekey,
     }),
-    endpoint({
+    row.post({
       ...init,
-      method: 'POST',
       summary: 'Start an attempt to make another recovery key from shares of the present one',
       fields: rekeyFields,
       access: access.start,
       handle: startRekey,
     }),
-    endpoint({
+    row.delete({
       ...init,
-      method: 'DELETE',
       summary: 'Cancel the attempt; the present recovery key stays',
       access: access.cancel,
       answers: 'nothing',
       handle: cancelRekey,
     }),
-    endpoint({
+    row.post({
       ...shared,
       path: `${path}/update`,
-      method: 'POST',
       summary: 'Give one share of the present recovery key; the last one needed makes the new one',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
       handle: giveOldShare,
     }),
-    endpoint({
+    row.get({
       ...verify,
-      method: 'GET',
       summary: 'State of the verification of the new recovery key',
       access: access.look,
       handle: showVerification,
     }),
-    endpoint({
+    row.post({
       ...verify,
-      method: 'POST',
       summary: 'Give one share of the new recovery key; the last one needed puts it into force',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
       handle: giveNewShare,
     }),
-    endpoint({
+    row.delete({
       ...verify,
-      method: 'DELETE',
       summary: 'Start the verification over: under another nonce, without the shares given so far',
       access: access.cancel,
       handle: restartVerification,

@@ -1,4 +1,4 @@
-import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import { type Group, row } from '../api/endpoint.ts'
 import {
   renewAccessorFields,
   renewal,
@@ -9,31 +9,26 @@ import {
 } from '../auth-method/renewal/renew.ts'
 
 /** Apart from the other token endpoints, because a renewal asks EC2 and IAM and so needs their grants. */
-const renewing = {
-  method: 'POST',
-  access: policy('update'),
-  uses: ['write', 'instances', 'principals'],
-  answers: 'auth',
-} as const
+const renewing = { uses: ['write', 'instances', 'principals'], answers: 'auth' } as const
 
 export const renewalGroup: Group = {
   name: 'renewal',
   endpoints: [
-    endpoint({
+    row.post({
       ...renewing,
       path: '/auth/token/renew',
       summary: 'Renew a token',
       fields: renewFields,
       handle: { phases: () => renewal },
     }),
-    endpoint({
+    row.post({
       ...renewing,
       path: '/auth/token/renew-self',
       summary: 'Renew the caller’s token',
       fields: renewSelfFields,
       handle: { phases: () => renewalOfSelf },
     }),
-    endpoint({
+    row.post({
       ...renewing,
       path: '/auth/token/renew-accessor',
       summary: 'Renew a token by its accessor',

@@ -1,4 +1,4 @@
-import { anyone, endpoint, type Group, operationToken, policy } from '../api/endpoint.ts'
+import { anyone, type Group, operationToken, policy, row } from '../api/endpoint.ts'
 import { named, unexpired } from '../api/licence.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
 import {
@@ -42,16 +42,12 @@ import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
 /** Monitors ask for it often, on clusters of every role, and may send any namespace. */
 const status = {
-  method: 'GET',
   access: anyone,
   serves: 'always',
   anyNamespace: true,
   unaudited: true,
-  answers: 'data',
   mirrored: true,
 } as const
-
-const change = { method: 'POST', answers: 'nothing', licence: named } as const
 
 /** As everything about the licence it is told without one. */
 const secondaryLicence = {
@@ -67,61 +63,56 @@ export const replicationGroup: Group = {
   name: 'replication',
   prefixes: ['/sys/replication', '/sys/license'],
   endpoints: [
-    endpoint({
+    row.get({
       ...status,
       path: '/sys/replication/dr/status',
       summary: 'Mode and progress of DR replication',
       prepare: prepareLook,
       handle: showDrStatus,
     }),
-    endpoint({
+    row.get({
       ...status,
       path: '/sys/replication/status',
       summary: 'Mode and progress of replication of both kinds',
       prepare: prepareLook,
       handle: showStatus,
     }),
-    endpoint({
+    row.get({
       ...status,
       path: '/sys/replication/performance/status',
       summary: 'Performance replication: there is none',
       handle: showPerformanceStatus,
     }),
-    endpoint({
-      ...change,
+    row.post({
       path: '/sys/replication/dr/primary/enable',
       summary: 'Make this cluster the primary of a new DR set',
       fields: primaryFields,
-      access: policy('update'),
       licence: unexpired,
       uses: ['journal', 'key-factory', 'link', 'background'],
       prepare: prepareRecord,
       handle: enablePrimary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/primary/demote',
       summary: 'End the journal of this primary: it becomes a secondary that follows nobody',
-      access: policy('update'),
       serves: 'demotion',
       uses: ['journal', 'role', 'link', 'workflow'],
       answers: 'data',
       prepare: prepareRecord,
       handle: demotePrimary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/primary/disable',
       summary: 'End the DR set of this cluster',
-      access: policy('update'),
       serves: 'primary',
       uses: ['journal', 'key-factory', 'link', 'background'],
       prepare: prepareRecord,
       first: endOwnJournal,
       handle: disablePrimary,
     }),
-    endpoint({
-      ...change,
+    row.post({
       path: '/sys/replication/dr/primary/secondary-token',
       summary: 'Make what a cluster needs to become a secondary of this one',
       fields: secondaryTokenFields,
@@ -135,31 +126,28 @@ export const replicationGroup: Group = {
       first: noteReplacement,
       handle: makeSecondaryToken,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/primary/revoke-secondary',
       summary: 'Refuse a secondary from now on',
       fields: revokeFields,
-      access: policy('update'),
       serves: 'primary',
       uses: ['journal', 'link', 'key-factory'],
       prepare: prepareKeys,
       first: revokeTarget,
       handle: revokeSecondary,
     }),
-    endpoint({
-      ...change,
+    row.post({
       path: '/sys/replication/dr/secondary/enable',
       summary: 'Make this cluster a secondary: it loses what it has',
       fields: becomeFields,
-      access: policy('update'),
       licence: unexpired,
       uses: ['link', 'key-factory', 'workflow', 'authorities'],
       prepare: prepareActivation,
       handle: becomeSecondary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/promote',
       summary: 'Make this secondary the primary of its set',
       fields: promoteFields,
@@ -169,8 +157,8 @@ export const replicationGroup: Group = {
       prepare: preparePromotion,
       handle: promote,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/disable',
       summary: 'Have this secondary leave its set: it serves clients with what it has',
       access: operationToken,
@@ -179,8 +167,8 @@ export const replicationGroup: Group = {
       prepare: prepareRecord,
       handle: disableSecondary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/update-primary',
       summary: 'Have this secondary follow another primary of its set, or nobody',
       fields: updateFields,
@@ -190,8 +178,8 @@ export const replicationGroup: Group = {
       prepare: prepareUpdate,
       handle: updatePrimary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/generate-public-key',
       summary: 'Make keys for the next link of this cluster to a primary',
       access: policy('update', { orOperationToken: true }),
@@ -200,8 +188,8 @@ export const replicationGroup: Group = {
       answers: 'data',
       handle: generatePublicKey,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/merkle-check',
       summary: 'Check the tree of this secondary',
       access: operationToken,
@@ -211,8 +199,8 @@ export const replicationGroup: Group = {
       prepare: prepareTreeWork,
       handle: checkSecondaryTree,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/merkle-root',
       summary: 'Compute the root of the tree of this secondary now',
       access: operationToken,
@@ -221,8 +209,8 @@ export const replicationGroup: Group = {
       answers: 'data',
       handle: computeMerkleRoot,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/reindex',
       summary: 'Make the tree of this secondary anew',
       fields: reindexFields,
@@ -232,29 +220,27 @@ export const replicationGroup: Group = {
       prepare: prepareTreeWork,
       handle: reindexSecondary,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/merkle-check',
       summary: 'Check the tree of this cluster',
-      access: policy('update'),
       serves: 'dr',
       uses: ['link', 'workflow'],
       answers: 'data',
       prepare: prepareTreeWork,
       handle: checkMerkleTree,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/merkle-root',
       summary: 'Compute the root of the tree of this cluster now',
-      access: policy('update'),
       serves: 'dr',
       uses: ['journal'],
       answers: 'data',
       handle: computeMerkleRoot,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/reindex',
       summary: 'Make the tree of this cluster anew',
       fields: reindexFields,
@@ -264,8 +250,8 @@ export const replicationGroup: Group = {
       prepare: prepareTreeWork,
       handle: reindexTree,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/recover',
       summary: 'Begin the link of this secondary to its primary anew',
       access: operationToken,
@@ -273,8 +259,8 @@ export const replicationGroup: Group = {
       uses: ['link', 'pull'],
       handle: recoverLink,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/recover',
       summary: 'Begin a link that has stopped anew, whoever may change replication here',
       access: policy('update', { sudo: true }),
@@ -282,32 +268,28 @@ export const replicationGroup: Group = {
       uses: ['link', 'pull'],
       handle: recoverLink,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/replication/dr/divergence',
       summary: 'What this cluster had committed and its set has not: commits that a fail-over has lost',
       fields: divergenceFields,
       access: policy('read', { sudo: true }),
       serves: 'dr',
       licence: named,
-      answers: 'data',
       prepare: prepareDivergence,
       handle: showDivergence,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/replication/dr/readiness',
       summary: 'Whether another cluster could take over, or this one could, and what that would do right now',
       access: policy('read', { sudo: true }),
       serves: 'dr',
       licence: named,
       uses: ['journal', 'peers', 'authorities'],
-      answers: 'data',
       withoutKeyring: true,
       handle: showReadiness,
     }),
-    endpoint({
-      ...change,
+    row.post({
+      licence: named,
       path: '/sys/replication/dr/secondary/readiness',
       summary: 'Whether this secondary could be promoted, and what a promotion would do right now',
       access: operationToken,
@@ -317,32 +299,19 @@ export const replicationGroup: Group = {
       withoutKeyring: true,
       handle: showSecondaryReadiness,
     }),
-    endpoint({
-      ...secondaryLicence,
-      method: 'GET',
-      summary: 'The licence of this deployment, on a secondary',
-    }),
-    endpoint({
-      ...secondaryLicence,
-      method: 'POST',
-      summary: 'The same, with the token in the body and not in the address',
-    }),
-    endpoint({
-      method: 'GET',
+    row.get({ ...secondaryLicence, summary: 'The licence of this deployment, on a secondary' }),
+    row.post({ ...secondaryLicence, summary: 'The same, with the token in the body and not in the address' }),
+    row.get({
       path: '/sys/license/status',
       summary: 'The licence of this deployment',
-      access: policy('read'),
       uses: ['licence'],
-      answers: 'data',
       handle: licenseStatus,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/license/features',
       summary: 'What the licence of this deployment names',
       access: { by: 'token' },
       uses: ['licence'],
-      answers: 'data',
       mirrored: true,
       handle: licenseFeatures,
     }),

@@ -1,15 +1,13 @@
-import { endpoint, type Group, policy } from '../api/endpoint.ts'
+import { type Group, row } from '../api/endpoint.ts'
 import { rotateRoot } from '../auth-method/rotate-root/rotate.ts'
 import { key } from '../storage/kinds.ts'
 
 export const rotateRootGroup: Group = {
   name: 'rotate-root',
   endpoints: [
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/auth/:mount/config/rotate-root',
       summary: 'Exchange the configured access key for a new one',
-      access: policy('update'),
       uses: ['write', 'access-keys'],
       answers: 'data',
       subject: ({ mount }) => key('client-config', mount),

@@ -1,16 +1,15 @@
 import { answer } from '../api/call.ts'
-import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
-import { listFields } from '../api/listing.ts'
+import { anyone, type Group, row } from '../api/endpoint.ts'
 import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
 import { haStatus, versionHistory } from '../system/inventory.ts'
 import { resultantAcl } from '../system/resultant-acl.ts'
 
-const probe = { method: 'GET', access: anyone, serves: 'always', answers: 'plain', unaudited: true } as const
+const probe = { access: anyone, serves: 'always', answers: 'plain', unaudited: true } as const
 
 export const systemGroup: Group = {
   name: 'system',
   endpoints: [
-    endpoint({
+    row.get({
       ...probe,
       path: '/sys/health',
       head: true,
@@ -20,42 +19,32 @@ export const systemGroup: Group = {
       uses: ['licence'],
       handle: health,
     }),
-    endpoint({ ...probe, path: '/sys/seal-status', summary: 'Seal and initialisation', handle: sealStatus }),
-    endpoint({ ...probe, path: '/sys/leader', summary: 'The address of this cluster', handle: leader }),
-    endpoint({
+    row.get({ ...probe, path: '/sys/seal-status', summary: 'Seal and initialisation', handle: sealStatus }),
+    row.get({ ...probe, path: '/sys/leader', summary: 'The address of this cluster', handle: leader }),
+    row.get({
       ...probe,
       path: '/sys/init',
       summary: 'Whether the cluster is initialised',
       handle: initStatus,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/ha-status',
       summary: 'The nodes of the cluster: there is one',
-      access: policy('read'),
-      answers: 'data',
       mirrored: true,
       handle: haStatus,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/sys/version-history',
       summary: 'The versions that were installed: the announced one',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
       handle: versionHistory,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/internal/ui/resultant-acl',
       summary: 'What the caller’s policies come to',
       access: { by: 'token' },
-      answers: 'data',
       handle: resultantAcl,
     }),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/sys/internal/specs/openapi',
       summary: 'This interface as an OpenAPI document',
       access: { by: 'token' },

@@ -1,4 +1,4 @@
-import { type Endpoint, endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
+import { type Endpoint, type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
 import {
   deleteTidySettings,
   readTidySettings,
@@ -24,40 +24,26 @@ function endpointsOf(list: TidyList): Endpoint[] {
     subject: ({ mount }: SubjectPlace) => key('tidy-settings', mount, list),
   } as const
   return [
-    endpoint({
+    row.post({
       ...settings,
-      method: 'POST',
       summary: `Configure the periodic tidying of ${list}`,
       fields: tidySettingsFields,
       access: policy('by-existence'),
       uses: ['write', 'background'],
-      answers: 'nothing',
       handle: writeTidySettings(list),
     }),
-    endpoint({
+    row.get({ ...settings, summary: `Read the tidy settings of ${list}`, handle: readTidySettings }),
+    row.delete({
       ...settings,
-      method: 'GET',
-      summary: `Read the tidy settings of ${list}`,
-      access: policy('read'),
-      answers: 'data',
-      handle: readTidySettings,
-    }),
-    endpoint({
-      ...settings,
-      method: 'DELETE',
       summary: `Let ${list} be tidied by the defaults again`,
-      access: policy('delete'),
       uses: ['write', 'background'],
-      answers: 'nothing',
       handle: deleteTidySettings(list),
     }),
-    endpoint({
-      method: 'POST',
+    row.post({
       path: `/auth/:mount/tidy/${list}`,
       formerly: `/auth/:mount/tidy/${former[list]}`,
       summary: `Remove expired entries of ${list} now`,
       fields: tidyFields,
-      access: policy('update'),
       uses: ['write', 'background'],
       answers: 'accepted',
       handle: startTidy(list),
@@ -69,12 +55,9 @@ export const tidyGroup: Group = {
   name: 'tidy',
   endpoints: [
     ...tidyLists.flatMap(endpointsOf),
-    endpoint({
-      method: 'GET',
+    row.get({
       path: '/auth/:mount/tidy-status',
       summary: 'The last and the next run over each list',
-      access: policy('read'),
-      answers: 'data',
       handle: tidyStatus,
     }),
   ],

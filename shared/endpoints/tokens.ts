@@ -1,5 +1,5 @@
-import { endpoint, type Group, policy, type SubjectPlace } from '../api/endpoint.ts'
-import { listFields, listOf } from '../api/listing.ts'
+import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listOf } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { key } from '../storage/kinds.ts'
 import { listAccessors } from '../tokens/accessors.ts'
@@ -17,15 +17,7 @@ import { startTokenTidy } from '../tokens/tidy.ts'
 import { createWithRole, readTokenRole, tokenRoleFields, writeTokenRole } from '../tokens/token-role.ts'
 
 const look = { answers: 'data', secretAnswers: ['id'] } as const
-const revoking = { method: 'POST', access: policy('update'), uses: ['write'], answers: 'nothing' } as const
-
-const creating = {
-  method: 'POST',
-  fields: createFields,
-  access: policy('update'),
-  uses: ['write'],
-  answers: 'auth',
-} as const
+const creating = { fields: createFields, uses: ['write'], answers: 'auth' } as const
 
 const tokenRole = {
   path: '/auth/token/roles/:role_name',
@@ -35,151 +27,111 @@ const tokenRole = {
 export const tokensGroup: Group = {
   name: 'tokens',
   endpoints: [
-    endpoint({
+    row.post({
       ...look,
-      method: 'POST',
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
-      access: policy('update'),
       handle: lookup,
     }),
-    endpoint({
+    row.get({
       ...look,
-      method: 'GET',
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
-      access: policy('read'),
       handle: lookup,
     }),
-    endpoint({
+    row.get({
       ...look,
-      method: 'GET',
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
-      access: policy('read'),
       handle: lookupSelf,
     }),
-    endpoint({
+    row.post({
       ...look,
-      method: 'POST',
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
-      access: policy('update'),
       handle: lookupSelf,
     }),
-    endpoint({
+    row.post({
       ...look,
-      method: 'POST',
       path: '/auth/token/lookup-accessor',
       summary: 'Look up a token by its accessor',
       fields: accessorField,
-      access: policy('update'),
       handle: lookupAccessor,
     }),
-    endpoint({
-      ...revoking,
+    row.post({
+      uses: ['write'],
       path: '/auth/token/revoke',
       summary: 'Revoke a token and its descendants',
       fields: requiredToken,
       handle: revoke,
     }),
-    endpoint({
-      ...revoking,
+    row.post({
+      uses: ['write'],
       path: '/auth/token/revoke-self',
       summary: 'Revoke the caller’s token',
       handle: revokeSelf,
     }),
-    endpoint({
-      ...revoking,
+    row.post({
+      uses: ['write'],
       path: '/auth/token/revoke-accessor',
       summary: 'Revoke a token by its accessor',
       fields: accessorField,
       handle: revokeAccessor,
     }),
-    endpoint({
-      ...revoking,
+    row.post({
+      uses: ['write'],
       path: '/auth/token/revoke-orphan',
       summary: 'Revoke a token but not its children',
       fields: requiredToken,
       access: policy('update', { sudo: true }),
       handle: revokeOrphan,
     }),
-    endpoint({
+    row.post({
       ...creating,
       path: '/auth/token/create',
       summary: 'Make a token',
       access: policy('create-or-update'),
       handle: createToken,
     }),
-    endpoint({
+    row.post({
       ...creating,
       path: '/auth/token/create-orphan',
       summary: 'Make a token without parent',
       handle: createOrphan,
     }),
-    endpoint({
+    row.post({
       ...creating,
       path: '/auth/token/create/:role_name',
       summary: 'Make a token under the rules of a token role',
       subject: tokenRole.subject,
       handle: createWithRole,
     }),
-    endpoint({
-      method: 'LIST',
+    row.list({
       path: '/auth/token/accessors',
       summary: 'List the accessors of all tokens; a page of them in the order of the table',
-      fields: listFields,
       access: policy('list', { sudo: true }),
       uses: ['scan'],
-      answers: 'keys',
       handle: listAccessors,
     }),
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/auth/token/tidy',
       summary: 'Remove what revoked tokens left behind',
-      access: policy('update'),
       uses: ['background'],
       answers: 'accepted',
       handle: startTokenTidy,
     }),
-    endpoint({
+    row.post({
       ...tokenRole,
-      method: 'POST',
       summary: 'Create or update a token role',
       fields: tokenRoleFields,
       access: policy('by-existence'),
       uses: ['write'],
-      answers: 'nothing',
       handle: writeTokenRole,
     }),
-    endpoint({
-      ...tokenRole,
-      method: 'GET',
-      summary: 'Read a token role',
-      access: policy('read'),
-      answers: 'data',
-      handle: readTokenRole,
-    }),
-    endpoint({
-      ...tokenRole,
-      method: 'DELETE',
-      summary: 'Delete a token role',
-      access: policy('delete'),
-      uses: ['write'],
-      answers: 'nothing',
-      handle: removeStored,
-    }),
-    endpoint({
-      method: 'LIST',
-      path: '/auth/token/roles',
-      summary: 'List token roles',
-      fields: listFields,
-      access: policy('list'),
-      answers: 'keys',
-      handle: listOf('token-role'),
-    }),
+    row.get({ ...tokenRole, summary: 'Read a token role', handle: readTokenRole }),
+    row.delete({ ...tokenRole, summary: 'Delete a token role', uses: ['write'], handle: removeStored }),
+    row.list({ path: '/auth/token/roles', summary: 'List token roles', handle: listOf('token-role') }),
   ],
 }

@@ -1,23 +1,21 @@
-import { anyone, endpoint, type Group, policy } from '../api/endpoint.ts'
+import { anyone, type Group, row } from '../api/endpoint.ts'
 import { lookupWrapping, rewrap, unwrap, wrapGiven, wrappingField } from '../tokens/unwrap.ts'
 
 /** For anyone: the wrapping token itself is the authority. */
-const byToken = { method: 'POST', fields: wrappingField, access: anyone } as const
+const byToken = { fields: wrappingField, access: anyone } as const
 
 export const wrappingGroup: Group = {
   name: 'wrapping',
   endpoints: [
-    endpoint({
-      method: 'POST',
+    row.post({
       path: '/sys/wrapping/wrap',
       summary: 'Wrap what the body holds',
-      access: policy('update'),
       uses: ['write'],
       answers: 'data',
       freeForm: true,
       handle: wrapGiven,
     }),
-    endpoint({
+    row.post({
       ...byToken,
       path: '/sys/wrapping/unwrap',
       summary: 'Open a wrapped answer, once',
@@ -25,14 +23,14 @@ export const wrappingGroup: Group = {
       answers: 'data',
       handle: unwrap,
     }),
-    endpoint({
+    row.post({
       ...byToken,
       path: '/sys/wrapping/lookup',
       summary: 'What is known of a wrapped answer',
       answers: 'data',
       handle: lookupWrapping,
     }),
-    endpoint({
+    row.post({
       ...byToken,
       path: '/sys/wrapping/rewrap',
       summary: 'Exchange a wrapping token',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, nothing } from '../../../shared/api/call.ts'
-import { anyone, type Endpoint, endpoint, handlerOf } from '../../../shared/api/endpoint.ts'
+import { anyone, type Endpoint, endpoint, handlerOf, policy, row } from '../../../shared/api/endpoint.ts'
+import { listFields } from '../../../shared/api/listing.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'
 
@@ -57,5 +58,23 @@ describe('what a row’s handler is given, by type', () => {
       handle: call => answer(nothing([call.cluster?.record.name ?? ''])),
     })
     expect(elsewhere.serves).toBe('always')
+  })
+})
+
+describe('a row that says neither who may call nor what it answers', () => {
+  const said = { path: '/sys/thing', summary: 'A thing', handle: () => answer(nothing()) } as const
+  test.each([
+    ['GET', row.get(said), 'read', 'data', {}],
+    ['POST', row.post(said), 'update', 'nothing', {}],
+    ['LIST', row.list(said), 'list', 'keys', listFields],
+    ['DELETE', row.delete(said), 'delete', 'nothing', {}],
+  ])('%s asks for the capability of its method', (method, made, capability, answers, fields) => {
+    expect(made).toMatchObject({ method, access: policy(capability as 'read'), answers })
+    expect(made.fields).toEqual(fields)
+  })
+
+  test('what a row says counts', () => {
+    const made = row.get({ ...said, access: anyone, answers: 'plain' })
+    expect(made).toMatchObject({ access: anyone, answers: 'plain' })
   })
 })
