@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-const rows = read('docs/compatibility.md')
+const rows = read('docs/look-up/compatibility.md')
   .split('\n')
   .filter(line => line.startsWith('|'))
 
@@ -28,6 +28,6 @@ describe('the page on compatibility', () => {
   })
 
   test('says that the verb LIST does not pass API Gateway', () => {
-    expect(read('docs/compatibility.md')).toMatch(/the verb LIST does not pass API Gateway/)
+    expect(read('docs/look-up/compatibility.md')).toMatch(/the verb LIST does not pass API Gateway/)
   })
 })
