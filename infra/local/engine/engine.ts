@@ -11,6 +11,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { documentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
 import { textOf, writeWhole } from '../os/cluster-file.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { TableModel } from '../template/assembly.ts'
 import { allowNewTables, forgetTables, hideNames, inFile, mendTables, tablesIn } from './database.ts'
 import { launchEngine } from './launch.ts'
@@ -36,20 +37,15 @@ export interface EngineOptions {
   secretNames?: boolean
   region: string
   /** of those who will use the tables: an engine may keep what it has by the access key that made it */
-  credentials: EngineCredentials
+  credentials: AccessKeyPair
   /** keep nothing */
   memory?: boolean
   /** what a terminal sends to its programs (Ctrl-C) does not reach the engine: whoever started it ends it */
   apart?: boolean
 }
 
-export interface EngineCredentials {
-  accessKeyId: string
-  secretAccessKey: string
-}
-
 /** A client of the engine itself. */
-export const clientOf = (url: string, region: string, credentials: EngineCredentials) =>
+export const clientOf = (url: string, region: string, credentials: AccessKeyPair) =>
   new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
 
 const reached = (...place: Parameters<typeof clientOf>) => ({

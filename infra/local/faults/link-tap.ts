@@ -10,8 +10,6 @@ import { keepNewest } from '../provider/faults/kept.ts'
 export type LinkFault = {
   /** how many calls it meets; default 1 */
   times?: number
-  /** only calls whose path ends so count: the name of a procedure */
-  call?: string
 } & (
   | {
       /**
@@ -83,8 +81,8 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
       outgoing.end(body)
     })
 
-  function faultOf(path: string): LinkFault | undefined {
-    const found = faults.find(({ left, call }) => left > 0 && (call === undefined || path.endsWith(call)))
+  function nextFault(): LinkFault | undefined {
+    const found = faults.find(({ left }) => left > 0)
     if (found) found.left -= 1
     return found
   }
@@ -92,7 +90,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(incoming)
     const path = incoming.url ?? ''
-    const fault = cut === undefined ? faultOf(path) : undefined
+    const fault = cut === undefined ? nextFault() : undefined
     const kind = cut === undefined ? fault?.kind : 'cut'
     keepNewest(calls, REMEMBERED, [kind === undefined ? { path } : { path, fault: kind }])
     if (cut === 'there' || cut === 'both' || kind === 'drop-request') return void response.destroy()

@@ -6,7 +6,7 @@ import { headerOf, textAnswer, type WireOutcome, type WireRequest } from '../pro
 import { serverOf } from '../provider/wire/server.ts'
 import { type AccessKeyPair, refusalOfSignature } from '../provider/wire/signed-server.ts'
 import type { StorageFault } from './storage-faults.ts'
-import { type StorageTap, storageTap, type Taken } from './storage-tap.ts'
+import { type StorageTap, storageTap } from './storage-tap.ts'
 
 /** A tap that functions reach as they reach the engine. */
 export interface StorageTapPort {
@@ -27,8 +27,8 @@ interface TapUsers {
 const LARGEST_CALL = 16 * 1024 * 1024
 
 /**
- * A tap over HTTP. Its commands come over HTTP too, so that other processes can give them: `POST /_tap/calls`,
- * `/_tap/reset`, `/_tap/fault`, `/_tap/mend`, `/_tap/drop`, `/_tap/aws`, `/_tap/take`.
+ * A tap over HTTP. Its commands come over HTTP too, so that other processes can give them: `POST /_tap/fault`,
+ * `/_tap/mend`, `/_tap/aws`.
  */
 export async function startStorageTap(
   engineUrl: string,
@@ -41,7 +41,7 @@ export async function startStorageTap(
       if (!request.path.startsWith('/_tap/'))
         return refusalOfSignature(keys, request) ?? pass(tap, connections, request, connection)
       return sameSecret(headerOf(request, 'authorization') ?? '', `Bearer ${controlToken}`)
-        ? command(tap, connections, request)
+        ? command(tap, request)
         : textAnswer(401, 'text/plain', 'commands need the control token')
     },
     { largestBody: LARGEST_CALL },
@@ -76,14 +76,11 @@ async function pass(
   return { status, headers: { ...headers, 'content-length': String(body.length) }, body }
 }
 
-function command(tap: StorageTap, { drop }: Connections, { path, body }: WireRequest): WireOutcome {
+function command(tap: StorageTap, { path, body }: WireRequest): WireOutcome {
   const told = (): unknown => JSON.parse(body.toString('utf8'))
   if (path === '/_tap/fault') tap.fault(told() as StorageFault)
-  if (path === '/_tap/drop') drop()
   if (path === '/_tap/aws') tap.awsLike((told() as { takesFor?: number }).takesFor)
-  if (path === '/_tap/take') tap.take(told() as Taken)
   const answer = JSON.stringify({ calls: tap.calls(), held: tap.held() })
-  if (path === '/_tap/reset') tap.reset()
   if (path === '/_tap/mend') tap.mend()
   return textAnswer(200, 'application/json', answer)
 }

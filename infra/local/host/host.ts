@@ -6,7 +6,6 @@ import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
 import { ownVariables } from '../../build/function-table.ts'
 import {
-  type EngineCredentials,
   endStaleEngine,
   externalEngine,
   keptPrefix,
@@ -18,7 +17,7 @@ import { startStorageTap } from '../faults/storage-tap-port.ts'
 import { type Counting, type Lambdas, startLambdas } from '../lambda/lambdas.ts'
 import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
-import { variablesOf, withLate } from '../lambda/variables.ts'
+import { variablesOf } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
 import { type Closers, closeAll } from '../os/closers.ts'
 import { type ClusterFile, makeDirectory, tell } from '../os/cluster-file.ts'
@@ -30,6 +29,7 @@ import type { Control } from '../provider/control.ts'
 import { HOME, WORKLOAD } from '../provider/home.ts'
 import { startProvider } from '../provider/provider.ts'
 import type { Home } from '../provider/state/imitated-aws.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type FunctionModel, type Model, readAssembly } from '../template/assembly.ts'
@@ -141,7 +141,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const { assembly, bundles } = await synthesiseAndBundle({ legacySignatures, front })
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
     const tablePrefix = prefixOf(options, directory)
-    const model = readAssembly(assembly, { ...home, bundles, tablePrefix })
+    const template = readAssembly(assembly, { ...home, bundles, tablePrefix })
+    const functions = template.functions.map(one => withSettings(withoutNames(one), options))
+    const model = { ...template, functions }
     const started: Site['started'] = part => {
       closers.push(() => part.close())
       return part
@@ -300,7 +302,7 @@ async function metadataOf(control: Control, port = 0): Promise<{ url: string }> 
 
 async function startTables(
   { options, directory, model, home, started }: Site,
-  credentials: EngineCredentials,
+  credentials: AccessKeyPair,
   users: Parameters<typeof startStorageTap>[1],
 ) {
   const { memory, apart, tap } = options
@@ -324,15 +326,16 @@ function authoritiesFor({ options: { caBundles }, directory }: Site): string {
 async function startFunctions(
   { options, directory, model, started, setKeys }: Site,
   variables: Record<string, string>,
-  keys: readonly EngineCredentials[],
+  keys: readonly AccessKeyPair[],
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
   const keepLine = functionLines(directory)
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const running = started(
     startLambdas(
       defined({
-        functions: model.functions.map(one => withSettings(withoutNames(one), options)),
-        environment: withLate(variables, late),
+        functions: model.functions,
+        // addresses of services that start after the functions
+        environment: () => ({ ...variables, ...late }),
         capacity: { ...CAPACITY, ...options.capacity },
         timeouts: options.timeouts,
         counting: options.counting,
@@ -355,18 +358,15 @@ async function startFunctions(
 }
 
 /** Gives a function the settings that a deployment would. A drill has no schedule, because it is started by hand. */
-function withSettings(one: FunctionModel, { peer = '', drill }: HostOptions): FunctionModel {
+function withSettings(one: FunctionModel, { cluster, peer = '', drill }: HostOptions): FunctionModel {
   const own = ownVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
   const address = drill && own['DRILL_PEER'] ? { API_ADDRESS: drill.own } : {}
-  return { ...one, environment: { ...one.environment, ...own, ...address } }
+  return { ...one, environment: { ...one.environment, ...own, ...address, CLUSTER_NAME: cluster } }
 }
 
-function runtimeOf({ options, model }: Site, variables: Record<string, string>, folder: string) {
+function runtimeOf({ model }: Site, variables: Record<string, string>, folder: string) {
   const found = model.functions.find(one => one.folder === folder)
-  return {
-    code: found?.code ?? '',
-    environment: { ...variables, ...found?.environment, CLUSTER_NAME: options.cluster },
-  }
+  return { code: found?.code ?? '', environment: { ...variables, ...found?.environment } }
 }
 
 /**

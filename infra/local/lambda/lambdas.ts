@@ -22,8 +22,8 @@ export interface Lambdas {
 
 export interface LambdaOptions {
   functions: readonly FunctionModel[]
-  /** variables that the host adds for every function: endpoints, credentials, region */
-  environment: Readonly<Record<string, string>>
+  /** variables that the host adds for every function, asked for whenever an environment starts: endpoints, credentials, region */
+  environment: () => Readonly<Record<string, string>>
   capacity: Capacity
   /** seconds instead of the template's, by folder */
   timeouts?: Readonly<Record<string, number>>
@@ -165,12 +165,7 @@ function poolFor(
     onChange =>
       startEnvironment({
         model,
-        variables: {
-          ...environment,
-          ...model.environment,
-          AWS_LAMBDA_FUNCTION_NAME: model.name,
-          ...overridden(environment),
-        },
+        variables: { ...environment(), ...model.environment, AWS_LAMBDA_FUNCTION_NAME: model.name },
         timeout: timeouts[folder] ?? model.timeoutSeconds,
         onLine: line => onLine(folder, line),
         onChange,
@@ -179,7 +174,3 @@ function poolFor(
   )
   return { folder, deadLetters, pool, busy: 0 }
 }
-
-/** Variables of the host that win over the template's: only the cluster's name, which is chosen at the start. */
-const overridden = ({ CLUSTER_NAME }: Readonly<Record<string, string>>): Record<string, string> =>
-  CLUSTER_NAME === undefined ? {} : { CLUSTER_NAME }

@@ -1,11 +1,11 @@
 import { root } from '../../checkout.ts'
-import type { EngineCredentials } from '../engine/engine.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import { keptLicence } from './licence.ts'
 
 /** Where functions find AWS, and as whom they call it. */
 interface Reached {
   region: string
-  credentials: EngineCredentials
+  credentials: AccessKeyPair
   /** of the imitated AWS */
   provider: string
   /** of the tables */
@@ -31,7 +31,6 @@ export function variablesOf(
     AWS_ENDPOINT_URL_STS: provider,
     AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: provider,
     AWS_ENDPOINT_URL_EVENTBRIDGE: provider,
-    CLUSTER_NAME: cluster,
     PLAIN_ENDPOINTS: 'true',
     AUTHORITIES: authorities,
     AUDIT_FILE: `${directory}/audit.log`,
@@ -52,16 +51,4 @@ const providerCredentials = (): Record<string, string> =>
       const value = process.env[name]
       return value ? [[name, value]] : []
     }),
-  )
-
-/** Variables some of which are known only later: functions are told addresses of services that start after them. */
-export const withLate = (
-  variables: Record<string, string>,
-  late: Readonly<Record<string, string>>,
-): Record<string, string> =>
-  Object.defineProperties(
-    { ...variables },
-    Object.fromEntries(
-      Object.keys(late).map(name => [name, { enumerable: true, get: () => late[name] ?? '' }]),
-    ),
   )

@@ -7,8 +7,8 @@ import {
   GetShardIteratorCommand,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
-import type { EngineCredentials } from '../engine/engine.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
+import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { StreamModel } from '../template/assembly.ts'
 import { deliver } from './deliver.ts'
 import { fits } from './pattern.ts'
@@ -17,7 +17,7 @@ interface PollerOptions {
   /** of the engine */
   url: string
   region: string
-  credentials: EngineCredentials
+  credentials: AccessKeyPair
   streams: readonly StreamModel[]
   /** a client of the engine */
   tables: DynamoDBClient

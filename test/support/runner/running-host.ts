@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node'
-import type { EngineCredentials } from '../../../infra/local/engine/engine.ts'
 import { startHost } from '../../../infra/local/host/host.ts'
 import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
+import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
 import { frontNamed } from '../service/which-front.ts'
 
 declare module 'vitest' {
@@ -10,7 +10,7 @@ declare module 'vitest' {
       directory: string
       engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
-      credentials: EngineCredentials
+      credentials: AccessKeyPair
       /** what a process needs that serves logins, as the function of the host does */
       login_runtime: { code: string; environment: Record<string, string> }
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import type { Context } from 'aws-lambda'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { clientOf, createTables, type EngineCredentials } from '../../../infra/local/engine/engine.ts'
+import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
 import { type StorageTapPort, startStorageTap } from '../../../infra/local/faults/storage-tap-port.ts'
 import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
 import { type LicenceVariables, newLicence } from '../../../infra/local/lambda/licence.ts'
@@ -10,6 +10,7 @@ import { startLambdaService } from '../../../infra/local/lambda/service.ts'
 import type { Authority } from '../../../infra/local/provider/documents/authority.ts'
 import { EXECUTION_USER, HOME } from '../../../infra/local/provider/home.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
+import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
 import type { Model } from '../../../infra/local/template/assembly.ts'
 import { type Environment, readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../../shared/adapters/aws/ports.ts'
@@ -63,7 +64,7 @@ export interface Service {
   directory: string
   tables: Tables
   /** of the functions */
-  credentials: EngineCredentials
+  credentials: AccessKeyPair
   /** functions by folder */
   functions: Record<string, string>
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
@@ -184,7 +185,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
 }
 
 /** Tells the SDK in this process where AWS is. */
-function clientsFind(key: EngineCredentials, at: { tables: string; functions: string; rest: string }): void {
+function clientsFind(key: AccessKeyPair, at: { tables: string; functions: string; rest: string }): void {
   judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
   Object.assign(process.env, {
     AWS_REGION: HOME.region,

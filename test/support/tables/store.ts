@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
-import type { EngineCredentials } from '../../../infra/local/engine/engine.ts'
+import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
 import { wireSettings } from '../../../shared/adapters/aws/environment.ts'
 import { callMeter } from '../../../shared/adapters/aws/system.ts'
 import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
@@ -16,7 +16,7 @@ import { noBrokenHead } from './heads.ts'
 export interface Where {
   engine_url: string
   tables: Tables
-  credentials: EngineCredentials
+  credentials: AccessKeyPair
   /** sends calls to the tables; absent: over HTTP */
   send?: Send | undefined
 }
@@ -93,7 +93,7 @@ export async function everything(where: Where): Promise<string[]> {
  * Calls to an engine as the adapters make them, over their connections. It is told where the engine is: what a service
  * of an earlier file still does would ask the environment late, and find another.
  */
-export function sendTo(url: string, credentials: EngineCredentials): Send {
+export function sendTo(url: string, credentials: AccessKeyPair): Send {
   const settings = wireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
   return tableSend(tablesOverHttp({ settings, credentials: () => credentials }))
 }
