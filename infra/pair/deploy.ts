@@ -1,5 +1,5 @@
 import { lookAtMember } from './ask.ts'
-import { type MemberStanding, memberStandingOf, orderOf, type SeenCluster } from './order.ts'
+import { type MemberStanding, memberStandingOf, orderOf } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a deployment. */
@@ -13,12 +13,6 @@ export interface DeploySurroundings {
 /** Milliseconds between two looks at a cluster that was deployed, and how often it is looked at. */
 const PAUSE_MS = 5000
 const LOOKS = 60
-
-const memberNamed = (pair: PairPlan, name: string): MemberPlan => {
-  const found = pair.find(one => one.name === name)
-  if (!found) throw new Error(`the pair has no cluster ${name}`)
-  return found
-}
 
 /** Looks until a cluster is what it was. @throws when it does not become so */
 async function comesBack(
@@ -46,18 +40,18 @@ async function comesBack(
  */
 export async function deployPair(pair: PairPlan, anyway: boolean, around: DeploySurroundings): Promise<void> {
   const { say, deploy } = around
-  const seen = await Promise.all(
-    pair.map(async one => ({ name: one.name, standing: memberStandingOf(await lookAtMember(one)) })),
-  )
+  const see = async (member: MemberPlan) => {
+    const standing = memberStandingOf(await lookAtMember(member))
+    return { name: member.name, member, standing }
+  }
+  const seen = await Promise.all([see(pair[0]), see(pair[1])])
   for (const { name, standing } of seen) say(`${name} is ${standing}`)
-  const decided = orderOf(seen as unknown as [SeenCluster, SeenCluster], anyway)
+  const decided = orderOf(seen, anyway)
   if ('refused' in decided) throw new Error(`nothing was deployed: ${decided.refused}`)
-  say(`deploying ${decided.order.join(', then ')}: ${decided.why}`)
-  for (const name of decided.order) {
-    const member = memberNamed(pair, name)
-    const { standing: before = 'absent' } = seen.find(one => one.name === name) ?? {}
+  say(`deploying ${decided.order.map(({ name }) => name).join(', then ')}: ${decided.why}`)
+  for (const { member, standing } of decided.order) {
     await deploy(member)
     // its name may lead nowhere yet
-    if (before !== 'absent') await comesBack(member, before, around)
+    if (standing !== 'absent') await comesBack(member, standing, around)
   }
 }

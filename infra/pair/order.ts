@@ -23,9 +23,9 @@ export interface SeenCluster {
   standing: MemberStanding
 }
 
-type Order = { order: readonly string[]; why: string } | { refused: string }
+type Order<C> = { order: readonly C[]; why: string } | { refused: string }
 
-/** Who has nobody to follow and is followed by nobody. */
+/** Standings of a cluster that follows nobody and is followed by nobody. */
 const IN_NO_SET: readonly MemberStanding[] = ['absent', 'blank', 'alone']
 
 /** Why nothing may be deployed while a cluster stands so. */
@@ -34,37 +34,35 @@ const OBSTACLES: Partial<Record<MemberStanding, string>> = {
   unclear: 'answers as no cluster at rest does: wait, or see its status',
 }
 
-/** Whether both stand so. */
-const both = (clusters: readonly SeenCluster[], standing: MemberStanding): boolean =>
-  clusters.every(one => one.standing === standing)
-
 /**
- * In which order the clusters of a pair are deployed: the primary is the last, for an older primary is followed by all.
+ * Returns the order in which the clusters of a pair are deployed: the primary is the last, because a secondary of any
+ * newer version follows an older primary.
  * @param clusters as they were seen, in the order in which the file names them
- * @param anyway an operator takes it upon himself that a cluster does not answer
+ * @param anyway an operator has decided to deploy although a cluster does not answer
  */
-export function orderOf(clusters: readonly [SeenCluster, SeenCluster], anyway: boolean): Order {
-  const names = clusters.map(({ name }) => name)
-  for (const { name, standing } of clusters) {
-    const obstacle = OBSTACLES[standing]
-    if (obstacle) return { refused: `${name} ${obstacle}` }
-  }
+export function orderOf<C extends SeenCluster>(clusters: readonly [C, C], anyway: boolean): Order<C> {
+  const [one, other] = clusters
+  const obstructed = clusters.find(({ standing }) => OBSTACLES[standing])
+  if (obstructed) return { refused: `${obstructed.name} ${OBSTACLES[obstructed.standing]}` }
   if (clusters.every(({ standing }) => IN_NO_SET.includes(standing)))
-    return { order: names, why: 'neither is in a set' }
-  if (both(clusters, 'primary')) return { refused: 'both serve as primaries: end the change of role first' }
-  if (both(clusters, 'following')) return { refused: 'both are secondaries: promote one first' }
+    return { order: clusters, why: 'neither is in a set' }
+  if (one.standing === other.standing)
+    return {
+      refused:
+        one.standing === 'primary'
+          ? 'both serve as primaries: end the change of role first'
+          : 'both are secondaries: promote one first',
+    }
   const absent = clusters.find(({ standing }) => standing === 'absent')
   if (absent && !anyway)
     return {
       refused: `${absent.name} does not answer, and the other is in a set: repeat with --anyway if it is to be deployed anew`,
     }
   const primary = clusters.find(({ standing }) => standing === 'primary')
-  if (!primary && !absent) return { refused: 'the secondary follows a cluster that is not in this file' }
   const last = primary ?? absent
-  return {
-    order: [...names.filter(name => name !== last?.name), last?.name ?? ''],
-    why: primary ? `${primary.name} is the primary` : `${last?.name} does not answer`,
-  }
+  if (!last) return { refused: 'the secondary follows a cluster that is not in this file' }
+  const why = primary ? `${primary.name} is the primary` : `${last.name} does not answer`
+  return { order: last === one ? [other, one] : clusters, why }
 }
 
 /** Returns what a cluster is to its set. */

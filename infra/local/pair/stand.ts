@@ -1,5 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import type { ClusterStatus } from '../../../shared/set/status.ts'
+import { failed, ok } from '../../../shared/values/result.ts'
+import { polling } from '../../../shared/values/retrying.ts'
+import { clock } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 import { drStatusOf } from './dr-client.ts'
 
@@ -8,20 +10,22 @@ const PAUSE_MS = 500
 
 /**
  * Returns the status of a cluster; one that has a primary is given some seconds to hear of it.
- * @param say told what is waited for
+ * @param say called with what is waited for
  */
 export async function heardOf(
   host: Pick<Host, 'base_url'>,
   say: (text: string) => void,
 ): Promise<ClusterStatus> {
-  const end = Date.now() + HEARD_WITHIN_SECONDS * 1000
-  for (let told = false; ; told = true) {
+  let isSaid = false
+  const when = { everyMs: PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
+  const heard = await polling(clock, when, async () => {
     const status = await drStatusOf(host)
-    const isWaiting = status.hasPrimary && status.connection !== 'ready'
-    if (!isWaiting || Date.now() > end) return status
-    if (!told) say(`Waiting for a word of its primary, ${HEARD_WITHIN_SECONDS} s at most …`)
-    await setTimeout(PAUSE_MS)
-  }
+    if (!status.hasPrimary || status.connection === 'ready') return ok(status)
+    if (!isSaid) say(`Waiting for a word of its primary, ${HEARD_WITHIN_SECONDS} s at most …`)
+    isSaid = true
+    return failed(status)
+  })
+  return heard.ok ? heard.value : heard.fault
 }
 
 /** What a secondary says of itself instead of showing logins. */

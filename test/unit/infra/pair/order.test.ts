@@ -12,7 +12,7 @@ const order = (east: MemberStanding, west: MemberStanding, anyway = false) => {
     ],
     anyway,
   )
-  return 'refused' in decided ? decided.refused : decided.order.join(' ')
+  return 'refused' in decided ? decided.refused : decided.order.map(({ name }) => name).join(' ')
 }
 
 describe('the order in which a pair is deployed', () => {
