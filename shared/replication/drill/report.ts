@@ -79,16 +79,18 @@ async function tell(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill:
   await noteDrill(run, item, drill)
 }
 
-/** What CloudWatch makes metrics of, in a line of the log. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+/** Returns the fields of a log line from which CloudWatch makes metrics. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
 function metricsOf({ status, there, back, startedAt }: Drill, name: string, now: number) {
+  const isKnown = (value: number | null) => value !== null
+  const unserved = [there.unserved, back.unserved].filter(isKnown)
+  const lost = [there.lost, back.lost].filter(isKnown)
   const values = {
     DrillSucceeded: status === 'done' ? 1 : 0,
-    DrillUnserved: mostOf(there.unserved, back.unserved),
-    DrillLost: sumOf(there.lost, back.lost),
+    ...(unserved.length > 0 && { DrillUnserved: Math.max(...unserved) }),
+    ...(lost.length > 0 && { DrillLost: lost.reduce((sum, one) => sum + one) }),
     DrillDuration: now - startedAt,
   }
-  const known = Object.entries(values).filter((one): one is [string, number] => one[1] !== undefined)
-  const Metrics = known.map(([Name]) => ({
+  const Metrics = Object.keys(values).map(Name => ({
     Name,
     Unit: MILLISECONDS.includes(Name) ? 'Milliseconds' : 'Count',
   }))
@@ -98,14 +100,8 @@ function metricsOf({ status, there, back, startedAt }: Drill, name: string, now:
       CloudWatchMetrics: [{ Namespace: 'cloud-auth', Dimensions: [['Cluster']], Metrics }],
     },
     Cluster: name,
-    ...Object.fromEntries(known),
+    ...values,
   }
 }
 
 const MILLISECONDS = ['DrillUnserved', 'DrillDuration']
-
-const known = (values: readonly (number | null)[]): number[] => values.filter(one => one !== null)
-const mostOf = (...values: readonly (number | null)[]): number | undefined =>
-  known(values).length > 0 ? Math.max(...known(values)) : undefined
-const sumOf = (...values: readonly (number | null)[]): number | undefined =>
-  known(values).length > 0 ? known(values).reduce((sum, one) => sum + one, 0) : undefined

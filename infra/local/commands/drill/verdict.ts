@@ -30,38 +30,29 @@ const NAMES = {
   disaster: 'Disaster: east is cut off, and west promoted by force',
 } as const
 
-type Part = keyof typeof NAMES
-const PARTS = Object.keys(NAMES) as Part[]
+type Seen = Rehearsed & Partial<Disaster>
 
 /** Judges a drill. @param fault what broke it off */
 export function judged(drilled: Partial<Drilled>, fault?: string): DrillResult {
-  const faults = [
-    ...(fault === undefined ? [] : [fault]),
-    ...PARTS.flatMap(part => {
-      const seen = drilled[part]
-      return seen ? faultsOf(seen).map(text => `${NAMES[part]}: ${text}`) : []
-    }),
-  ]
-  const parts = PARTS.flatMap(part => {
-    const seen: (Rehearsed & Partial<Disaster>) | undefined = drilled[part]
-    if (!seen) return []
-    const { longestGap, mostAtOnce, logins, lost, reported } = seen
-    return {
-      part: NAMES[part],
-      nobody_served_ms: longestGap,
-      primaries_at_once: mostAtOnce,
-      logins,
-      lost: lost.length,
-      ...(reported ? { reported: reported.length } : {}),
-    }
+  const seen = Object.entries(NAMES).flatMap(([name, part]): [string, Seen][] => {
+    const one: Seen | undefined = drilled[name as keyof Drilled]
+    return one ? [[part, one]] : []
   })
+  const faults = seen.flatMap(([part, one]) => faultsOf(one).map(text => `${part}: ${text}`))
+  if (fault !== undefined) faults.unshift(fault)
+  const parts = seen.map(([part, { longestGap, mostAtOnce, logins, lost, reported }]) => ({
+    part,
+    nobody_served_ms: longestGap,
+    primaries_at_once: mostAtOnce,
+    logins,
+    lost: lost.length,
+    ...(reported && { reported: reported.length }),
+  }))
   return { verdict: faults.length === 0 ? 'passed' : 'failed', faults, parts }
 }
 
-function faultsOf({ mostAtOnce, logins, lost, ...rest }: Rehearsed & Partial<Disaster>): string[] {
-  const { reported } = rest
-  const named = new Set(reported)
-  const unnamed = lost.filter(one => !named.has(one)).length
+function faultsOf({ mostAtOnce, logins, lost, reported }: Seen): string[] {
+  const unnamed = lost.filter(one => !reported?.includes(one)).length
   return [
     ...(mostAtOnce > 1 ? [`${mostAtOnce} primaries served at once`] : []),
     ...(logins === 0 ? ['no workload could log in, so nothing is shown'] : []),
