@@ -6,7 +6,7 @@ import { play, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 // them again (`SEED=7,8` two), `GAMES=10000` many. Tables in memory are much cheaper, and every tenth game is played on the engine
 // (`ENGINE=real`: all; `ENGINE=memory`: none).
 
-const { SEED, GAMES = sized(30, 300), FROM = 1, LENGTH = sized(15, 60), ENGINE } = process.env
+const { SEED, GAMES = sized(10, 300), FROM = 1, LENGTH = sized(15, 60), ENGINE } = process.env
 const seeds = SEED
   ? SEED.split(',').map(Number)
   : Array.from({ length: Number(GAMES) }, (_, index) => Number(FROM) + index)
