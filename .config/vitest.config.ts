@@ -7,7 +7,10 @@ const root = new URL('../', import.meta.url).pathname
 // `npm test` runs Node with `--single-threaded-gc`: helper threads of V8 that collect garbage for each worker take a seventh
 // of all processor time where workers outnumber processors.
 
-/** What only computes, after all else: one worker for each of two processors, as every worker loads all of it anew. */
+// processes that tests start load what others have compiled: a command takes 0.2 s of processor time instead of 0.5 s
+process.env['NODE_COMPILE_CACHE'] ??= `${root}.build/compile-cache`
+
+/** What only computes, after all else: one worker for each of two processors, as every worker loads all of the product. */
 const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
@@ -54,6 +57,7 @@ export default defineConfig({
           env: { TABLES_CLIENT: 'sdk' },
           globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
+          ...computing,
           setupFiles: ['./test/support/runner/afresh.ts', './test/support/runner/answers.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -17,6 +17,7 @@ async function commanded(words: readonly string[], body: string) {
   const { url } = await webServer(onTestFinished, (_, response) => response.end(body))
   const env = {
     PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     VAULT_ADDR: url,
     AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
     AWS_SECRET_ACCESS_KEY: 'x',
