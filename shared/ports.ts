@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalView } from './journal/journal.ts'
-import type { Addresses, ClusterRecord, Keyring } from './model/cluster.ts'
+import type { Addresses, ClusterRecord, MadeKeyring } from './model/cluster.ts'
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { Instance } from './model/instance.ts'
@@ -89,7 +89,7 @@ export interface FieldCipher {
    * Tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten.
    * @param keyring as it was read along, if it was
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
+  expect(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */
@@ -108,7 +108,7 @@ export interface FieldCipher {
 
 /** A keyring that is not stored yet, under a new data key of this cluster's own KMS key. */
 export interface NewKeyring {
-  keyring: Keyring
+  keyring: MadeKeyring
   /** works with it before it is stored */
   cipher: Pick<FieldCipher, 'encrypt'>
   /** all terms that it holds, oldest first */
@@ -127,8 +127,7 @@ export interface SealedToken {
   content: string
   /** identity of the term that encrypted it */
   term: string
-  /** absent: a term of before, whose tokens bear none */
-  signature?: Buffer
+  signature: Buffer
 }
 
 /** Makes keys. Times are epoch milliseconds. */
@@ -138,7 +137,7 @@ export interface KeyFactory {
    * The keyring with one more term, which encrypts from now on.
    * @param id of the keyring that it becomes; absent: it stays the same one
    */
-  withNextTerm(keyring: Keyring, now: number, id?: string): Promise<NewKeyring>
+  withNextTerm(keyring: MadeKeyring, now: number, id?: string): Promise<NewKeyring>
   /**
    * A keyring that another cluster exported, under this cluster's own key.
    * @param own X25519, to which it was sealed
@@ -149,15 +148,15 @@ export interface KeyFactory {
    * A keyring with the terms of another one besides.
    * @param lost whether those are terms that the set has lost: fields open by them, and no batch token counts
    */
-  unite(leading: Keyring, other: Keyring, now: number, lost?: boolean): Promise<NewKeyring>
+  unite(leading: MadeKeyring, other: MadeKeyring, now: number, lost?: boolean): Promise<NewKeyring>
   /**
    * A keyring that has given up terms for good.
    * @param ids identities
    * @throws Error when one of them encrypts
    */
-  without(keyring: Keyring, ids: readonly string[], now: number): Promise<Keyring>
+  without(keyring: MadeKeyring, ids: readonly string[], now: number): Promise<MadeKeyring>
   /** A keyring with a signer of this cluster's own for the term that encrypts. */
-  withSigner(keyring: Keyring, now: number): Promise<NewKeyring>
+  withSigner(keyring: MadeKeyring, now: number): Promise<NewKeyring>
 }
 
 /** Where a call to AWS goes, and as whom. */

@@ -2,26 +2,17 @@ import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { checkSizes, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
-import { withoutKey } from '../cluster/recovery.ts'
-import { combineShares, readShare } from '../cluster/shares.ts'
+import { checkShares } from '../cluster/recovery.ts'
+import { readShare } from '../cluster/shares.ts'
 import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
-import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
+import { decideCancel, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { masked, newOtp } from './encode.ts'
 import { otpUnusable } from './refusals.ts'
-import {
-  checkGiver,
-  decryptSecrets,
-  encryptAttempt,
-  type Gathered,
-  gatherSlot,
-  identityOf,
-  isHeld,
-  storeSlot,
-} from './slot.ts'
+import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, isHeld, storeSlot } from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -125,7 +116,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
     purpose: making.purpose,
     pgp,
     authorised: held || undefined,
-    recoveryKey: identityOf(gathered.recovery),
+    recoveryKey: gathered.recovery.data.verifier,
   })
   const attempt = await encryptAttempt(begun, secrets, cipher)
   const change = storeSlot(gathered, { ...tries, attempt }, call.now)
@@ -162,9 +153,8 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
   const share = readShare(call.given.key ?? '')
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
-  const recovery = await withoutKey(gathered.recovery.data, cipher, call.now)
-  checkGiver(call, recovery)
-  const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery, now: call.now }
+  const recovery = gathered.recovery.data
+  const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery }
   const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
   if (!verdict.ok) throw verdict.fault
   const { attempt, secrets, enough } = verdict.value
@@ -175,11 +165,8 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
     const outcome = after([change], data(shown(making, { attempt: next, required })))
     return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
-  const judged = decideKey(attempt.purpose, combineShares(secrets.shares), recovery)
-  if (judged.ok) return complete(making, call, gathered, secrets)
-  const emptied = await encryptAttempt(attempt, { ...secrets, shares: [] }, cipher)
-  const reset = storeSlot(gathered, { ...tried(facts, 'failures'), attempt: emptied }, call.now)
-  return { ...after([reset]), fault: judged.fault }
+  checkShares(secrets.shares, recovery)
+  return complete(making, call, gathered, secrets)
 }
 
 /** The token and the emptied slot, in one commit. */

@@ -1,5 +1,5 @@
 import type { ApiError } from '../api/errors.ts'
-import { isShareOf, opensBy } from '../cluster/recovery.ts'
+import { isShareOf } from '../cluster/recovery.ts'
 import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { defined } from '../values/defined.ts'
@@ -13,7 +13,6 @@ import {
   otherPurpose,
   shareForeign,
   shareRepeated,
-  sharesWrong,
   tooManyAttempts,
 } from './refusals.ts'
 
@@ -51,8 +50,8 @@ export const tried = (facts: Facts, counted: Counted): Tries => ({
 })
 
 /** What the slot remembers of tries. */
-export const triesOf = ({ strangerStarts, authorisedStarts, failures }: Slot): Tries =>
-  defined({ strangerStarts, authorisedStarts, failures })
+export const triesOf = ({ strangerStarts, authorisedStarts }: Slot): Tries =>
+  defined({ strangerStarts, authorisedStarts })
 
 /** The count that a start belongs to. @param held whether its caller may */
 export const startsOf = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
@@ -85,7 +84,8 @@ export interface Given {
   share: Buffer
 }
 
-export interface ShareFacts extends Facts {
+export interface ShareFacts {
+  slot: Slot
   /** of the attempt in the slot */
   secrets: Secrets | undefined
   recovery: RecoveryKey
@@ -98,38 +98,24 @@ export interface Advanced {
   enough: boolean
 }
 
-/**
- * What a share comes to. Where each is known by its hash, a foreign one changes nothing, and those given before the
- * shares were made anew do not count; else all are judged together, and that only so many times a minute.
- */
+/** Decides what a share does. One that is none of the set changes nothing, so the shares that are kept always make the key. */
 export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Verdict<Advanced> {
   const { slot, secrets, recovery } = facts
   if (!slot.attempt || !secrets) return failed(noAttempt(purpose))
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return failed(other)
-  if (recovery.shareHashes && !isShareOf(recovery, share)) return failed(shareForeign())
+  if (!isShareOf(recovery, share)) return failed(shareForeign())
   const hex = share.toString('hex')
-  const { verifier } = recovery
-  const given = (secrets.recoveryKey ?? verifier) === verifier ? secrets.shares : []
-  if (given.some(one => sameSecret(one, hex))) return failed(shareRepeated())
-  const shares = [...given, hex]
-  const enough = shares.length >= recovery.threshold
-  const wait = enough && !recovery.shareHashes ? waitFor(facts, 'failures') : 0
-  return wait > 0
-    ? failed(tooManyAttempts(wait))
-    : ok({ attempt: slot.attempt, secrets: { ...secrets, shares, recoveryKey: verifier }, enough })
+  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(shareRepeated())
+  const shares = [...secrets.shares, hex]
+  return ok({
+    attempt: slot.attempt,
+    secrets: { ...secrets, shares },
+    enough: shares.length >= recovery.threshold,
+  })
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
   if (attempt.nonce !== nonce) return otherNonce(attempt.purpose, attempt.nonce)
   return attempt.purpose === purpose ? undefined : otherPurpose(attempt.purpose)
-}
-
-/**
- * Whether united shares are the recovery key. Which of them was wrong cannot be known.
- * @param united undefined: they cannot belong together
- */
-export function decideKey(purpose: Purpose, united: Uint8Array | undefined, recovery: RecoveryKey): Verdict {
-  if (united && opensBy(recovery, united)) return ok()
-  return failed(sharesWrong(purpose, united !== undefined))
 }

@@ -63,15 +63,6 @@ export const attemptKept = (purpose: Purpose): ApiError =>
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
   )
 
-/** Shares that nobody knows one by one spoil an attempt, so strangers give none where ceremonies are closed. */
-export const shareOfStranger = (): ApiError =>
-  refused(
-    'permission_denied',
-    'shares of before cannot be told apart, so that strangers could spoil the attempt',
-    'send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
-    { reason: { why: 'recovery-shares' } },
-  )
-
 export const noAttempt = (purpose: Purpose): ApiError =>
   refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
 
@@ -102,15 +93,6 @@ export const shareForeign = (): ApiError =>
     'invalid_request',
     'given key is none of the recovery shares of this cluster',
     'the attempt goes on as it was: give one of the shares that were handed out last',
-    { reason: { why: 'recovery-shares' } },
-  )
-
-/** @param belong whether the shares are of one key at all. Which of them was wrong cannot be known. */
-export const sharesWrong = (purpose: Purpose, belong: boolean): ApiError =>
-  refused(
-    'invalid_request',
-    `${names[purpose]} aborted: these shares ${belong ? 'are not those of the recovery key' : 'do not belong together'}`,
-    'all shares have to be given again',
     { reason: { why: 'recovery-shares' } },
   )
 

@@ -8,7 +8,7 @@ import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { triesOf } from './decide.ts'
-import { decryptSecrets, encryptAttempt, identityOf } from './slot.ts'
+import { decryptSecrets, encryptAttempt } from './slot.ts'
 
 /** What a request of a rekeying looks at, read with its first read. */
 export const prepareRekey = async () => ({
@@ -42,7 +42,7 @@ export const roleOf = ({
 export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRekey {
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const [of, under] = [identityOf(recovery), roleOf(call.cluster.record)]
+  const [of, under] = [recovery.data.verifier, roleOf(call.cluster.record)]
   const { attempt, ...stored } = item?.data ?? { strangerStarts: [] }
   const goesOn =
     attempt && isRekeying(attempt) && attempt.recoveryKey === of && attempt.rekey.clusterRole === under

@@ -2,15 +2,14 @@ import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
 import { checkSizes, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
-import { newRecoveryKey, withoutKey } from '../cluster/recovery.ts'
-import { checkDivision, combineShares, type Division, readShare } from '../cluster/shares.ts'
-import type { PgpKey, Secrets } from '../model/ceremony.ts'
+import { checkShares, newRecoveryKey } from '../cluster/recovery.ts'
+import { checkDivision, type Division, readShare } from '../cluster/shares.ts'
+import type { PgpKey } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { failed, ok, type Result } from '../values/result.ts'
-import { decideCancel, decideKey, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
+import { decideCancel, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
 import { noAttempt } from './refusals.ts'
 import { alreadyMade, nothingToVerify, pgpKeysMiscounted } from './rekey-refusals.ts'
 import {
@@ -21,7 +20,7 @@ import {
   type Rekeying,
   storeRekey,
 } from './rekey-slot.ts'
-import { checkGiver, isHeld } from './slot.ts'
+import { isHeld } from './slot.ts'
 
 export const rekeyFields = {
   secret_shares: int('Number of shares of the new recovery key', { required: true }),
@@ -147,11 +146,8 @@ export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
   if (attempt?.rekey.newKey) throw alreadyMade(attempt.nonce)
-  const present = await withoutKey(gathered.recovery.data, call.ports.cipher, call.now)
-  checkGiver(call, present)
-  const given = await giveShare(call, gathered, 'rekey', present)
-  if (!given.ok) return given.fault
-  const { change, attempt: advanced } = given.value
+  const present = gathered.recovery.data
+  const { change, attempt: advanced } = await giveShare(call, gathered, 'rekey', present)
   return change
     ? after([change], data(shown(advanced, present.threshold)))
     : makeKey(call, gathered, advanced)
@@ -159,7 +155,7 @@ export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise
 
 interface Given {
   attempt: Rekeying
-  /** stores the share; absent: it was the last one that is needed, and together they are right */
+  /** stores the share; absent: it was the last one that is needed */
   change?: Change
 }
 
@@ -169,28 +165,25 @@ async function giveShare(
   gathered: GatheredRekey,
   purpose: Rekeying['purpose'],
   recovery: RecoveryKey,
-): Promise<Result<Given, Outcome>> {
+): Promise<Given> {
   const { cipher } = ports
   const { slot } = gathered
-  const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery, now }
+  const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery }
   const share = readShare(given.key ?? '')
   const verdict = decideShare({ purpose, nonce: given.nonce ?? '', share }, facts)
   const { attempt: before } = slot
   if (!verdict.ok) throw verdict.fault
   if (!before) throw noAttempt(purpose)
   const { secrets, enough } = verdict.value
-  const stored = async (shares: Secrets['shares']) => encryptRekey(before, { ...secrets, shares }, cipher)
-  if (!enough) {
-    const attempt = await stored(secrets.shares)
-    return ok({
-      attempt: { ...attempt, rekey: before.rekey },
-      change: storeRekey(gathered, { ...slot, attempt }, now),
-    })
+  if (enough) {
+    checkShares(secrets.shares, recovery)
+    return { attempt: before }
   }
-  const judged = decideKey(purpose, combineShares(secrets.shares), recovery)
-  if (judged.ok) return ok({ attempt: before })
-  const reset = storeRekey(gathered, { ...tried(facts, 'failures'), attempt: await stored([]) }, now)
-  return failed({ ...after([reset]), fault: judged.fault })
+  const attempt = await encryptRekey(before, secrets, cipher)
+  return {
+    attempt: { ...attempt, rekey: before.rekey },
+    change: storeRekey(gathered, { ...slot, attempt }, now),
+  }
 }
 
 /** The new key's shares, told once; in force at once, or when they were given back. */
@@ -264,9 +257,7 @@ export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise
   const gathered = gatherRekey(call)
   const made = gathered.slot.attempt?.rekey.newKey
   if (!made) throw nothingToVerify()
-  const given = await giveShare(call, gathered, 'verification', made)
-  if (!given.ok) return given.fault
-  const { change, attempt } = given.value
+  const { change, attempt } = await giveShare(call, gathered, 'verification', made)
   if (change) return after([change], data(verification(attempt)))
   const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
   const changes = [inForce(gathered.recovery, made), emptied]

@@ -1,14 +1,13 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
-import { isActive, isVerified, type RecoveryKey } from '../model/cluster.ts'
+import { isActive } from '../model/cluster.ts'
 import { secondsOf } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 import { triesOf } from './decide.ts'
-import { shareOfStranger } from './refusals.ts'
 
 /**
  * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
@@ -16,15 +15,6 @@ import { shareOfStranger } from './refusals.ts'
  */
 export const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
   request.gatewayId === '' || caller !== undefined
-
-/**
- * Whether a caller may give a share of a key. Where each is known by its hash, anybody may: none that a stranger gives
- * counts. Of a key that an earlier version stored they are judged together, and one wrong share spoils all.
- * @throws ApiError `permission_denied`
- */
-export function checkGiver(call: Call, { shareHashes }: RecoveryKey): void {
-  if (!shareHashes && call.ports.deployment.strictCeremony && !isHeld(call)) throw shareOfStranger()
-}
 
 /** What a request of a ceremony looks at, read with its first read. */
 export const prepareSlot = async () => ({
@@ -40,10 +30,6 @@ export interface Gathered {
   required: number
 }
 
-/** By what attempts know a recovery key again. One that still holds the key is another with every write. */
-export const identityOf = ({ rev, data }: Pick<Item<'recovery-key'>, 'rev' | 'data'>): string =>
-  isVerified(data) ? data.verifier : rev
-
 const EMPTY: Slot = { strangerStarts: [] }
 
 export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster'>): Gathered {
@@ -53,8 +39,7 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
   // an attempt begun under another role or recovery key is void, and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
   const tries = triesOf(stored)
-  const { recoveryKey = identityOf(recovery) } = attempt ?? {}
-  const goesOn = attempt?.purpose === purpose && recoveryKey === identityOf(recovery)
+  const goesOn = attempt?.purpose === purpose && attempt.recoveryKey === recovery.data.verifier
   const slot = goesOn ? { ...tries, attempt } : tries
   return { item, slot, recovery, required: recovery.data.threshold }
 }

@@ -41,7 +41,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   const pgpFingerprints = await printsOf(given)
   await checkHolders(given, ports.deployment.initPgpKeys, pgpFingerprints)
   const { keyring: made, terms } = await ports.keyFactory.newKeyring(now)
-  const unkeyed: Omit<ClusterRecord, 'keyring' | 'term'> = {
+  const unkeyed: Omit<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'> = {
     id: ports.entropy.uuid(),
     name: ports.deployment.clusterName,
     mode: 'disabled',

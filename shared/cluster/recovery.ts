@@ -1,9 +1,7 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto'
-import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../model/cluster.ts'
-import type { FieldCipher } from '../ports.ts'
-import { key as placeOf } from '../storage/kinds.ts'
+import type { RecoveryKey } from '../model/cluster.ts'
 import { sameSecret } from '../values/secret.ts'
-import { type Division, divide } from './shares.ts'
+import { combineShares, type Division, divide } from './shares.ts'
 
 /*
  * Recovery shares authorise and decrypt nothing, so nobody needs the key that they make together: what verifies it is
@@ -23,18 +21,22 @@ export const verifierOf = (key: Uint8Array): string => hashed(key, 'verifier of 
 /** By what a recovery share is known again, base64url. */
 export const hashShare = (share: Uint8Array): string => hashed(share, 'hash of a recovery share')
 
-/** Whether shares are judged one by one, and this one is of the set; all hashes are compared, wherever it stands. */
-export const isShareOf = (
-  { shareHashes = [] }: Pick<RecoveryKey, 'shareHashes'>,
-  share: Uint8Array,
-): boolean => {
+/** Reports whether a share is of the set. All hashes are compared, wherever it stands. */
+export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, share: Uint8Array): boolean => {
   const own = Buffer.from(hashShare(share), 'base64url')
   return shareHashes.filter(one => timingSafeEqual(Buffer.from(one, 'base64url'), own)).length > 0
 }
 
-/** Whether a key is the one that the shares make together. */
-export const opensBy = ({ verifier }: Pick<RecoveryKey, 'verifier'>, key: Uint8Array): boolean =>
-  sameSecret(verifier, verifierOf(key))
+/**
+ * Checks that shares, each of which is of the set, make the recovery key.
+ * @param shares hex, as many as are needed
+ * @throws Error when they do not: then the stored item has hashes of another key's shares
+ */
+export function checkShares(shares: readonly string[], { verifier }: Pick<RecoveryKey, 'verifier'>): void {
+  const made = combineShares(shares)
+  if (!made || !sameSecret(verifier, verifierOf(made)))
+    throw new Error('the stored recovery key contradicts itself: its shares do not make it')
+}
 
 interface Making {
   /** bytes by their number */
@@ -62,19 +64,4 @@ export function newRecoveryKey(
     ...(pgpFingerprints ? { pgpFingerprints } : {}),
   }
   return { item, shares }
-}
-
-/**
- * What is stored of a recovery key, without the key itself. Of a key of before the shares are not known: it is all that
- * can be told of them.
- */
-export async function withoutKey(
-  stored: RecoveryKey | KeptRecoveryKey,
-  cipher: Pick<FieldCipher, 'decrypt'>,
-  now: number,
-): Promise<RecoveryKey> {
-  if (isVerified(stored)) return stored
-  const { shares, threshold } = stored
-  const text = (await cipher.decrypt(placeOf('recovery-key'), 'key', stored.key)).reveal()
-  return { shares, threshold, since: now, verifier: verifierOf(Buffer.from(text, 'base64')) }
 }

@@ -15,12 +15,12 @@ const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker
   number,
   probe,
   since: now,
-  ...(signer === undefined ? {} : { signers: [signerBy(maker, signer)] }),
+  signers: signer === undefined ? [] : [signerBy(maker, signer)],
 })
 
 /**
- * Notes the terms that a keyring holds, and that no item names yet: the new one, and with the first rotation those of
- * a keyring that was made before terms were noted.
+ * Notes the terms that a keyring holds, and that no item names yet: the new one, and those whose items the set lost with a
+ * journal that a forced promotion ended.
  * @param known their identities
  * @param maker this cluster
  */
@@ -40,7 +40,7 @@ interface Retiring {
   /** this cluster */
   maker: Maker
   /** identity of the new term */
-  active: string | undefined
+  active: string
   retire: boolean
 }
 

@@ -82,5 +82,5 @@ async function withSuccessors(
   ports: Pick<Ports, 'store'>,
 ): Promise<Item<'term'>> {
   const more = await successorSigners(term.sk, record, ports)
-  return { ...term, data: { ...term.data, signers: [...(term.data.signers ?? []), ...more] } }
+  return { ...term, data: { ...term.data, signers: [...term.data.signers, ...more] } }
 }

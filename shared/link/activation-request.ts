@@ -3,6 +3,7 @@ import { openBox, sealTo } from '../storage/box.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 import { readActivation } from './activation-token.ts'
 import type { LinkKeys } from './pair.ts'
+import { notAToken } from './refusals.ts'
 import { type ActivateQuestion, activateForms } from './role-messages.ts'
 import { type ActivateRequest, FORMAT } from './source.ts'
 
@@ -42,7 +43,7 @@ const activationProof = (signing: KeyObject, set: string, named: Named): Buffer 
 export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
   key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
 
-/** The message that hands in a token; unsealed if the token names no key to seal it to. */
+/** The message that hands in a token, sealed to the key that the token names. @throws LinkRefused for a text that is no token */
 export function activationQuestion(
   { earlier, ...request }: ActivateRequest,
   { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
@@ -56,7 +57,7 @@ export function activationQuestion(
     format: FORMAT,
   }
   const recipient = readActivation(request.token)?.exchangeKey
-  if (recipient === undefined) return named
+  if (recipient === undefined) throw notAToken()
   return sealActivation(
     named,
     { set, recipient: Buffer.from(recipient, 'base64url') },

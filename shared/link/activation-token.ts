@@ -8,7 +8,6 @@ import {
 } from 'node:crypto'
 import { openBox, sealTo } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
-import { defined } from '../values/defined.ts'
 import { parsedObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
 
@@ -27,8 +26,8 @@ export interface Activation {
   set: string
   /** raw Ed25519 key of the primary, base64url: only answers signed by it are accepted */
   primaryKey: string
-  /** raw X25519 key of the primary, base64url: the request that hands in the token is sealed to it; absent: made by format 1 */
-  exchangeKey?: string
+  /** raw X25519 key of the primary, base64url: the request that hands in the token is sealed to it */
+  exchangeKey: string
 }
 
 /** Seconds that a secondary's clock may be behind. */
@@ -92,8 +91,8 @@ export function readActivation(token: string): Activation | undefined {
   const times = [iat, exp, nbf]
   if (!texts.every(one => typeof one === 'string' && one !== '')) return undefined
   if (!times.every(one => Number.isSafeInteger(one))) return undefined
-  if (exchangeKey !== undefined && !isRawKey(exchangeKey)) return undefined
-  return defined({ jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf }) as unknown as Activation
+  if (!isRawKey(exchangeKey)) return undefined
+  return { jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf } as Activation
 }
 
 const isRawKey = (value: unknown): boolean =>

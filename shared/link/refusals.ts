@@ -170,7 +170,7 @@ export const notAnAddress = () =>
     'give that cluster an https address of scheme, host and port, and none of its own machine or network',
   )
 
-/** The token names no key to seal it to: an earlier version made it, or another product. */
+/** Whatever carried the request may have read the token. */
 export const notSealed = () =>
   refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)
 

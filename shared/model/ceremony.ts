@@ -18,8 +18,8 @@ export interface Attempt {
   progress: number
   /** whether somebody began it who may: then no stranger ends it */
   authorised?: true
-  /** the recovery key whose shares count: another one voids the attempt. Absent: of a version before, any */
-  recoveryKey?: string
+  /** verifier of the recovery key whose shares count: another recovery key voids the attempt */
+  recoveryKey: string
   /** `Secrets` as JSON */
   secrets: Encrypted
   /** of a rekeying alone */
@@ -49,8 +49,6 @@ export type Tries = {
   strangerStarts: readonly number[]
   /** starts by holders of a token that may, and by who invokes the function directly */
   authorisedStarts?: readonly number[]
-  /** shares that were put together and made no key */
-  failures?: readonly number[]
 }
 
 export interface PgpKey {
@@ -67,8 +65,6 @@ export interface Secrets {
   otp: string
   /** hex */
   shares: readonly string[]
-  /** verifier of the key whose shares these are; absent: none was given yet, or to a version that did not note it */
-  recoveryKey?: string
 }
 
 /** The one place for an attempt. It dies after an hour in which nothing was written to it. */

@@ -13,8 +13,8 @@ export interface ClusterRecord {
   keyring: string
   /** number of the term that encrypts */
   term: number
-  /** that of the keyring: an environment that holds an earlier one reads the keyring again. Absent: 0 */
-  keyringEdition?: number
+  /** edition of the keyring: an environment that holds an earlier one reads the keyring again */
+  keyringEdition: number
   /** identity of the term by which this cluster's own keys have been encrypted anew; absent: they have not been */
   ownTerm?: string
   /** epoch milliseconds */
@@ -87,14 +87,14 @@ export interface Keyring {
   id: string
   /** number of the term that encrypts; all terms decrypt */
   term: number
-  /** highest number of the terms that it holds; absent, in keyrings of before: that of the one that encrypts */
-  highestTerm?: number
-  /** grows with every change of the keys, for the life of this cluster, whatever keyring it is; absent: 0 */
-  edition?: number
-  /** identity of the term that encrypts; absent, in keyrings of before: the last one that it holds */
-  activeTerm?: string
-  /** identities of the terms that it holds; absent, in keyrings of before: nobody has looked */
-  termIds?: readonly string[]
+  /** highest number of the terms that it holds */
+  highestTerm: number
+  /** grows with every change of the keys, for the life of this cluster, whatever keyring it is */
+  edition: number
+  /** identity of the term that encrypts */
+  activeTerm: string
+  /** identities of the terms that it holds */
+  termIds: readonly string[]
   /** identities of those that were given up: nobody waits for them. Absent: none */
   destroyedTerms?: readonly string[]
   /** epoch milliseconds at which that term was added */
@@ -105,13 +105,16 @@ export interface Keyring {
   keys: string
 }
 
+/** A keyring as it is made; it gets its edition when it is written together with the cluster record. */
+export type MadeKeyring = Omit<Keyring, 'edition'>
+
 /**
- * Record and keyring of a change of keys, which are written together: both get the next edition, so that whoever holds
- * an earlier one notices, whatever its terms are.
+ * Returns record and keyring of a change of keys, which are written together: both get the next edition, so that whoever
+ * holds an earlier one notices, whatever its terms are.
  */
 export const withKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
-  keyring: Keyring,
+  keyring: MadeKeyring,
 ): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>; keyring: Keyring } => {
   const edition = (record.keyringEdition ?? 0) + 1
   return {
@@ -127,28 +130,13 @@ export interface RecoveryKey {
   threshold: number
   /** hash of the key that they make, base64url */
   verifier: string
-  /** hash of each share, base64url; absent: made from a key of before, whose shares nobody knows */
-  shareHashes?: readonly string[]
+  /** hash of each share, base64url */
+  shareHashes: readonly string[]
   /** of the OpenPGP keys by which the shares were handed out, lower-case hex; absent: in clear, or nobody knows */
   pgpFingerprints?: readonly string[]
   /** epoch milliseconds */
   since: number
 }
-
-/** The same as versions before have stored it: with the key, which everybody reads who is or was a member of the set. */
-export interface KeptRecoveryKey {
-  shares: number
-  threshold: number
-  key: Encrypted
-}
-
-/** Whether nothing is stored that shares can be cut from. */
-export const isVerified = (stored: RecoveryKey | KeptRecoveryKey): stored is RecoveryKey =>
-  'verifier' in stored
-
-/** Whether members of the set could read the key at any time: such a one can make shares, until there are others. */
-export const wasKept = (stored: RecoveryKey | KeptRecoveryKey): boolean =>
-  !isVerified(stored) || stored.shareHashes === undefined
 
 /** The link of a cluster that knows no primary, or is one itself. */
 export const emptyLink = (ownKey: Encrypted): Link => ({

@@ -16,7 +16,7 @@ export interface Secondary {
   activatedAt?: number
   revokedAt?: number
   /** of this cluster's own, in which the token was made: those of earlier ones are not listed, and may not call */
-  epoch?: string
+  epoch: string
   /** clusters that had this name before, in earlier epochs, and were not revoked */
   previousClusters?: readonly { cluster: string; publicKey: string }[]
   /** greatest time of a signed call, by the caller's clock: what is not later has been seen before */
@@ -42,8 +42,8 @@ export interface Heartbeat {
   epoch: string
   seq: number
   state: string
-  /** of journal and link that it speaks; absent: it told a version that did not keep it */
-  format?: number
+  /** of journal and link that it speaks */
+  format: number
   /** when the newest journal entry that it had was written, epoch milliseconds; absent: it had none of this journal */
   canaryAt?: number
   /** identity of the term by which it has encrypted its own keys; absent: it has not told */
@@ -57,7 +57,7 @@ export interface Revoked {
   /** epoch milliseconds */
   at: number
   /** of this cluster's own, in which it was revoked */
-  epoch?: string
+  epoch: string
 }
 
 /** P-521, PKCS #8 as base64: signs activation tokens. */
@@ -156,8 +156,8 @@ export interface FenceOutcome {
   text: string
   /** number of statements that were shown */
   statements: number
-  /** number of signers of batch tokens that were shown; absent: an earlier version shows none */
-  signers?: number
+  /** number of signers of batch tokens that were shown */
+  signers: number
   /** epoch milliseconds since when it has been so */
   at: number
 }

@@ -30,8 +30,8 @@ export interface MountTable {
 }
 
 export interface DisabledMount extends Mount {
-  /** epoch milliseconds; those disabled before it was noted lack it */
-  disabledAt?: number
+  /** epoch milliseconds */
+  disabledAt: number
 }
 
 /** 768 h, the lifetime where neither role nor mount says otherwise, in seconds. */

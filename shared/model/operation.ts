@@ -1,5 +1,5 @@
 import type { Encrypted } from '../values/secret.ts'
-import type { Keyring } from './cluster.ts'
+import type { MadeKeyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
 /** What takes several steps, each by the workflow of that name. */
@@ -166,7 +166,7 @@ export interface PendingLink {
   /** encrypted by the keyring below, for the cluster record */
   ownKey: Encrypted
   /** the set's keyring under this cluster's own KMS key */
-  keyring: Keyring
+  keyring: MadeKeyring
   /** what the primary says of this cluster's membership */
   statement: Statement
   /** what leads from others to the primary's own key */

@@ -63,8 +63,8 @@ export interface ReadinessTried {
   at: number
   /** names of the rows of the table of a promotion that would have refused it; empty: none */
   refusedBy: readonly string[]
-  /** role and contact when it was tried; where these have changed it does not count. Absent, of an earlier version: it does not */
-  basis?: string
+  /** role and contact when it was tried; where these have changed it does not count */
+  basis: string
 }
 
 /** A key whose item is not as the journal of the primary says, again and again. */

@@ -7,8 +7,8 @@ export interface Term {
   since: number
   /** a text that only its key decrypts */
   probe: Encrypted
-  /** who signs its batch tokens; absent: a term of before, whose tokens bear no signature */
-  signers?: readonly TokenSigner[]
+  /** who signs its batch tokens: each of them bears a signature of one of these */
+  signers: readonly TokenSigner[]
   /** when all its batch tokens ended, whatever they and any clock say; absent: they count */
   tokensUntil?: number
   /** since when nothing that is stored has been encrypted by it; absent: something may be */
@@ -23,6 +23,6 @@ export interface TokenSigner {
   cluster: string
   /** raw Ed25519 public key, base64 */
   key: string
-  /** its own name; absent: noted by a version that did not keep it */
+  /** its own name; absent: of a cluster that only a fence has named */
   name?: string
 }

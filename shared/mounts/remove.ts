@@ -137,7 +137,7 @@ async function forget(run: JobRun, accessor: string, began: number): Promise<Job
   const { store } = run.ports
   const [table] = await store.read([key('mounts')])
   const disabled = table?.data.removing.find(mount => mount.accessor === accessor)
-  if (!table || !disabled || began < (disabled.disabledAt ?? 0) + bounds.LATE_WRITE_WAIT_MS) return 'done'
+  if (!table || !disabled || !(began >= disabled.disabledAt + bounds.LATE_WRITE_WAIT_MS)) return 'done'
   const removing = table.data.removing.filter(mount => mount !== disabled)
   const changes = storeMounts(table, { ...table.data, removing })
   return (await store.commit(changes, await serving(run))) === 'done'

@@ -15,8 +15,6 @@ export interface TermKeys {
   id: string
   /** what its texts begin with; after a forced promotion two terms may have one number */
   version: number
-  /** its batch tokens bear a signature */
-  signed: boolean
   /** AES-256: fields of items, and batch tokens */
   items: KeyObject
   tokens: KeyObject
@@ -36,10 +34,9 @@ export const termIdOf = (dataKey: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
 
 /** The working keys that follow from a data key. */
-export const termOf = (version: number, dataKey: Uint8Array, signed = false): TermKeys => ({
+export const termOf = (version: number, dataKey: Uint8Array): TermKeys => ({
   id: termIdOf(dataKey),
   version,
-  signed,
   items: derived(dataKey, 'items'),
   tokens: derived(dataKey, 'batch tokens'),
 })

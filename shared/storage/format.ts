@@ -4,7 +4,7 @@
  */
 export const STORED_FORMAT = 1
 
-/** What is stored has another format than this version's. Requests are refused with `unknown_format`, 503. */
+/** What is stored has another form than this version's. Requests are refused with `unknown_format`, 503. */
 export class UnknownFormat extends Error {
   readonly code = 'unknown_format'
 }
@@ -17,6 +17,18 @@ export function checkFormat(what: 'cluster record' | 'journal head', format: unk
   if (format === STORED_FORMAT) return
   const stored = format === undefined ? 'no format' : `format ${JSON.stringify(format)}`
   throw new UnknownFormat(
-    `the ${what} has ${stored}, and this version knows format ${STORED_FORMAT} only; deploy the version that stored it; nothing has been changed`,
+    `the ${what} has ${stored}, and this version knows format ${STORED_FORMAT} only; ${NEXT}`,
   )
 }
+
+/**
+ * Refuses an item without an attribute that this version relies on.
+ * @throws UnknownFormat that names the first one that is missing
+ */
+export function checkRequired(kind: string, names: readonly string[], data: object): void {
+  const missing = names.find(name => (data as Record<string, unknown>)[name] === undefined)
+  if (missing !== undefined)
+    throw new UnknownFormat(`the stored ${kind} has no ${missing}, and this version relies on it; ${NEXT}`)
+}
+
+const NEXT = 'deploy the version that stored it; nothing has been changed'

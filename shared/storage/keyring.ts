@@ -6,8 +6,8 @@ export interface Keys {
   /** base64; never replaced, so that what follows from it stays comparable for the life of the cluster */
   fixed: string
   terms: readonly DataKey[]
-  /** identity of the term that encrypts; absent, in keyrings of before: the last one */
-  activeTerm?: string
+  /** identity of the term that encrypts */
+  activeTerm: string
   /** identities of terms whose keys were given up: nobody waits for them */
   destroyedTerms?: readonly string[]
   /** what this cluster signs batch tokens of a term by: never handed to another one */
@@ -26,8 +26,6 @@ interface DataKey {
   number: number
   /** base64 */
   key: string
-  /** its batch tokens are signed; absent: a term of before */
-  signed?: true
   /** the set does not have it: it opens fields, and no batch token of it counts */
   readOnly?: true
 }
@@ -39,14 +37,15 @@ const KEY = 32
 const newKey = (random: Random): string => random(KEY).toString('base64')
 
 /** The keys of a new cluster: one term. */
-export const firstKeys = (random: Random): Keys => withTerm({ fixed: newKey(random), terms: [] }, 1, random)
+export const firstKeys = (random: Random): Keys =>
+  withTerm({ fixed: newKey(random), terms: [], activeTerm: '' }, 1, random)
 
 /** The identity of a term. */
 export const idOf = ({ key }: DataKey): string => termIdOf(Buffer.from(key, 'base64'))
 
 /** The term that encrypts. @throws Error for a keyring without terms */
 export function activeTerm({ terms, activeTerm: active }: Keys): DataKey {
-  const term = active === undefined ? terms.at(-1) : terms.find(one => idOf(one) === active)
+  const term = terms.find(one => idOf(one) === active)
   if (!term) throw new Error('the keyring lacks the term that encrypts')
   return term
 }
@@ -65,7 +64,7 @@ export const withNextTerm = (keys: Keys, random: Random): Keys =>
   withTerm(keys, highestTerm(keys) + 1, random)
 
 function withTerm(keys: Keys, version: number, random: Random): Keys {
-  const next: DataKey = { number: version, key: newKey(random), signed: true }
+  const next: DataKey = { number: version, key: newKey(random) }
   const active = idOf(next)
   return {
     ...keys,
@@ -75,12 +74,11 @@ function withTerm(keys: Keys, version: number, random: Random): Keys {
   }
 }
 
-/** The same keys with a signer of this cluster's own for the term that encrypts, where it needs one and has none. */
-export function withSigner(keys: Keys, random: Random): Keys {
-  const active = activeTerm(keys)
-  if (!active.signed || keys.signer?.term === idOf(active)) return keys
-  return { ...keys, signer: { term: idOf(active), seed: newKey(random) } }
-}
+/** The same keys with a signer of this cluster's own for the term that encrypts, where it has none. */
+export const withSigner = (keys: Keys, random: Random): Keys =>
+  keys.signer?.term === keys.activeTerm
+    ? keys
+    : { ...keys, signer: { term: keys.activeTerm, seed: newKey(random) } }
 
 /** What another cluster is given. */
 export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
@@ -93,7 +91,7 @@ export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  * @param lost whether terms that only the other one has were lost by the set: then they are for reading only
  */
 export function united(leading: Keys, other: Keys, lost = false): Keys {
-  const active = idOf(activeTerm(leading))
+  const { fixed, activeTerm: active } = leading
   const gone = [...new Set([...(leading.destroyedTerms ?? []), ...(other.destroyedTerms ?? [])])].filter(
     id => id !== active,
   )
@@ -103,7 +101,6 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
   const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
   // who has been primary keeps what it signs by, while the term is that one
   const signer = leading.signer ?? (other.signer?.term === active ? other.signer : undefined)
-  const { fixed } = leading
   return {
     fixed,
     terms,
@@ -119,7 +116,7 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
  * @throws Error when one of them encrypts
  */
 export function without(keys: Keys, ids: readonly string[]): Keys {
-  if (ids.includes(idOf(activeTerm(keys)))) throw new Error('the term that encrypts is not given up')
+  if (ids.includes(keys.activeTerm)) throw new Error('the term that encrypts is not given up')
   const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
   return { ...keys, terms, destroyedTerms: [...new Set([...(keys.destroyedTerms ?? []), ...ids])] }
 }
@@ -134,5 +131,12 @@ export const closeEnvelope = (dataKey: Uint8Array, keyring: string, keys: Keys, 
 export function openEnvelope(dataKey: Uint8Array, keyring: string, encrypted: string): Keys {
   const text = decrypt(createSecretKey(dataKey), placeOf(keyring), encrypted)
   if (text === undefined) throw new Error('the keyring does not open with its data key')
-  return JSON.parse(text) as Keys
+  return checkKeys(JSON.parse(text) as Keys)
+}
+
+/** @throws Error for keys that another version has made */
+export function checkKeys(keys: Keys): Keys {
+  if (typeof keys.activeTerm !== 'string' || !Array.isArray(keys.terms))
+    throw new Error('the keyring does not name the term that encrypts: another version has made it')
+  return keys
 }

@@ -42,6 +42,8 @@ interface Spec {
   expiry?: 'dies' | 'swept'
   /** stored with the format of this version; an item of another one is refused by name */
   format?: true
+  /** attributes on whose presence the safety of a decision rests; an item that lacks one is refused by name */
+  required?: readonly string[]
   /** stored as one JSON text, which is cheaper to read than a map of maps: for what every request reads */
   packed?: true
   /** an item may well be hundreds of kilobytes: of such kinds no two are read by one call that several requests share */
@@ -137,12 +139,17 @@ export const kinds = {
     ...REPLICATED,
     pk: 'recovery',
     sk: 'key',
+    required: ['verifier', 'shareHashes'],
     guard: 'recovery',
-    // in the form of before alone
-    encrypted: { key: 'reencrypt' },
   },
   // by identity; written together with the keyring that has it
-  term: { ...REPLICATED, pk: 'term', guard: 'key-factory', encrypted: { probe: 'own-term' } },
+  term: {
+    ...REPLICATED,
+    pk: 'term',
+    required: ['signers'],
+    guard: 'key-factory',
+    encrypted: { probe: 'own-term' },
+  },
   // by UUID of the cluster
   holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: {
@@ -150,10 +157,17 @@ export const kinds = {
     pk: 'cluster',
     sk: 'record',
     format: true,
+    required: ['keyringEdition'],
     guard: 'record',
     encrypted: { 'link.ownKey': 'reencrypt' },
   },
-  keyring: { ...OWN, pk: 'cluster', sk: 'keyring', guard: 'key-factory' },
+  keyring: {
+    ...OWN,
+    pk: 'cluster',
+    sk: 'keyring',
+    required: ['edition', 'activeTerm', 'highestTerm', 'termIds'],
+    guard: 'key-factory',
+  },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
   // by hash of the role's name and the body that could not be written yet
@@ -207,9 +221,7 @@ export const kinds = {
     sk: 'token',
     guard: 'operation-token',
   },
-  secondary: { ...OF_LINK, pk: 'secondary' },
-  // of versions before `holder`, which replicates: what stands there counts
-  revoked: { ...OF_LINK, pk: 'revoked' },
+  secondary: { ...OF_LINK, pk: 'secondary', required: ['epoch'] },
   member: { ...OF_LINK, pk: 'member' },
   fences: { ...OF_LINK, pk: 'link', sk: 'fences' },
   'token-key': { ...OF_LINK, pk: 'link', sk: 'token-key', encrypted: { key: 'renew' } },
@@ -237,7 +249,9 @@ export const kinds = {
   reencryption: { ...OWN, pk: 'reencryption', sk: 'progress', guard: 'key-factory' },
   'tree-check': { ...OWN, pk: 'tree', sk: 'check', packed: true, large: true, guard: 'link' },
   'tree-reindex': { ...OWN, pk: 'tree', sk: 'reindex', packed: true, large: true, guard: 'link' },
-} as const satisfies { [K in Kind]: Spec & EncryptedColumn<Stored[K]> }
+} as const satisfies {
+  [K in Kind]: Spec & EncryptedColumn<Stored[K]> & { required?: readonly (keyof Stored[K])[] }
+}
 
 type Owner<K extends Kind> = (typeof kinds)[K]['pk'] extends string ? [] : [owner: string]
 type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [name: string]

@@ -1,6 +1,6 @@
 import { defined } from '../values/defined.ts'
 import type { Change, Expected, PutChange } from './changes.ts'
-import { checkFormat, STORED_FORMAT } from './format.ts'
+import { checkFormat, checkRequired, STORED_FORMAT } from './format.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
 
 /** Names of the tables. */
@@ -118,8 +118,8 @@ export function toStored(
 }
 
 /**
- * An item that was read, in the form in which it would be written now. An older version may have written it otherwise:
- * whoever relies on the form compares the item's hash in the tree.
+ * An item that was read, in the form in which it would be written now. A copy of it may have another form: whoever relies
+ * on the form compares the item's hash in the tree.
  */
 export function asStored({
   pk,
@@ -161,9 +161,9 @@ function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   return defined({ data: rest, uses: uses ? Number(uses) : undefined })
 }
 
-function readBack(kind: Kind, { data, uses }: StoredItem): unknown {
+function readBack(kind: Kind, { data, uses }: StoredItem): object {
   const { packed, counter } = specOf(kind)
-  const read: unknown = packed ? JSON.parse(String(data)) : data
+  const read = (packed ? JSON.parse(String(data)) : data) as object
   if (counter === undefined) return read
   const rest = read as Record<string, unknown>
   return { ...rest, [counter]: uses ?? rest[counter] ?? 0 }
@@ -199,16 +199,18 @@ export function fromStored<K extends Kind>(
   now: number,
 ): Item<K> | undefined {
   if (!stored || stored.kind !== kind) return undefined
-  if (specOf(kind).format) checkFormat('cluster record', stored.format)
-  if (specOf(kind).expiry === 'dies' && stored.expires !== undefined && stored.expires <= now)
-    return undefined
+  const { format, required, expiry } = specOf(kind)
+  if (format) checkFormat('cluster record', stored.format)
+  if (expiry === 'dies' && stored.expires !== undefined && stored.expires <= now) return undefined
   const { pk, sk, rev, expires } = stored
+  const data = readBack(kind, stored)
+  if (required) checkRequired(kind, required, data)
   return defined({
     kind,
     pk,
     sk,
     rev,
-    data: readBack(kind, stored),
+    data,
     expires,
     ...treeOf(stored),
   }) as Item<K>

@@ -1,21 +1,13 @@
 import type { AccessEntry } from '../model/access-entry.ts'
 import type { Alias, Pointer } from '../model/alias.ts'
 import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
-import type { ClusterRecord, KeptRecoveryKey, Keyring, RecoveryKey } from '../model/cluster.ts'
+import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
 import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import type { Drill } from '../model/drill.ts'
 import type { RecentFault } from '../model/fault.ts'
 import type { Holder } from '../model/holder.ts'
-import type {
-  Fences,
-  Member,
-  PendingKey,
-  PrimaryContact,
-  Revoked,
-  Secondary,
-  TokenKey,
-} from '../model/link.ts'
+import type { Fences, Member, PendingKey, PrimaryContact, Secondary, TokenKey } from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
 import type {
   OperationState,
@@ -72,7 +64,7 @@ export interface Stored {
   'alias-id': Pointer
   cluster: ClusterRecord
   keyring: Keyring
-  'recovery-key': RecoveryKey | KeptRecoveryKey
+  'recovery-key': RecoveryKey
   term: Term
   holder: Holder
   ceremony: Slot
@@ -80,7 +72,6 @@ export interface Stored {
   'operation-token': OperationToken
   watcher: Watcher
   secondary: Secondary
-  revoked: Revoked
   member: Member
   fences: Fences
   'token-key': TokenKey

@@ -11,9 +11,9 @@ export type OpenedKeyring = Result<number | undefined, string>
 /** Unwraps the keyring by one call of KMS, because a remembered keyring proves nothing. */
 export async function openKeyring(
   cipher: Pick<FieldCipher, 'expect' | 'encrypt'>,
-  record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>,
+  record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>,
 ): Promise<OpenedKeyring> {
-  cipher.expect({ keyring: '', term: 0 })
+  cipher.expect({ keyring: '', keyringEdition: 0 })
   cipher.expect(record)
   try {
     return ok(versionIn(await cipher.encrypt(key('cluster'), 'probe', 'probe')))

@@ -26,7 +26,7 @@ export function readBatch(
 ): { token: Token; fault?: never } | { token?: never; fault: BatchFault } {
   const { signers = [], tokensUntil } = term?.data ?? {}
   const keys = signers.map(({ key }) => key)
-  if (signature && !isSignedByOne(keys, content, signature)) return { fault: 'batch-token-unsigned' }
+  if (!isSignedByOne(keys, content, signature)) return { fault: 'batch-token-unsigned' }
   const token = tokenIn(content)
   if (!token) return { fault: 'batch-token-unreadable' }
   if (isRoot(token)) return { fault: 'batch-token-root' }

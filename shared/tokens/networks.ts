@@ -12,7 +12,8 @@ export function networksOf(
   { boundCidrs, strictlyBindIp }: Pick<TokenParameters, 'boundCidrs' | 'strictlyBindIp'>,
   source: string,
 ): readonly string[] {
-  if (!strictlyBindIp) return boundCidrs
+  // a stored role that lacks the term must not give tokens that everybody may use
+  if (strictlyBindIp === false) return boundCidrs
   const own = hostNetwork(source)
   if (own === undefined || (boundCidrs.length > 0 && !anyContains(boundCidrs, source)))
     throw new ApiError('permission_denied', '', { reason: { why: 'source-address' } })

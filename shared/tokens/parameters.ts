@@ -41,7 +41,7 @@ export function mergeParameters(stored: TokenParameters, given: Given, mountMax:
   for (const [key, row] of termRows) {
     const current = readAs(row, sent[row.name])
     const old = row.old && readAs(row.old, sent[row.old.name])
-    merged[key] = current ?? old ?? stored[key] ?? row.neutral
+    merged[key] = current ?? old ?? stored[key]
     // a deprecated spelling is remembered only while it says the same as the current one
     const says = old === undefined ? undefined : (current ?? old)
     const kept = says ?? (current === undefined ? storedLegacy(stored, key) : undefined)
@@ -84,7 +84,7 @@ export const parameterWarnings = (parameters: TokenParameters, mountMax: number)
 export function parametersAnswer(parameters: TokenParameters, taker: Taker): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [key, { name, of, neutral, old }] of termRows) {
-    if (of.includes(taker)) shown[name] = parameters[key] ?? neutral
+    if (of.includes(taker)) shown[name] = parameters[key]
     const used = storedLegacy(parameters, key)
     if (!old?.of.includes(taker)) continue
     if (saysSomething(used) || (taker === 'token-role' && old.always)) shown[old.name] = used ?? neutral
@@ -98,7 +98,7 @@ const keptRows = termRows.filter(([_, { kept }]) => kept)
 
 /** What a token keeps of terms. */
 export const keptTerms = (parameters: TokenParameters): KeptTerms =>
-  Object.fromEntries(keptRows.map(([key, { neutral }]) => [key, parameters[key] ?? neutral])) as KeptTerms
+  Object.fromEntries(keptRows.map(([key]) => [key, parameters[key]])) as KeptTerms
 
 /** How a lookup shows what a token keeps. */
 export const keptAnswer = (token: KeptTerms): Record<string, unknown> =>

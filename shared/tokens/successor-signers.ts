@@ -14,12 +14,11 @@ export async function successorSigners(
   { store }: Pick<Ports, 'store'>,
 ): Promise<TokenSigner[]> {
   if (record.mode !== 'secondary' || primaryOf(record)) return []
-  const [members, revoked, holders] = await Promise.all([
+  const [members, holders] = await Promise.all([
     store.list(partitions('member')),
-    store.list(partitions('revoked')),
     store.list(partitions('holder')),
   ])
-  const ended = [...revoked, ...holders.filter(({ data }) => data.revoked)].map(({ sk }) => sk)
+  const ended = holders.filter(({ data }) => data.revoked).map(({ sk }) => sk)
   return members
     .filter(({ sk }) => !ended.includes(sk))
     .flatMap(({ sk, data: { signers = [] } }) =>

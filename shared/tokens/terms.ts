@@ -30,8 +30,6 @@ interface Term {
     /** token roles answer it also where it was not used */
     always?: true
   }
-  /** stored roles that pre-date the term lack it */
-  later?: true
   /** a token keeps it as it was at minting; how a lookup shows it, under the name without `token_` */
   kept?: 'shown' | 'shown where used'
 }
@@ -122,7 +120,6 @@ const terms = {
     kind: bool,
     doc: 'Tokens may be used only from the address that asked for them',
     neutral: false,
-    later: true,
   },
   ttl: {
     name: 'token_ttl',
@@ -155,9 +152,7 @@ type Value<K extends TermName> = Widened<Terms[K]['neutral']>
 type With<P> = { [K in TermName]: Terms[K] extends P ? K : never }[TermName]
 
 /** What a role says about the tokens it gives. Seconds; 0 and empty lists say nothing. */
-export type TokenParameters = { [K in Exclude<TermName, With<{ later: true }>>]: Value<K> } & {
-  [K in With<{ later: true }>]?: Value<K>
-} & {
+export type TokenParameters = { [K in TermName]: Value<K> } & {
   /** the deprecated spellings, kept only where they were used */
   legacy: { [K in With<{ old: object }>]?: Value<K> }
 }

@@ -9,7 +9,6 @@ import { tellRoleEvents } from '../journal/tell-events.ts'
 import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
-import { forgetRecoveryKey } from '../replication/primary/forget-recovery-key.ts'
 import { closeHoles, maintainJournal, refreshHashes, tellsNews } from '../replication/primary/maintain.ts'
 import { watchReadiness } from '../replication/readiness/watch-readiness.ts'
 import { maintainReencryption } from '../replication/reencryption/decide.ts'
@@ -57,7 +56,6 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     await maintainJournal(ports)
     await refreshHashes(ports, 'paced')
     await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
-    await forgetRecoveryKey(ports).catch(otherwise('the recovery key is stored still'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
   }
 }

@@ -108,7 +108,7 @@ export const workers = {
     queued: { minutes: 15, retries: 0 },
   },
   'on-journal': {
-    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'recovery', 'background'],
+    uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'background'],
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,

@@ -522,7 +522,7 @@ describe('grants come from the table', () => {
       })
   const FOUNDERS = ['init', 'keys', 'on-job', 'replication']
   // what verifies recovery shares is made with a cluster, taken into a journal, and made of a key of before
-  const RECOVERERS = ['init', 'on-job', 'on-journal', 'rekey']
+  const RECOVERERS = ['init', 'on-job', 'rekey']
   const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 

@@ -1,6 +1,6 @@
 import { isShareOf } from '../../../shared/cluster/recovery.ts'
 import { readShare } from '../../../shared/cluster/shares.ts'
-import { isVerified, type KeptRecoveryKey, type RecoveryKey } from '../../../shared/model/cluster.ts'
+import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
 import type { LocalEngine } from '../engine/engine.ts'
@@ -18,13 +18,11 @@ export interface KnownKeys {
   close(): void
 }
 
-type StoredRecoveryKey = RecoveryKey | KeptRecoveryKey | undefined
-
 export interface KeysOptions {
   directory: string
   kept: KeptKeys
   /** reads the cluster's own copy of the recovery key */
-  readStored: () => Promise<StoredRecoveryKey>
+  readStored: () => Promise<RecoveryKey | undefined>
   /** called when `cluster.json` must name other keys */
   onChange: (keys: SetKeys) => void
 }
@@ -50,7 +48,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
     keepKeys(directory, keys)
     written = text
   }
-  let { root_token, recovery_keys: unjudged } = kept
+  let { root_token } = kept
   const looks = { begun: 0, used: 0 }
   const look = async (): Promise<void> => {
     const turn = ++looks.begun
@@ -58,7 +56,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
     // a later look has read something newer
     if (turn < looks.used) return
     looks.used = turn
-    const next = { root_token, recovery_keys: countingShares(sets, stored, unjudged) }
+    const next = { root_token, recovery_keys: countingShares(sets, stored) }
     const isOther = JSON.stringify(next) !== JSON.stringify(present)
     present = next
     keep({ ...next, other_recovery_keys: sets.filter(one => !isSame(one, next.recovery_keys)) })
@@ -75,7 +73,6 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
     adopt: keys => {
       learn(keys.recovery_keys)
       root_token = keys.root_token
-      unjudged = sets[0] ?? []
       return look()
     },
     hear: async answer => {
@@ -107,14 +104,9 @@ const isSame = (one: readonly string[], other: readonly string[]): boolean => on
 const distinct = (sets: readonly string[][]): string[][] =>
   sets.filter((set, index) => set.length > 0 && sets.findIndex(one => isSame(one, set)) === index)
 
-/**
- * Returns the set whose shares the cluster accepts; empty: this host has never seen them.
- * @param unjudged the answer where shares cannot be judged one by one
- */
-function countingShares(sets: readonly string[][], stored: StoredRecoveryKey, unjudged: string[]): string[] {
-  if (!stored || !isVerified(stored) || !stored.shareHashes) return unjudged
-  return sets.find(set => set.some(share => isShareOf(stored, readShare(share)))) ?? []
-}
+/** Returns the set whose shares the cluster accepts; empty: this host has never seen them. */
+const countingShares = (sets: readonly string[][], stored: RecoveryKey | undefined): string[] =>
+  sets.find(set => stored && set.some(share => isShareOf(stored, readShare(share)))) ?? []
 
 /** The new shares in an answer of rekeying; empty: there are none, or they are encrypted for their holders. */
 function newSharesIn(answer: unknown): string[] {
@@ -130,7 +122,7 @@ function newSharesIn(answer: unknown): string[] {
 export async function readRecoveryKey(
   send: LocalEngine['send'],
   { environment }: { environment: Record<string, string> },
-): Promise<StoredRecoveryKey> {
+): Promise<RecoveryKey | undefined> {
   const { kind, pk, sk } = key('recovery-key')
   const { Items } = await send('Query', {
     TableName: environment['DATA_TABLE'],

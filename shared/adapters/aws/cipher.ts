@@ -60,8 +60,8 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
     encryptToken: async content => {
       const { active, signer } = await current()
       // who has just taken over makes its signer before anything else
-      if (active.signed && !signer) throw new ApiError('busy', NO_SIGNER, { retryAfter: 2 })
-      return encryptBatch(active, signer ? signBatch(signer, content) : content, nonce())
+      if (!signer) throw new ApiError('busy', NO_SIGNER, { retryAfter: 2 })
+      return encryptBatch(active, signBatch(signer, content), nonce())
     },
     decryptToken: async text => {
       const held = await current()
@@ -89,10 +89,8 @@ const NO_SIGNER = 'this cluster has just taken over, and cannot make batch token
 function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | undefined {
   const opened = decryptBatch(ofTokens, text)
   if (!opened) return undefined
-  const { id, signed } = opened.term
-  if (!signed) return { content: opened.content, term: id }
   const parts = splitBatch(opened.content)
-  return parts && { ...parts, term: id }
+  return parts && { ...parts, term: opened.term.id }
 }
 
 /** What a keyring that is handed over is sealed for. */

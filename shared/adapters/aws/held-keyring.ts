@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
 import { hmacKeyOf, type TermKeys, termOf } from '../../storage/encryption.ts'
-import { activeTerm, idOf, type Keys, openEnvelope } from '../../storage/keyring.ts'
+import { type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { privateKey } from '../../values/raw-keys.ts'
@@ -17,7 +17,7 @@ export interface HeldKeyring {
   /** those whose batch tokens may count: all but what is for reading only */
   ofTokens: readonly TermKeys[]
   hmacKey: KeyObject
-  /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it, or needs none */
+  /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it */
   signer?: KeyObject
   edition: number
   /** epoch milliseconds */
@@ -32,12 +32,11 @@ export interface StoredKeyring {
 }
 
 export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
-  const terms = keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64'), one.signed))
+  const terms = keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64')))
   const ofTokens = terms.filter((_, index) => !keys.terms[index]?.readOnly)
-  const wanted = idOf(activeTerm(keys))
-  const active = terms.find(one => one.id === wanted)
-  if (!active) throw new Error('the keyring has no term')
-  const own = keys.signer?.term === wanted ? keys.signer : undefined
+  const active = terms.find(one => one.id === keys.activeTerm)
+  if (!active) throw new Error('the keyring lacks the term that encrypts')
+  const own = keys.signer?.term === active.id ? keys.signer : undefined
   const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
   const hmacKey = hmacKeyOf(Buffer.from(keys.fixed, 'base64'))
   return defined({ id, active, terms, ofTokens, hmacKey, signer, edition, readAt })
@@ -64,7 +63,7 @@ export async function storedKeyring(
 ): Promise<StoredKeyring> {
   const [item] = read ? [read] : await store.read([key('keyring')])
   if (!item) throw new ApiError('not_initialised')
-  const { id, keys, edition = 0 } = item.data
+  const { id, keys, edition } = item.data
   return { id, keys: openEnvelope(await kms.unwrap(item.data), id, keys), edition }
 }
 
@@ -76,7 +75,7 @@ export interface KeyringHolder {
    * Tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten.
    * @param read the keyring, where it was read along with the record
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>, read?: Item<'keyring'>): void
+  expect(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
   /** the keyring as it is now, unless somebody has read it since `old` was */
   newerThan(old: HeldKeyring): Promise<HeldKeyring>
@@ -93,12 +92,10 @@ export function keyringHolder(sources: Sources): KeyringHolder {
   /** as it was read along with a record, until somebody needs it; epoch milliseconds */
   let along: { item: Item<'keyring'>; readAt: number } | undefined
   /** what the cluster record said last, and when (epoch milliseconds) */
-  let told: { keyring: string; term: number; edition: number; at: number } | undefined
+  let told: { keyring: string; edition: number; at: number } | undefined
 
-  // a record of before has no edition yet
-  const isBehind = ({ id, active, edition }: HeldKeyring): boolean =>
-    told !== undefined &&
-    (id !== told.keyring || edition < told.edition || (told.edition === 0 && active.version < told.term))
+  const isBehind = ({ id, edition }: HeldKeyring): boolean =>
+    told !== undefined && (id !== told.keyring || edition < told.edition)
 
   async function unwrapped(): Promise<HeldKeyring> {
     const { item, readAt } = along ?? { item: undefined, readAt: sources.clock.now() }
@@ -136,10 +133,9 @@ export function keyringHolder(sources: Sources): KeyringHolder {
       isFirst = false
       return wanted
     },
-    expect: (record, read) => {
-      const { keyring, term, keyringEdition = 0 } = record
+    expect: ({ keyring, keyringEdition: edition }, read) => {
       const at = sources.clock.now()
-      told = { keyring, term, edition: keyringEdition, at }
+      told = { keyring, edition, at }
       // one read gives no two items of one moment: this may be the keyring of just before
       if (read && !reading) along = { item: read, readAt: at - 1 }
       if (known && isBehind(known)) forget()

@@ -1,15 +1,14 @@
 import type { KeyObject } from 'node:crypto'
-import type { Keyring } from '../../model/cluster.ts'
+import type { MadeKeyring } from '../../model/cluster.ts'
 import type { Entropy, FieldCipher, KeyFactory, NewKeyring } from '../../ports.ts'
 import { openBox } from '../../storage/box.ts'
 import { encryptField, NONCE_LENGTH, type TermKeys } from '../../storage/encryption.ts'
 import {
-  activeTerm,
+  checkKeys,
   closeEnvelope,
   firstKeys,
   heldIds,
   highestTerm,
-  idOf,
   type Keys,
   newestTerm,
   openEnvelope,
@@ -35,7 +34,7 @@ export function kmsKeyFactory({
   entropy: Entropy
   kms: Kms
 }): KeyFactory {
-  async function enclosed(id: string, keys: Keys, now: number): Promise<Keyring> {
+  async function enclosed(id: string, keys: Keys, now: number): Promise<MadeKeyring> {
     const { wrapped: wrappedKey, dataKey } = await kms.newDataKey(id, keyArn)
     const encrypted = closeEnvelope(dataKey, id, keys, entropy.bytes(NONCE_LENGTH))
     const { destroyedTerms } = keys
@@ -43,7 +42,7 @@ export function kmsKeyFactory({
       id,
       term: newestTerm(keys),
       highestTerm: highestTerm(keys),
-      activeTerm: idOf(activeTerm(keys)),
+      activeTerm: keys.activeTerm,
       termIds: heldIds(keys),
       destroyedTerms,
       since: now,
@@ -71,7 +70,7 @@ export function kmsKeyFactory({
     }
   }
 
-  const opened = async (keyring: Keyring): Promise<Keys> =>
+  const opened = async (keyring: MadeKeyring): Promise<Keys> =>
     openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
 
   return {
@@ -80,7 +79,7 @@ export function kmsKeyFactory({
       const text = openBox(own, boxOf(set), exported)
       if (text === undefined) throw new Error('the keyring was not sealed to this key, for this set')
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
-      return atWork(id, keys, now)
+      return atWork(id, checkKeys(keys), now)
     },
     unite: async (leading, other, now, lost) =>
       atWork(leading.id, united(await opened(leading), await opened(other), lost), now),

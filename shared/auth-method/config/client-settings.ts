@@ -18,8 +18,6 @@ interface Setting {
   shown?(stored: unknown): unknown
   /** the clients of AWS's services are made with it */
   forCalls?: true
-  /** stored configurations that pre-date it lack it */
-  later?: true
 }
 
 const headerNames = (names: readonly string[]): string[] => names.map(headerName)
@@ -118,9 +116,7 @@ type With<P> = { [K in Name]: Settings[K] extends P ? K : never }[Name]
 type Value<K extends Name> = Widened<Settings[K]['neutral']>
 
 /** What is stored of the settings. */
-export type ClientSettings = { [K in Exclude<Name, With<{ later: true }>>]: Value<K> } & {
-  [K in With<{ later: true }>]?: Value<K>
-}
+export type ClientSettings = { [K in Name]: Value<K> }
 
 const rows = Object.entries(settings) as [Name, Setting][]
 

@@ -36,7 +36,7 @@ const ofBoth = {
   keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
   tree: object({ corrupted: aFlag, reindexing: aFlag }),
   operation_token: operationTokenShape,
-  recovery: object({ shares: anInt, threshold: anInt, rekey_needed: aFlag }),
+  recovery: object({ shares: anInt, threshold: anInt }),
   region: object({
     own: aText,
     settings: manyOf(

@@ -27,7 +27,7 @@ export interface TokenRequest {
   /** as the secondary handed it out; absent: any cluster may read the token and use it */
   publicKey?: string
   /** of this cluster's own */
-  epoch?: string | undefined
+  epoch: string
   /** epoch milliseconds */
   now: number
 }

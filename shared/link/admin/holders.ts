@@ -1,7 +1,7 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Revoked } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
-import { type Change, create, replace } from '../../storage/changes.ts'
+import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { secondariesOf } from './secondaries.ts'
@@ -29,40 +29,23 @@ export function withoutNewTerm(
   holders: readonly Item<'holder'>[],
   terms: readonly string[],
   secondaries: readonly Item<'secondary'>[],
-  { record, now }: { record: Pick<ClusterRecord, 'id' | 'mode' | 'epoch'>; now: number },
+  record: Pick<ClusterRecord, 'id' | 'mode' | 'epoch'>,
 ): Change[] {
   const following = secondariesOf(record.mode === 'primary' ? secondaries : [], record)
   const may = [record.id, ...following.flatMap(({ cluster, activatedAt }) => (activatedAt ? [cluster] : []))]
-  const closed = holders
+  return holders
     .filter(({ sk, data }) => data.terms === undefined && !may.includes(sk))
     .map(one => replace(one, one, { ...one.data, terms }))
-  return [...closed, ...ofBefore(holders, secondaries, { may, terms, now })].slice(0, MOST)
+    .slice(0, MOST)
 }
 
-/** Clusters that an earlier version admitted without noting them as holders. */
-function ofBefore(
-  holders: readonly Item<'holder'>[],
-  secondaries: readonly Item<'secondary'>[],
-  { may, terms, now }: { may: readonly (string | undefined)[]; terms: readonly string[]; now: number },
-): Change[] {
-  const names = new Map(secondaries.map(({ data }) => [data.cluster, data.id]))
-  return [...names].flatMap(([cluster, name]) => {
-    if (cluster === undefined || holders.some(({ sk }) => sk === cluster)) return []
-    const at = { name, at: now }
-    return [create(key('holder', cluster), may.includes(cluster) ? at : { ...at, terms })]
-  })
-}
-
-/**
- * When a cluster was revoked, by this cluster or by an earlier primary; undefined: it was not, or was admitted since. A
- * revocation that an earlier version has stored is in another item.
- */
+/** When a cluster was revoked, by this cluster or by an earlier primary; undefined: it was not, or was admitted since. */
 export async function revocationOf(
   cluster: string,
   { store }: { store: Pick<Store, 'read'> },
 ): Promise<Revoked | undefined> {
-  const [holder, before] = await store.read([key('holder', cluster), key('revoked', cluster)])
-  return holder?.data.revoked ?? before?.data
+  const [holder] = await store.read([key('holder', cluster)])
+  return holder?.data.revoked
 }
 
 /** A cluster that was given a term. */
@@ -83,37 +66,30 @@ export interface KnownHolders {
   self: string
   terms: readonly Item<'term'>[]
   holders: readonly Item<'holder'>[]
-  secondaries: readonly Item<'secondary'>[]
 }
 
 /**
- * UUIDs of the clusters that were given one of these terms: noted ones, those that signed its batch tokens as primaries, and
- * those that an earlier version admitted without noting them.
+ * Returns the clusters that were given one of these terms: its holders, and those that signed its batch tokens as primaries.
  * @param ids identities
  */
-export function givenTo(
-  ids: readonly string[],
-  { self, terms, holders, secondaries }: KnownHolders,
-): GivenTo[] {
+export function givenTo(ids: readonly string[], { self, terms, holders }: KnownHolders): GivenTo[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
-  const admitted = new Map(secondaries.map(({ data }) => [data.cluster ?? '', data.id]))
   // a former primary that no token admitted is known by its own name
   const own = new Map(
-    terms.flatMap(({ data }) => (data.signers ?? []).map(({ cluster, name = '' }) => [cluster, name])),
+    terms.flatMap(({ data }) => data.signers.map(({ cluster, name = '' }) => [cluster, name])),
   )
   const signers = terms
     .filter(({ sk }) => ids.includes(sk))
-    .flatMap(({ data }) => (data.signers ?? []).map(({ cluster }) => cluster))
-  const others = [...admitted.keys()].filter(one => !noted.has(one))
+    .flatMap(({ data }) => data.signers.map(({ cluster }) => cluster))
   const given = holders
     .filter(({ data }) => data.terms === undefined || ids.some(id => data.terms?.includes(id)))
     .map(({ sk }) => sk)
-  return [...new Set([...given, ...signers, ...others])]
-    .filter(cluster => cluster !== self && cluster !== '')
+  return [...new Set([...given, ...signers])]
+    .filter(cluster => cluster !== self)
     .toSorted()
     .map(cluster => {
       const { name: last, at, revoked } = noted.get(cluster) ?? {}
-      const name = last || admitted.get(cluster) || own.get(cluster)
+      const name = last || own.get(cluster)
       return defined({
         cluster,
         name: name || undefined,

@@ -7,20 +7,18 @@ import { type Admission, addAdmission, withAddresses } from '../membership.ts'
 /** What one commit may take besides. */
 const MOST = 60
 
-/** Removes the clusters that this one has admitted, revoked and met: its set ends, or it leaves the set. */
+/** Removes the clusters that this one has admitted and met: its set ends, or it leaves the set. */
 export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]> {
-  const [secondaries, revoked, members] = await Promise.all([
+  const [secondaries, members] = await Promise.all([
     store.list(partitions('secondary')),
-    store.list(partitions('revoked')),
     store.list(partitions('member')),
   ])
-  return [...secondaries, ...revoked, ...members].map(one => remove(one))
+  return [...secondaries, ...members].map(one => remove(one))
 }
 
 /**
  * What a cluster knows of its set once a primary has admitted it, to be committed together with the link. Its own earlier
- * admissions and revocations no longer count, whether or not their items are removed: their epochs are before that of the
- * admission.
+ * admissions no longer count, whether or not their items are removed: their epochs are before that of the admission.
  * @param self UUID of this cluster
  * @param before of this cluster; absent: it comes from another set, or from none
  */
@@ -32,10 +30,9 @@ export async function admissionChanges(
 ): Promise<Change[]> {
   const { primaryKey, statement, addresses } = admission
   const primary = key('member', statement.issuer)
-  const [[known], secondaries, revoked] = await Promise.all([
+  const [[known], secondaries] = await Promise.all([
     store.read([primary]),
     store.list(partitions('secondary')),
-    store.list(partitions('revoked')),
   ])
   const met: Member = {
     statements: [],
@@ -48,6 +45,6 @@ export async function admissionChanges(
   return [
     before ? replace(place, before, mine) : put(place, mine),
     put(primary, met),
-    ...[...secondaries, ...revoked].slice(0, MOST).map(one => remove(one)),
+    ...secondaries.slice(0, MOST).map(one => remove(one)),
   ]
 }

@@ -12,7 +12,7 @@ import { defined } from '../../values/defined.ts'
  * @param record of this cluster; its epoch is the one that it writes, or wrote last
  */
 export const isOfThisEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
-  epoch === undefined || epoch === record.epoch
+  epoch === record.epoch
 
 /** Secondaries whose tokens are not revoked, used or not, expired or not, in the order in which they were made. */
 export const secondariesOf = (
@@ -44,7 +44,7 @@ export interface RevocationItems {
  * Returns the changes that revoke an admission, and the cluster with every key that it has here under any name. The set
  * learns of it, because the item of the holder replicates.
  * @param at epoch milliseconds
- * @param as epoch of this cluster's own
+ * @param as this cluster, whose epoch is noted
  */
 export function revocation(
   { admission, cluster, name }: Revoking,
@@ -61,7 +61,7 @@ export function revocation(
       .map(one => replace(one, one, { ...one.data, revokedAt: at })),
     ...(cluster === undefined
       ? []
-      : [revokedHolder(cluster, held, name || (fallen[0]?.data.id ?? ''), defined({ at, epoch: as.epoch }))]),
+      : [revokedHolder(cluster, held, name || (fallen[0]?.data.id ?? ''), { at, epoch: as.epoch ?? '' })]),
   ]
 }
 

@@ -55,7 +55,7 @@ export async function readFenceStand(
 
 /** Reports whether a cluster acknowledged before this one had a signer of batch tokens. */
 const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
-  result === 'acknowledged' && signers === 0
+  result === 'acknowledged' && !(signers > 0)
 
 /** Whether an address has to be called again. @param shown what this cluster can show now */
 export const isDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>

@@ -1,6 +1,6 @@
 import { noteEvent } from '../../journal/events.ts'
 import type { Member, Revoked, Secondary } from '../../model/link.ts'
-import { type Change, remove, replace } from '../../storage/changes.ts'
+import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { memberAddress } from '../../values/member-address.ts'
 import { sameSecret } from '../../values/secret.ts'
@@ -74,10 +74,10 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   return answerTo(asked, call, head, ports)
 }
 
-/** Refuses an unsealed token, because whatever carried it may have read it. */
+/** Opens the sealed question. An unsealed token is refused, because whatever carried it may have read it. */
 function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
-  if (outer.sealed === '') throw readActivation(outer.token) ? notSealed() : notAToken()
+  if (outer.sealed === '') throw notSealed()
   const asked = readingOf('Activate', () => openActivation(pair.exchange, set, outer.sealed))
   if (!asked) throw sealedToAnother()
   return asked
@@ -113,23 +113,17 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
   if (!claims) throw notAToken()
   if (claims.set !== call.set) throw tokenOfAnotherSet()
   const place = key('secondary', claims.id)
-  const revocation = key('revoked', asked.cluster)
   const met = key('member', asked.cluster)
-  const [item, signer, revoked, member, holder] = await store.read([
+  const [item, signer, member, holder] = await store.read([
     place,
     key('token-key'),
-    revocation,
     met,
     key('holder', asked.cluster),
   ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
   if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token)) throw tokenMadeElsewhere()
   if (claims.exp * 1000 <= call.now) throw tokenExpired(claims.exp * 1000)
-  const secondary = usable(
-    item,
-    jtiHash(claims.jti),
-    revokedIn(call.record, holder?.data.revoked ?? revoked?.data),
-  )
+  const secondary = usable(item, jtiHash(claims.jti), revokedIn(call.record, holder?.data.revoked))
   if (!isOfThisEpoch(secondary.data, call.record)) throw tokenOfBefore()
   checkUse(secondary.data, asked)
   refuseSecond(await store.list(partitions('secondary')), asked, call)
@@ -138,7 +132,6 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
     // its address stays known even if its name is given to another cluster
     replace(met, member, metAt(member?.data, asked)),
     admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
-    ...(revoked ? [remove(revocation)] : []),
   ]
   return { id: claims.id, changes }
 }
@@ -152,7 +145,7 @@ const metAt = (before: Member | undefined, { address, signingKey }: Newcomer): M
 
 /** A revocation by another primary came before every token of this one, whatever that primary's clock said. */
 const revokedIn = ({ epoch }: AdmittedCall['record'], revoked: Revoked | undefined): number | undefined =>
-  revoked && (revoked.epoch === undefined || revoked.epoch === epoch) ? revoked.at : undefined
+  revoked?.epoch === epoch ? revoked?.at : undefined
 
 /** @param jti hash of the token's one-use part */
 function usable(

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { epochNumber, isEpochOf, isTooFar } from '../../journal/position.ts'
 import { stepDown } from '../../journal/step-down.ts'
 import { moves } from '../../journal/transitions.ts'
-import type { Member } from '../../model/link.ts'
+import type { Member, Secondary } from '../../model/link.ts'
 import { isNewlyPromoted } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -88,15 +88,13 @@ async function factsOf(
   { ownEpoch, lineage }: Pick<FenceFacts, 'ownEpoch' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
 ): Promise<FenceFacts> {
-  const [[self], secondaries, revoked, holders] = await Promise.all([
+  const [[self], secondaries, holders] = await Promise.all([
     store.read([key('member', record.id)]),
     store.list(partitions('secondary')),
-    store.list(partitions('revoked')),
     store.list(partitions('holder')),
   ])
   const issuer = self?.data.issuer
-  const counts = ({ epoch }: { epoch?: string }): boolean =>
-    issuer === undefined || epoch === undefined || epoch > issuer.epoch
+  const counts = ({ epoch }: Secondary): boolean => issuer === undefined || epoch > issuer.epoch
   return {
     set,
     ownEpoch,
@@ -104,11 +102,8 @@ async function factsOf(
     issuer,
     givenUp: givenUpBy(cluster, secondaries),
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
-    revoked: [
-      ...revoked.filter(({ data }) => counts(data)),
-      // revoked by any cluster of the set: an admission since would have removed that
-      ...holders.filter(({ data }) => data.revoked),
-    ].map(({ sk }) => sk),
+    // revoked by any cluster of the set: an admission since would have removed that
+    revoked: holders.filter(({ data }) => data.revoked).map(({ sk }) => sk),
   }
 }
 

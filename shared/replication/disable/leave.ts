@@ -76,7 +76,7 @@ async function commitLeave(
     operation,
     keyring: record.data.keyring,
     term: record.data.term,
-    keyringEdition: record.data.keyringEdition ?? 0,
+    keyringEdition: record.data.keyringEdition,
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, { id, name })
@@ -111,7 +111,7 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
     ports.store.list(partitions('holder')),
   ])
   const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.activeTerm)
-  return withoutNewTerm(holders, before, [], { record: record.data, now: ports.clock.now() })
+  return withoutNewTerm(holders, before, [], record.data)
 }
 
 /** Forgets the set, its members and its tokens, and starts the job that removes the journal's marks from items. */

@@ -102,8 +102,9 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
   checkTransition('primary/disable', item.data)
   const gone = await forgetOthers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
-  const { id, name, keyring, term, initialisedAt } = item.data
-  const to = { id, name, mode: 'disabled', keyring, term, initialisedAt, journalStart } as const
+  const { id, name, keyring, term, keyringEdition, initialisedAt } = item.data
+  const kept = { id, name, keyring, term, keyringEdition, initialisedAt }
+  const to = { ...kept, mode: 'disabled', journalStart } as const
   return {
     answer: nothing([
       'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',

@@ -11,8 +11,6 @@ export interface KnownClusters extends RevocationItems {
   terms: readonly Item<'term'>[]
   /** clusters known only by an address have nothing but this item */
   members: readonly Item<'member'>[]
-  /** of versions before `holder` */
-  revoked: readonly Item<'revoked'>[]
 }
 
 /** What `revoke-secondary` has found. */
@@ -25,14 +23,13 @@ export async function readKnownClusters(
   record: KnownClusters['record'],
   store: Pick<Store, 'list'>,
 ): Promise<KnownClusters> {
-  const [secondaries, holders, terms, members, revoked] = await Promise.all([
+  const [secondaries, holders, terms, members] = await Promise.all([
     store.list(partitions('secondary')),
     store.list(partitions('holder')),
     store.list(partitions('term')),
     store.list(partitions('member')),
-    store.list(partitions('revoked')),
   ])
-  return { record, secondaries, holders, terms, members, revoked }
+  return { record, secondaries, holders, terms, members }
 }
 
 /**
@@ -97,22 +94,22 @@ function clustersNamed(given: string, known: KnownClusters, force: boolean): str
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Every cluster of which this one has an item, this one included. */
-function idsIn({ record, secondaries, holders, terms, members, revoked }: KnownClusters): string[] {
+function idsIn({ record, secondaries, holders, terms, members }: KnownClusters): string[] {
   const ids = [
     record.id,
-    ...[...holders, ...members, ...revoked].map(({ sk }) => sk),
+    ...[...holders, ...members].map(({ sk }) => sk),
     ...secondaries.flatMap(({ data }) => [
       data.cluster,
       ...(data.previousClusters ?? []).map(one => one.cluster),
     ]),
-    ...terms.flatMap(({ data }) => (data.signers ?? []).map(one => one.cluster)),
+    ...terms.flatMap(({ data }) => data.signers.map(one => one.cluster)),
   ]
   return [...new Set(ids.filter(id => id !== undefined && id !== ''))] as string[]
 }
 
 /** Its own name, as far as it has been primary, and the one under which the set admitted it last. */
 function namesOf(id: string, { record, holders, terms }: KnownClusters): string[] {
-  const signers = terms.flatMap(({ data }) => data.signers ?? [])
+  const signers = terms.flatMap(({ data }) => data.signers)
   return [
     ...(id === record.id ? [record.name] : []),
     ...holders.filter(({ sk }) => sk === id).map(({ data }) => data.name),
@@ -124,9 +121,9 @@ const revokedAt = (id: string, { holders }: KnownClusters): number | undefined =
   holders.find(({ sk }) => sk === id)?.data.revoked?.at
 
 /** The clusters that hold keys of the set and are not revoked, in words. */
-function holdersIn({ record, terms, holders, secondaries }: KnownClusters): string[] {
+function holdersIn({ record, terms, holders }: KnownClusters): string[] {
   const ids = terms.map(({ sk }) => sk)
-  return givenTo(ids, { self: record.id, terms, holders, secondaries })
+  return givenTo(ids, { self: record.id, terms, holders })
     .filter(({ revoked }) => !revoked)
     .map(clusterText)
 }

@@ -1,8 +1,6 @@
 import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
-import { wasKept } from '../../model/cluster.ts'
-import { key } from '../../storage/kinds.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
@@ -59,9 +57,7 @@ export async function revokeSecondary(
   target: RevocationTarget,
 ): Promise<Outcome> {
   const { retire = false } = call.given
-  const [recovery] = await call.ports.store.read([key('recovery-key')])
-  const shares = clusterOf(target) && recovery && wasKept(recovery.data) ? [SHARES] : []
-  const warnings = [...describe(target, call.given.id ?? ''), ...shares]
+  const warnings = describe(target, call.given.id ?? '')
   if (!retire) return { answer: nothing(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
   // after the revocation, or the revoked cluster would get the new term
   return rotation(call, true, warnings)
@@ -82,7 +78,3 @@ function describe(target: RevocationTarget, given: string): string[] {
 
 const KEEPS =
   'the revoked cluster keeps what it has: it reads what terms of the keyring made until now encrypted, batch tokens of terms that bear no signature it can make; POST sys/rotate with retire=true ends these; the runbook of a stolen cluster says what else to renew'
-
-/** Of an earlier version the revoked cluster, or a backup of it, has the key that shares are cut from. */
-const SHARES =
-  'the revoked cluster may know the recovery key, which an earlier version stored, and can make recovery shares, until POST sys/rekey-recovery-key/init and /update have made others'

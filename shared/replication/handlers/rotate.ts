@@ -3,7 +3,7 @@ import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
 import { clusterText, type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
-import { wasKept, withKeyring } from '../../model/cluster.ts'
+import { withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -30,18 +30,8 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  const retire = call.given.retire === true
-  return rotation(call, retire, retire ? await sharesKnown(call) : [])
+  return rotation(call, call.given.retire === true)
 }
-
-/** A warning if other clusters may know the recovery key, whose shares are not retired with the terms. */
-async function sharesKnown({ ports }: Call): Promise<string[]> {
-  const [recovery] = await ports.store.read([key('recovery-key')])
-  return recovery && wasKept(recovery.data) ? [SHARES] : []
-}
-
-const SHARES =
-  'an earlier version stored the recovery key, so former members of the set may know it, and can make recovery shares, until POST sys/rotate/recovery/init and /update have made others'
 
 /**
  * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells which
@@ -64,10 +54,10 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
     replace(keyring, keyring, next.keyring),
     replace(record, record, next.record),
     ...noted,
-    ...withoutNewTerm(holders, before, secondaries, { record: record.data, now }),
+    ...withoutNewTerm(holders, before, secondaries, record.data),
   ]
   if (!retire) return after(changes)
-  const given = givenTo(before, { self: record.data.id, terms: known, holders, secondaries })
+  const given = givenTo(before, { self: record.data.id, terms: known, holders })
   return {
     ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
     lateWarnings: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),

@@ -53,7 +53,8 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const { record } = call.cluster
   const ended = call.given.replace ? await endAdmission(call, before.secondary) : undefined
   const items = ended ? { ...before, secondary: ended.admission } : before
-  if (!record.link || record.set === undefined) throw new ApiError('internal', 'a primary without link key')
+  if (!record.link || record.set === undefined || record.epoch === undefined)
+    throw new ApiError('internal', 'a primary without set, epoch or link key')
   const address = ownAddress(record, ports.deployment, request)
   const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await activationToken(

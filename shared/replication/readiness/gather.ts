@@ -1,7 +1,6 @@
 import type { Call } from '../../api/call.ts'
 import { DR_REPLICATION, readLicence } from '../../api/licence.ts'
 import { FORMAT } from '../../link/source.ts'
-import { wasKept } from '../../model/cluster.ts'
 import type { ClientConfig, StsRole } from '../../model/config.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { Deployment } from '../../ports.ts'
@@ -38,11 +37,9 @@ export async function ownPart(call: Call) {
   const { store, deployment } = call.ports
   const [recovery] = await store.read([key('recovery-key')])
   const { shares = 0, threshold = 0 } = recovery?.data ?? {}
-  // clusters that were members while the key was stored can make shares
-  const rekey_needed = recovery !== undefined && wasKept(recovery.data)
   return {
     versions: { version: deployment.version, api_version: deployment.apiVersion, format: FORMAT },
-    recovery: { shares, threshold, rekey_needed },
+    recovery: { shares, threshold },
     region: { own: deployment.region, settings: await placedSettings(call) },
     license: licencePart(deployment.license, call.now),
   }

@@ -11,7 +11,7 @@ const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
 export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
-  keyring.activeTerm !== undefined && record.ownTerm === keyring.activeTerm
+  record.ownTerm === keyring.activeTerm
 
 /** The progress, if it is about this term and this journal. */
 export const currentProgress = ({
@@ -71,7 +71,7 @@ export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
         ({ sk, data }) =>
           data.destroyed !== undefined &&
           sk !== facts.keyring.activeTerm &&
-          facts.keyring.termIds?.includes(sk),
+          facts.keyring.termIds.includes(sk),
       )
     : []
 

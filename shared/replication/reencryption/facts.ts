@@ -34,10 +34,7 @@ export interface TermStand extends TermFacts {
 }
 
 /** Whether there is anything that another term than the one that encrypts may have encrypted. */
-export const hasOlderTerms = ({
-  termIds = [],
-  activeTerm,
-}: Pick<Keyring, 'termIds' | 'activeTerm'>): boolean => activeTerm !== undefined && termIds.length > 1
+export const hasOlderTerms = ({ termIds }: Pick<Keyring, 'termIds'>): boolean => termIds.length > 1
 
 /** Epoch of the journal that a cluster keeps; empty: none. */
 export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) ? (record.epoch ?? '') : '')
@@ -56,7 +53,7 @@ export async function termFacts(
   if (!record || !keyring || record.data.operation !== undefined) return undefined
   if (record.data.mode === 'bootstrapping' || isCopyOfPrimary(record.data, deployment)) return undefined
   // both are written together: a run that has read two versions reads again in a minute
-  if ((record.data.keyringEdition ?? 0) !== (keyring.data.edition ?? 0)) return undefined
+  if (record.data.keyringEdition !== keyring.data.edition) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([
     older || all ? store.list(partitions('term')) : [],

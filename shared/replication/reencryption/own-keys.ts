@@ -45,12 +45,7 @@ export async function encryptOwnKeys(
 ): Promise<boolean> {
   const readAt = clock.now()
   const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])
-  if (
-    !record ||
-    keyring.activeTerm === undefined ||
-    (record.data.keyringEdition ?? 0) !== (keyring.edition ?? 0)
-  )
-    return false
+  if (record?.data.keyringEdition !== keyring.edition) return false
   cipher.expect(record.data)
   const own = await anewOf(record, pathsOf('cluster'), cipher)
   if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })

@@ -33,7 +33,7 @@ const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
 /** A pass as it begins, or as it was left. */
 export function beginReencryption({ now, record, keyring, progress }: TermStand): Reencryption {
   const epoch = epochOf(record)
-  const { activeTerm = '', term } = keyring
+  const { activeTerm, term } = keyring
   const fresh = {
     nextPlace: undefined,
     seen: 0,

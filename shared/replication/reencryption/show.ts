@@ -15,7 +15,7 @@ export function showOlderTerms(facts: TermFacts): object {
         install_time: printTime(one.data.since),
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
-        held: facts.keyring.termIds?.includes(one.sk) === true,
+        held: facts.keyring.termIds.includes(one.sk),
         waits_for: one.data.destroyed === undefined ? waitsOf(one, facts) : [],
       })),
   }

@@ -10,6 +10,7 @@ import {
   type ClusterRecord,
   type Keyring,
   linkAddress,
+  type MadeKeyring,
   primaryOf,
   withKeyring,
 } from '../../model/cluster.ts'
@@ -264,10 +265,9 @@ type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** Returns the needs that a keyring meets; given-up terms count as held. */
 export const termsHeldBy = ({
-  term,
-  highestTerm = term,
+  highestTerm,
   activeTerm,
-  termIds = [],
+  termIds,
   destroyedTerms = [],
 }: Keyring): TermNeeds => ({
   number: highestTerm,
@@ -325,7 +325,7 @@ async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): P
 export function keyringChanges(
   record: Item<'cluster'>,
   own: Item<'keyring'> | undefined,
-  made: Keyring,
+  made: MadeKeyring,
   rest: Partial<ClusterRecord> = {},
 ) {
   const next = withKeyring({ ...record.data, ...rest }, made)

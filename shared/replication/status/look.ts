@@ -59,11 +59,13 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const operation = record && (await operationFacts(call, record))
   const faults = faultFacts(fetched)
   if (!record || record.mode === 'disabled') return { record, now, faults, ...defined({ operation }) }
-  const [looked, given] = await Promise.all([
+  const isPrimary = record.mode === 'primary'
+  const [looked, given, secondaries] = await Promise.all([
     journalOf(call, record),
-    record.mode === 'primary' ? givenIn(record, ports) : undefined,
+    isPrimary ? knownHolders(record, ports) : undefined,
+    isPrimary ? ports.store.list(partitions('secondary')) : [],
   ])
-  const shown = given && showHolders(given, secondariesOf(given.secondaries, record), looked.head)
+  const shown = given && showHolders(given, secondariesOf(secondaries, record), looked.head)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await activationErrorOf(record, looked, ports)
   const rules = ports.deployment
@@ -108,13 +110,12 @@ const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyP
     return fault ? [{ part, ...fault }] : []
   })
 
-async function givenIn({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
-  const [terms, holders, secondaries] = await Promise.all([
+async function knownHolders({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
+  const [terms, holders] = await Promise.all([
     store.list(partitions('term')),
     store.list(partitions('holder')),
-    store.list(partitions('secondary')),
   ])
-  return { self: id, terms, holders, secondaries }
+  return { self: id, terms, holders }
 }
 
 /**

@@ -13,7 +13,6 @@ import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { maintainOperation } from '../../../shared/replication/operation/operate.ts'
-import { forgetRecoveryKey } from '../../../shared/replication/primary/forget-recovery-key.ts'
 import { trimJournal } from '../../../shared/replication/primary/maintain.ts'
 import { maintainReencryption } from '../../../shared/replication/reencryption/decide.ts'
 import { connectBy } from '../../../shared/replication/secondary/connect.ts'
@@ -183,7 +182,6 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await finishStepDown(journaling)
         await maintainReencryption(journaling)
         await tellRoleEvents(journaling)
-        await forgetRecoveryKey(journaling)
         await fill(journaling, 'all')
         await trimJournal(journaling)
       })

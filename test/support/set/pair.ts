@@ -131,8 +131,9 @@ export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): 
     initialisedAt: turn.ms,
     keyring: keyring.id,
     term: keyring.term,
+    keyringEdition: 1,
   }
-  await store.commit([create(key('cluster'), record), create(key('keyring'), keyring)], {
+  await store.commit([create(key('cluster'), record), create(key('keyring'), { ...keyring, edition: 1 })], {
     record,
     readAt: turn.ms,
   })
@@ -153,6 +154,7 @@ export const newSet = () => {
       iat: Math.floor(now / 1000),
       exp: Math.floor(now / 1000) + 600,
       primaryKey: keysOf(pair).signing.toString('base64url'),
+      exchangeKey: keysOf(pair).exchange.toString('base64url'),
     })
   return { set, pair, token }
 }

@@ -112,7 +112,15 @@ async function cluster({ role, login: record }: Sent) {
     {
       ...key('cluster'),
       rev: 'r',
-      data: { id: 'c', name: 'c', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 },
+      data: {
+        id: 'c',
+        name: 'c',
+        mode: 'disabled',
+        keyring: 'k',
+        term: 1,
+        keyringEdition: 1,
+        initialisedAt: 0,
+      },
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('mounts-revision'), rev: 'r', data: {} },

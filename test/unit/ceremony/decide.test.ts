@@ -3,21 +3,26 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   decideCancel,
-  decideKey,
   decideShare,
   decideStart,
   type ShareFacts,
   tried,
 } from '../../../shared/ceremony/decide.ts'
 import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
-import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
+import { hashShare } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
-const attempt: Attempt = { purpose: 'root', nonce: 'n-1', progress: 0, secrets: '' as Encrypted }
+const attempt: Attempt = {
+  purpose: 'root',
+  nonce: 'n-1',
+  progress: 0,
+  recoveryKey: 'v',
+  secrets: '' as Encrypted,
+}
 const idle: Slot = { strangerStarts: [] }
 const busy: Slot = { strangerStarts: [NOW], attempt }
 const secrets = (...shares: Buffer[]): Secrets => ({
@@ -27,20 +32,16 @@ const secrets = (...shares: Buffer[]): Secrets => ({
 })
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
 const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
-/** The same, as they are kept with the key that they are of. */
-const noted = (...shares: Buffer[]): Secrets => ({ ...secrets(...shares), recoveryKey: verifierOf(a) })
-/** Of three holders, in the form that has their hashes, or without. */
-const recoveryOf = (shares: readonly Buffer[] | undefined, threshold = 3): RecoveryKey => ({
+/** Of three holders. */
+const recoveryOf = (shares: readonly Buffer[], threshold = 3): RecoveryKey => ({
   shares: 3,
   threshold,
   since: NOW,
-  verifier: verifierOf(a),
-  ...(shares ? { shareHashes: shares.map(hashShare) } : {}),
+  verifier: 'v',
+  shareHashes: shares.map(hashShare),
 })
-const unknown = recoveryOf(undefined)
 const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
   slot: busy,
-  now: NOW,
   secrets: secrets(),
   recovery: recoveryOf([a, b, c]),
   ...more,
@@ -84,11 +85,11 @@ describe('a share', () => {
 
   test('is kept until there are enough', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
-    expect(verdict).toEqual(ok({ attempt, secrets: noted(a, b), enough: false }))
+    expect(verdict).toEqual(ok({ attempt, secrets: secrets(a, b), enough: false }))
     expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual(
       ok({
         attempt,
-        secrets: noted(a, b, c),
+        secrets: secrets(a, b, c),
         enough: true,
       }),
     )
@@ -99,30 +100,6 @@ describe('a share', () => {
     expect(decideShare(given(d), facts({ secrets: secrets(a, b) }))).toEqual(foreign)
     expect(decideShare(given(a.subarray(1)), facts())).toEqual(foreign)
     expect(decideShare(given(d, 'n-2'), facts())).not.toEqual(foreign)
-  })
-
-  test('is judged with the others where no hashes are known', () => {
-    const recovery = unknown
-    expect(decideShare(given(d), facts({ recovery, secrets: secrets(a, b) }))).toMatchObject(
-      ok({ enough: true }),
-    )
-  })
-
-  test('that was given before the shares were made anew does not count', () => {
-    const recovery = { ...recoveryOf([b, c, d]), verifier: verifierOf(d) }
-    expect(decideShare(given(d), facts({ recovery, secrets: noted(a, b) }))).toEqual(
-      ok({
-        attempt,
-        secrets: { ...secrets(d), recoveryKey: verifierOf(d) },
-        enough: false,
-      }),
-    )
-  })
-
-  test('that was given while the key was stored counts once what verifies it is', () => {
-    expect(decideShare(given(c), facts({ recovery: unknown, secrets: noted(a, b) }))).toMatchObject(
-      ok({ enough: true }),
-    )
   })
 
   test('is enough alone where one is needed', () => {
@@ -145,26 +122,6 @@ describe('a share', () => {
   })
 })
 
-describe('united shares', () => {
-  test('are right when they are the recovery key', () => {
-    expect(decideKey('root', Buffer.from(a), unknown)).toEqual(ok())
-  })
-
-  test.each([
-    ['another key', b, /not those of the recovery key/],
-    ['a shorter one', a.subarray(1), /not those of the recovery key/],
-    ['none', undefined, /do not belong together/],
-  ])('are refused when they are %s, without a word about which was wrong', (_, united, text) => {
-    expect(decideKey('root', united, unknown)).toEqual({
-      ok: false,
-      fault: expect.objectContaining({
-        code: 'invalid_request',
-        message: expect.stringMatching(text),
-      }),
-    })
-  })
-})
-
 describe('the pace of an attempt that anybody may start', () => {
   const tries = (count: number, everyMs: number) =>
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
@@ -179,24 +136,7 @@ describe('the pace of an attempt that anybody may start', () => {
     expect(decideStart({ slot: { strangerStarts: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
   })
 
-  test('shares whose hashes nobody has are united at that pace too; those before the last one are taken at any', () => {
-    const slot = { ...busy, failures: tries(10, 1000) }
-    const recovery = unknown
-    expect(decideShare(given(b), facts({ slot, recovery, secrets: secrets(a) }))).toMatchObject(
-      ok({ enough: false }),
-    )
-    expect(decideShare(given(c), facts({ slot, recovery, secrets: secrets(a, b) }))).toEqual({
-      ok: false,
-      fault: tooMany(51),
-    })
-  })
-
-  test('shares that are known by their hashes are taken whatever failed before, for they cannot be wrong', () => {
-    const slot = { ...busy, failures: tries(10, 1000) }
-    expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject(ok({ enough: true }))
-  })
-
-  test('strangers, holders and failed verifications are counted apart', () => {
+  test('starts of strangers and of holders are counted apart, and shares are not counted', () => {
     const full = tries(10, 1000)
     const start = (more: Partial<Slot>, held: boolean) =>
       decideStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
@@ -208,7 +148,6 @@ describe('the pace of an attempt that anybody may start', () => {
       true,
       false,
     ])
-    expect([start({ failures: full }, false), start({ failures: full }, true)]).toEqual([true, true])
     const slot = { ...busy, strangerStarts: full, authorisedStarts: full }
     expect(decideShare(given(c), facts({ slot, secrets: secrets(a, b) }))).toMatchObject(ok({ enough: true }))
   })

@@ -5,12 +5,11 @@ import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { defined } from '../../../shared/values/defined.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
-const secondary = (division?: { shares: number; threshold: number }, more: { kept?: true } = {}) =>
-  ceremonyWorld(division, { of: 'operation', ...more })
+const secondary = (division?: { shares: number; threshold: number }) =>
+  ceremonyWorld(division, { of: 'operation' })
 const OTP = 'x'.repeat(33)
 const DELETE = '/sys/replication/dr/secondary/operation-token/delete'
 const NAME = 'generation of a DR operation token'
@@ -262,36 +261,6 @@ describe('a share, in the order of the checks', () => {
       expect((await w.give(nonce, text)).status).toBe(400)
     expect((await w.show()).body.progress).toBe(1)
   })
-
-  test.each<[what: string, last: (b: Buffer, a: Buffer) => Buffer, why: string]>([
-    [
-      'the same x twice',
-      (b, a) => Buffer.concat([b.subarray(0, 32), a.subarray(32)]),
-      'do not belong together',
-    ],
-    ['another length', b => b.subarray(1), 'do not belong together'],
-    [
-      'one wrong byte',
-      b => Buffer.from(b.map((byte, at) => (at === 0 ? byte ^ 1 : byte))),
-      'not those of the recovery key',
-    ],
-  ])(
-    'where the key was stored, the last one with %s: 400, progress 0; attempt, nonce and password stay',
-    async (_, last, why) => {
-      const w = await secondary({ shares: 3, threshold: 2 }, { kept: true })
-      const { nonce, otp } = (await w.start()).body
-      const [a, b] = w.shares as [Buffer, Buffer]
-      await w.give(nonce, a)
-      const reply = await w.give(nonce, last(b, a))
-      expect([reply.status, reply.body.errors[0]]).toEqual([
-        400,
-        expect.stringMatching(new RegExp(`^${NAME} aborted: .*${why}`)),
-      ])
-      expect((await w.show()).body).toMatchObject({ started: true, nonce, progress: 0 })
-      await w.give(nonce, b)
-      expect(unmasked((await w.give(nonce, a)).body.encoded_token, otp)).toMatch(/^hvs\./)
-    },
-  )
 })
 
 describe('several people at once', () => {
@@ -490,7 +459,7 @@ describe('strangers, where ceremonies are open', () => {
 describe('a strict ceremony', () => {
   const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
   const rules = `path "sys/replication/dr/secondary/generate-operation-token/*" { capabilities = ["update", "delete"] }`
-  const strict = async (kept?: true) => {
+  const strict = async () => {
     const hash = hashOf('hvs.other')
     const other = token({
       hash,
@@ -511,7 +480,7 @@ describe('a strict ceremony', () => {
         }) as Item,
     )
     const items = [policy(rules), ...tokens]
-    const options = defined({ of: 'operation' as const, strictCeremony: true, items, kept })
+    const options = { of: 'operation' as const, strictCeremony: true, items }
     const w = await ceremonyWorld(undefined, options)
     const batch = token({
       type: 'batch',
@@ -538,15 +507,6 @@ describe('a strict ceremony', () => {
     const { w, by } = await strict()
     expect((await w.send('PUT', '/attempt', {}, by('hvs.root'))).status).toBe(200)
     expect((await w.send('DELETE', '/attempt', undefined, by('hvs.root'))).status).toBe(204)
-  })
-
-  test('takes shares of a key that an earlier version stored from no stranger, who could spoil the attempt', async () => {
-    const { w, prepared, by } = await strict(true)
-    const { nonce } = (await w.start()).body
-    const given = { nonce, key: w.shares[0]?.toString('hex') }
-    expect((await w.send('PUT', '/update', given, by(''))).status).toBe(403)
-    expect((await w.send('PUT', '/update', given, by(prepared))).body.progress).toBe(1)
-    expect((await w.give(nonce, w.shares[1] as Buffer)).body.progress).toBe(2)
   })
 
   test('or by who may invoke its function; shares and progress are for anybody', async () => {

@@ -4,7 +4,6 @@ import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
-import { type Division, divide } from '../../../shared/cluster/shares.ts'
 import { noteTerms } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
@@ -12,7 +11,7 @@ import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { FieldCipher, Ports } from '../../../shared/ports.ts'
+import type { Ports } from '../../../shared/ports.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -38,8 +37,6 @@ const ceremonies = {
 interface Options {
   of?: keyof typeof ceremonies
   strictCeremony?: boolean
-  /** in the form of before: the key itself is stored, and no hash of a share */
-  kept?: true
   /** items besides those of every cluster */
   items?: Item[]
 }
@@ -56,26 +53,27 @@ const kms = {
 /** A cluster in memory that can do nothing but ceremonies, with the shares of its recovery key. */
 export async function ceremonyWorld(
   division = { shares: 5, threshold: 3 },
-  { of = 'root', strictCeremony = false, kept, items: more = [] }: Options = {},
+  { of = 'root', strictCeremony = false, items: more = [] }: Options = {},
 ) {
   const { at, mode } = ceremonies[of]
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
-  const { keyring, cipher, terms } = await kmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
+  const { keyring, terms } = await kmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const place = key('recovery-key')
-  const { recovery, shares } = kept ? await keptKey(division, cipher) : verifiedKey(division, clock.ms)
+  const { item: recovery, shares } = newRecoveryKey(division, { random: randomBytes, now: clock.ms })
   const record: ClusterRecord = {
     id: 'c',
     name: 'c',
     mode,
     keyring: keyring.id,
     term: 1,
+    keyringEdition: 1,
     initialisedAt: 0,
     ...(mode === 'secondary' ? { set: 's-1' } : {}),
   }
   const items: Item[] = [
     { ...key('cluster'), rev: 'r', data: record },
-    { ...key('keyring'), rev: 'r', data: keyring },
+    { ...key('keyring'), rev: 'r', data: { ...keyring, edition: 1 } },
     { ...key('mounts'), rev: 'r', data: { mounts: [], removing: [] } },
     { ...place, rev: 'r', data: recovery },
     ...noteTerms(terms, [], clock.ms, record).map(
@@ -121,18 +119,6 @@ export async function ceremonyWorld(
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
-}
-
-function verifiedKey(division: Division, now: number) {
-  const { item, shares } = newRecoveryKey(division, { random: randomBytes, now })
-  return { recovery: item, shares }
-}
-
-/** What versions of before have stored. */
-async function keptKey(division: Division, cipher: Pick<FieldCipher, 'encrypt'>) {
-  const whole = randomBytes(32)
-  const text = await cipher.encrypt(key('recovery-key'), 'key', whole.toString('base64'))
-  return { recovery: { ...division, key: text }, shares: divide(whole, division, randomBytes) }
 }
 
 /** Step Functions as ceremonies see it. */

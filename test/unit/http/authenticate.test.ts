@@ -7,7 +7,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { type MemoryOptions, memoryStore } from '../../support/tables/memory-store.ts'
-import { clearCipher as cipher, mount, NOW, token } from '../tokens/support.ts'
+import { clearCipher as cipher, mount, NOW, sealedBatch, sealingTerm, token } from '../tokens/support.ts'
 
 const text = new Secret('hvs.parent')
 const hash = hashOf('hvs.parent')
@@ -45,7 +45,7 @@ describe('a token as presented', () => {
     const presented = await present(batch, cipher)
     expect(presented).not.toHaveProperty('key')
     expect(presented?.term).toEqual(key('term', 'identity'))
-    const sealed = { content: JSON.stringify(content), term: 'identity' }
+    const sealed = sealedBatch(JSON.stringify(content))
     expect(await presented?.open()).toEqual({ text: batch, batch: sealed })
   })
 
@@ -90,8 +90,10 @@ describe('who may go on', () => {
     ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
   ])('a batch token: %s: %s', (_, parts, verdict) => {
     const content = token({ type: 'batch', hash: '', ...parts })
-    const batch = { content: JSON.stringify(content), term: 'identity' }
-    expect(whyOf(() => authenticate({ text, batch }, undefined, facts))).toBe(verdict)
+    const batch = sealedBatch(JSON.stringify(content))
+    expect(whyOf(() => authenticate({ text, batch }, undefined, { ...facts, term: sealingTerm }))).toBe(
+      verdict,
+    )
   })
 })
 

@@ -23,7 +23,7 @@ const revisionItem = (rev: string): Item<'mounts-revision'> => ({ ...key('mounts
 const recordItem = (mode: ClusterMode = 'primary'): Item<'cluster'> => ({
   ...key('cluster'),
   rev: 'r',
-  data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+  data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
 })
 
 /** An environment: what it remembers, what is stored, what each of its requests reads. */

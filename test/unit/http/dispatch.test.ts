@@ -109,7 +109,7 @@ async function send(
     {
       ...key('cluster'),
       rev: 'r',
-      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },

@@ -12,7 +12,10 @@ const HERE = { home: 'these tables' }
 const base = (mode: Mode) =>
   mode
     ? {
-        cluster: { record: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 }, readAt: 0 },
+        cluster: {
+          record: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
+          readAt: 0,
+        },
       }
     : {}
 

@@ -10,7 +10,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
-import { clearCipher, mount, NOW, rootToken, token } from '../tokens/support.ts'
+import { clearCipher, mount, NOW, rootToken, sealingTerm, token } from '../tokens/support.ts'
 
 const GENERATED = 'hvs.generated-on-this-cluster'
 const PROMOTE = 'sys/replication/dr/secondary/promote'
@@ -54,7 +54,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     {
       ...key('cluster'),
       rev: 'r',
-      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, initialisedAt: 0 },
+      data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'ops'), rev: 'r', data: { text: rules } },
@@ -63,6 +63,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
       rev: 'r',
       data: { hash: hashOf(GENERATED), set: '', epoch: '', madeAt: NOW },
     },
+    sealingTerm,
     ...stored,
   ])
   const audited: Record<string, unknown>[] = []

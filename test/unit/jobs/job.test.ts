@@ -9,7 +9,15 @@ import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { token } from '../tokens/support.ts'
 
-const record = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
+const record = {
+  id: 'c',
+  name: 'c',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  keyringEdition: 1,
+  initialisedAt: 0,
+} as const
 
 /** Ports whose clock a test turns. */
 function around(parts: object = {}) {

@@ -7,7 +7,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import type { BusEvent } from '../../../shared/work-ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
-const from = { id: 'c-1', set: 's-1', mode: 'secondary' } as ClusterRecord
+const from = { id: 'c-1', set: 's-1', mode: 'secondary', keyringEdition: 1 } as ClusterRecord
 const to = { ...from, mode: 'primary', epoch: '000002.b' } as ClusterRecord
 const { place, data } = roleEvent({ from, to, position: '000001.a/9', operation: 'o', lost: 0 }, 1000)
 const waiting = [{ ...place, rev: 'r', data } as Item<'role-event'>]

@@ -20,6 +20,7 @@ const activation = {
   id: 'us-west',
   set: 'a set',
   primaryKey: 'a key',
+  exchangeKey: randomBytes(32).toString('base64url'),
 }
 const token = activationJwt(signer, activation)
 const partsOf = (text: string) => text.split('.') as [string, string, string]
@@ -41,6 +42,7 @@ describe('an activation token', () => {
       id: 'us-west',
       cluster_id: 'a set',
       primary_key: 'a key',
+      exchange_key: activation.exchangeKey,
     })
     expect(Buffer.from(signature, 'base64url')).toHaveLength(132)
   })
@@ -87,6 +89,8 @@ describe('an activation token', () => {
   test.each([
     ['another type', { ...all, type: 'performance' }],
     ['no id', { ...all, id: '' }],
+    ['no key to seal it to', { ...all, exchange_key: undefined }],
+    ['a shorter key to seal it to', { ...all, exchange_key: 'AAAA' }],
     ['a time that is none', { ...all, exp: '1700001800' }],
     ['no object', []],
     ['nothing', null],

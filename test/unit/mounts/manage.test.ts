@@ -298,7 +298,10 @@ describe('what a mount means', () => {
   })
 
   test('it is found at its path, lives until it is removed, and is an auth method, or a legacy ec2 one, by its type', () => {
-    const removed = { ...table, removing: [mount({ accessor: 'gone', path: 'gone' })] }
+    const removed = {
+      ...table,
+      removing: [{ ...mount({ accessor: 'gone', path: 'gone' }), disabledAt: 0 }],
+    }
     expect(mountAt(removed, 'cloud')).toEqual(mount())
     expect(mountAt(removed, 'gone')).toBeUndefined()
     expect(isMounted(removed, 'auth_cloud_1')).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { headUpdate, parseHead } from '../../../shared/adapters/aws/storage/head.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
 import { STORED_FORMAT } from '../../../shared/storage/format.ts'
-import { key } from '../../../shared/storage/kinds.ts'
+import { type Kind, key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem, toStored } from '../../../shared/storage/requests.ts'
 import { headIn } from '../../builders/head-moves.ts'
 
@@ -19,11 +19,14 @@ const refusal = (what: string, named: string) =>
   })
 
 describe('a cluster record', () => {
-  const stored = toStored({ key: key('cluster'), data: { id: 'c' } as never, times: {} }, 'r')
+  const stored = toStored(
+    { key: key('cluster'), data: { id: 'c', keyringEdition: 1 } as never, times: {} },
+    'r',
+  )
 
   test('is stored with the format of this version, and read back without it', () => {
     expect(stored.format).toBe(STORED_FORMAT)
-    expect(fromStored('cluster', stored, 0)?.data).toEqual({ id: 'c' })
+    expect(fromStored('cluster', stored, 0)?.data).toEqual({ id: 'c', keyringEdition: 1 })
   })
 
   test.each(others)('of format %s is refused by name', (format, named) => {
@@ -35,6 +38,29 @@ describe('a cluster record', () => {
   test('is the only item with a format', () => {
     const policy = toStored({ key: key('policy', 'p'), data: { text: '' }, times: {} }, 'r')
     expect(policy).not.toHaveProperty('format')
+  })
+})
+
+describe('an attribute that this version relies on', () => {
+  const recovery = { shares: 1, threshold: 1, verifier: 'v', shareHashes: ['h'], since: 0 }
+  const rows: [kind: Kind, data: object, missing: string][] = [
+    ['cluster', { id: 'c' }, 'keyringEdition'],
+    ['recovery-key', { ...recovery, shareHashes: undefined }, 'shareHashes'],
+    ['recovery-key', { shares: 1, threshold: 1, key: 'x' }, 'verifier'],
+    ['term', { number: 1, since: 0, probe: 'p' }, 'signers'],
+    ['keyring', { id: 'k', activeTerm: 't', termIds: [], highestTerm: 1 }, 'edition'],
+    ['keyring', { id: 'k', edition: 1, termIds: [], highestTerm: 1 }, 'activeTerm'],
+    ['secondary', { id: 'west' }, 'epoch'],
+  ]
+
+  test.each(rows)('of a %s (%j) is missed by name: %s', (kind, data, missing) => {
+    const stored = { kind, pk: 'p', sk: 's', rev: 'r', data, format: STORED_FORMAT }
+    expect(() => fromStored(kind, stored, 0)).toThrow(
+      expect.objectContaining({
+        code: 'unknown_format',
+        message: `the stored ${kind} has no ${missing}, and this version relies on it; deploy the version that stored it; nothing has been changed`,
+      }),
+    )
   })
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import {
   activeTerm,
+  checkKeys,
   closeEnvelope,
   firstKeys,
   heldIds,
@@ -101,9 +102,10 @@ describe('two keyrings of one set', () => {
     expect(taken.signer?.seed).not.toBe(here.signer?.seed)
   })
 
-  test('of a version that noted no active term encrypt by their last one', () => {
+  test('that name no term that encrypts, or an unknown one, are refused', () => {
     const { activeTerm: _, ...before } = here
-    expect(activeTerm(before)).toEqual(activeTerm(here))
+    expect(() => checkKeys(before as Keys)).toThrow('does not name the term that encrypts')
+    expect(() => activeTerm(before as Keys)).toThrow('lacks the term that encrypts')
     expect(() => activeTerm({ ...here, activeTerm: 'unknown' })).toThrow('lacks the term that encrypts')
   })
 })

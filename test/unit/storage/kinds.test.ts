@@ -76,7 +76,6 @@ describe('what follows from a kind', () => {
       'client-config previousSecretKey',
       'client-config secretKey',
       'cluster link.ownKey',
-      'recovery-key key',
       'role hmacKey',
       'wrapped response',
     ])

@@ -17,6 +17,7 @@ const record = (mode: ClusterMode): ClusterRecord => ({
   mode,
   keyring: 'k-1',
   term: 1,
+  keyringEdition: 1,
   initialisedAt: NOW,
 })
 
@@ -37,8 +38,13 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: obj
           publicKey: signer.publicKey,
         },
       },
-      store: memoryStore([{ ...key('recovery-key'), rev: 'r', data: { shares: 5, threshold: 3 } as never }])
-        .store,
+      store: memoryStore([
+        {
+          ...key('recovery-key'),
+          rev: 'r',
+          data: { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] } as never,
+        },
+      ]).store,
       journalView: { look: async () => ({ ...(journal ? { head: journal } : {}) }) },
     },
   })

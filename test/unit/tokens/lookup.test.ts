@@ -8,7 +8,7 @@ import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../share
 import { Secret } from '../../../shared/values/secret.ts'
 import { callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
-import { clearCipher, NOW, token } from './support.ts'
+import { clearCipher, NOW, sealingTerm, token } from './support.ts'
 
 const accessor = accessorOf(hashOf('hvs.other'))
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
@@ -19,7 +19,7 @@ const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
 
 /** A call by somebody else than the token `hvs.other`. */
 function calling(given: object, items: Item[] = [stored()], own: Partial<Token> = {}) {
-  const { store, commits } = memoryStore(items)
+  const { store, commits } = memoryStore([sealingTerm, ...items])
   const mine = token({ hash: hashOf('hvs.mine'), ...own })
   const caller = {
     token: mine,

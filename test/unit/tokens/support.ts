@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Mount } from '../../../shared/model/mount.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import type { SealedToken } from '../../../shared/ports.ts'
+import { type Item, key } from '../../../shared/storage/kinds.ts'
+import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
+import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
+import type { Encrypted } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 
 /** 2027-01-15T08:00:00.250Z */
@@ -47,15 +52,33 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
   ...parts,
 })
 
+const batchSigner = privateKey('Ed25519', Buffer.alloc(32, 7))
+
+/** A batch token as the cipher below opens it, signed by the signer of `sealingTerm`. */
+export function sealedBatch(content: string): SealedToken {
+  const parts = splitBatch(signBatch(batchSigner, content))
+  if (!parts) throw new Error('a signed batch token has two parts')
+  return { ...parts, term: 'identity' }
+}
+
+/** The term that seals batch tokens. */
+export const sealingTerm: Item<'term'> = {
+  ...key('term', 'identity'),
+  rev: 'r',
+  data: {
+    number: 1,
+    since: 0,
+    probe: '1.x' as Encrypted,
+    signers: [{ cluster: 'c', name: 'c', key: rawPublic(batchSigner).toString('base64') }],
+  },
+}
+
 /** A cipher that encrypts nothing: what it makes can be looked into. */
 export const clearCipher = portsWith({
   cipher: {
     encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,
     encryptToken: async (content: string) => Buffer.from(content).toString('base64url'),
-    decryptToken: async (text: string) => ({
-      content: Buffer.from(text, 'base64url').toString('utf8'),
-      term: 'identity',
-    }),
+    decryptToken: async (text: string) => sealedBatch(Buffer.from(text, 'base64url').toString('utf8')),
     hmac: async (text: string) => `hmac ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`,
   },
 }).cipher

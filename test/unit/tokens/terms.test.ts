@@ -54,11 +54,3 @@ describe.each<Taker>(['role', 'token-role'])('every term of a %s', taker => {
     )
   })
 })
-
-test('a role stored before a term existed reads as if it said nothing of it', () => {
-  const later = termRows.filter(([_, { later }]) => later)
-  expect(later.map(([key]) => key)).toContain('strictlyBindIp')
-  const { strictlyBindIp: _, ...old } = defaultParameters
-  expect(parametersAnswer(old, 'role')).toEqual(parametersAnswer(defaultParameters, 'role'))
-  expect(write('role', old, { token_ttl: 60 })).toEqual({ ...defaultParameters, ttl: 60 })
-})

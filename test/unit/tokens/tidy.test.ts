@@ -23,7 +23,7 @@ const base: Item[] = [
   {
     ...key('cluster'),
     rev: 'r',
-    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 },
+    data: { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
   },
   { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
 ]

@@ -31,6 +31,7 @@ const record: Item<'cluster'> = {
     term: 1,
     initialisedAt: 0,
     operation: ID,
+    keyringEdition: 1,
   } as ClusterRecord,
 }
 

@@ -55,9 +55,8 @@ async function isAlone(): Promise<void> {
   expect((await ok('GET', '/sys/policies/acl/shared')).body.data.name).toBe('shared')
   await ok('POST', '/sys/policies/acl/shared', POLICY)
   await ok('POST', '/sys/policies/acl/own', POLICY)
-  const lists = [partitions('member'), partitions('secondary'), partitions('revoked')] as const
-  for (const where of lists)
-    expect(await ports.store.list<'member' | 'secondary' | 'revoked'>(where)).toEqual([])
+  const lists = [partitions('member'), partitions('secondary')] as const
+  for (const where of lists) expect(await ports.store.list<'member' | 'secondary'>(where)).toEqual([])
   const left = [key('contact'), key('puller'), key('pending-key'), key('token-key'), key('operation-token')]
   expect(await ports.store.read(left)).toEqual(left.map(() => undefined))
   await set.settled()

@@ -120,7 +120,7 @@ describe('a cluster that follows a primary', () => {
       const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
       const theirs = kmsCipher({
-        store: memoryStore([item(key('keyring'), imported.keyring)]).store,
+        store: memoryStore([item(key('keyring'), { ...imported.keyring, edition: 1 })]).store,
         clock,
         entropy: systemEntropy,
         kms,

@@ -63,10 +63,16 @@ async function asSecondary(set: string): Promise<void> {
     term: imported.keyring.term,
   }
   expect(keyring?.data.id).toBe(imported.keyring.id)
-  await west.store.commit([replace(record, record, next), put(key('keyring'), imported.keyring)], {
-    record: next,
-    readAt: west.turn.ms,
-  })
+  await west.store.commit(
+    [
+      replace(record, record, next),
+      put(key('keyring'), { ...imported.keyring, edition: record.data.keyringEdition }),
+    ],
+    {
+      record: next,
+      readAt: west.turn.ms,
+    },
+  )
 }
 
 const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member) => {

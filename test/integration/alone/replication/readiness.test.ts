@@ -47,7 +47,7 @@ describe('of a pair that is well', () => {
       ready: true,
       promotion: { goes_through: true, refused: '', warnings: [] },
       keyring: { opens: true, failed: [] },
-      recovery: { shares: 5, threshold: 3, rekey_needed: false },
+      recovery: { shares: 5, threshold: 3 },
       versions: { version: '1.0.0', format: FORMAT, primary_format: FORMAT },
       tree: { corrupted: false, reindexing: false },
       lag: { primary: 'answers', behind_ms: 0, last_contact_age_ms: 0, clock_skew_ms: 0 },

@@ -44,7 +44,15 @@ describe('the status', () => {
     await journal.moveHead(moves.begin(undefined, EPOCH))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
-    const nobody = { expires: 0, jti: 'h', lastCallTime: 0, address: '', apiAddress: '', version: '' }
+    const nobody = {
+      expires: 0,
+      jti: 'h',
+      lastCallTime: 0,
+      address: '',
+      apiAddress: '',
+      version: '',
+      epoch: EPOCH,
+    }
     await commit(
       create(key('secondary', 'b'), { ...nobody, id: 'b', createdAt: 2 }),
       create(key('secondary', 'a'), { ...nobody, id: 'a', createdAt: 3 }),
@@ -168,7 +176,7 @@ describe('the status', () => {
     })
     await commit(put(key('contact'), { ...heard, addresses: [BAD] }))
     expect(await status()).toMatchObject({ known_primary_cluster_addrs: [] })
-    const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', lastCallTime: 0, version: '' }
+    const known = { id: 'c', createdAt: 5, expires: 0, jti: 'h', lastCallTime: 0, version: '', epoch: EPOCH }
     await commit(put(key('secondary', 'c'), { ...known, address: BAD, apiAddress: BAD }))
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
     for (const path of [...PATHS, '/sys/replication/dr/readiness']) {

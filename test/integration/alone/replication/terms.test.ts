@@ -323,3 +323,23 @@ describe('keys of a cluster’s own through its lives', () => {
     expect([await secretAt('east'), await secretAt('west')]).toEqual(['after the return', 'after the return'])
   })
 })
+
+test('a warm environment encrypts by the new term when a cluster rotates that was a primary before', async () => {
+  const { record, request } = set.at('east')
+  for (let terms = 0; terms < 3; terms++) await rotate('east')
+  await storeSecret('east', 'before')
+  const old = await batchToken('east')
+  const { keyringEdition, term } = await record()
+  await set.at('east').ok('POST', `${R}/primary/disable`)
+  await set.settled()
+  expect(await record()).toMatchObject({ mode: 'disabled', keyringEdition, term })
+  await set.at('east').ok('POST', '/sys/rotate', { retire: true })
+  expect(await record()).toMatchObject({ keyringEdition: keyringEdition + 1, term: term + 1 })
+  const token = await batchToken('east')
+  expect([await isGoodAt('east', old), await isGoodAt('east', token), await secretAt('east')]).toEqual([
+    false,
+    true,
+    'before',
+  ])
+  expect((await request('GET', '/sys/key-status')).body.data.older_terms).toHaveLength(term)
+})

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
-import type { Keyring } from '../../../../shared/model/cluster.ts'
+import type { Keyring, MadeKeyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -36,7 +36,7 @@ function plainKms() {
 async function world() {
   const { kms, asked } = plainKms()
   const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
-  let { keyring } = await keyFactory.newKeyring(1000)
+  let keyring: Keyring = { ...(await keyFactory.newKeyring(1000)).keyring, edition: 1 }
   const reads = { count: 0 }
   const store = {
     read: async () => {
@@ -45,7 +45,7 @@ async function world() {
     },
   }
   const clock = { ms: 1_000_000, now: () => clock.ms }
-  const record = () => ({ keyring: keyring.id, term: keyring.term, keyringEdition: keyring.edition ?? 0 })
+  const record = () => ({ keyring: keyring.id, keyringEdition: keyring.edition })
   return {
     asked,
     reads,
@@ -64,12 +64,12 @@ async function world() {
         id: keyring.id,
         wrappedKey: wrapped,
         keys: closed,
-        edition: (keyring.edition ?? 0) + 1,
+        edition: keyring.edition + 1,
       }
     },
     rotate: async () => {
       const made = await keyFactory.withNextTerm(keyring, 2000)
-      keyring = { ...made.keyring, edition: (keyring.edition ?? 0) + 1 }
+      keyring = { ...made.keyring, edition: keyring.edition + 1 }
       return keyring
     },
   }
@@ -214,7 +214,7 @@ describe('the cluster record', () => {
     cipher.expect(w.record())
     await cipher.encrypt(place, 'hmacKey', 'x')
     expect(w.reads.count).toBe(before)
-    cipher.expect({ keyring: 'another', term: 1 })
+    cipher.expect({ keyring: 'another', keyringEdition: 1 })
     await cipher.encrypt(place, 'hmacKey', 'x')
     expect(w.reads.count).toBe(before + 1)
   })
@@ -268,7 +268,7 @@ describe('a term that the set has lost', () => {
     const { kms } = plainKms()
     const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
     const [leading, other] = [await keyFactory.newKeyring(1000), await keyFactory.newKeyring(2000)]
-    const holding = (data: Keyring) =>
+    const holding = (data: MadeKeyring) =>
       kmsCipher({
         store: { read: async () => [{ ...key('keyring'), rev: 'r', data }] as never },
         clock: { now: () => 1_000_000 },

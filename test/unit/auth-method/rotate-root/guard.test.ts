@@ -16,7 +16,7 @@ import { mount } from '../../tokens/support.ts'
 
 const NOW = 1_000_000
 const place = key('rotation', 'auth_cloud_1')
-const cluster = item(key('cluster'), { mode: 'primary', keyring: 'k' } as never)
+const cluster = item(key('cluster'), { mode: 'primary', keyring: 'k', keyringEdition: 1 } as never)
 
 function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   const items: Item[] = [cluster, ...(held ? [item(place, held)] : [])]

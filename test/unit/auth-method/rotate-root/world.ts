@@ -57,13 +57,18 @@ export interface World {
   behind?: true
 }
 
-const BEHIND = { id: 'west', createdAt: 0, heartbeat: { at: START, epoch: '', seq: 0 } } as Secondary
+const BEHIND = {
+  id: 'west',
+  createdAt: 0,
+  epoch: 'e',
+  heartbeat: { at: START, epoch: '', seq: 0 },
+} as Secondary
 
 /** The mount of a world, its IAM user and its clock; one rotation. */
 export async function rotate(world: World) {
   const config = 'config' in world ? world.config : configured
   const items: Item[] = [
-    item(key('cluster'), { mode: 'primary', keyring: 'k' } as never),
+    item(key('cluster'), { mode: 'primary', keyring: 'k', keyringEdition: 1, epoch: 'e' } as never),
     ...(config ? [item(place, config)] : []),
     ...(world.guard ? [item(guard, world.guard)] : []),
     ...(world.behind ? [item(key('secondary', 'west'), BEHIND)] : []),

@@ -8,7 +8,15 @@ import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { mount, NOW } from '../../tokens/support.ts'
 
-const cluster = { id: 'c', name: 'c', mode: 'primary', keyring: 'k', term: 1, initialisedAt: 0 } as const
+const cluster = {
+  id: 'c',
+  name: 'c',
+  mode: 'primary',
+  keyring: 'k',
+  term: 1,
+  keyringEdition: 1,
+  initialisedAt: 0,
+} as const
 
 /** A round over two mounts and the rest of a third; what it started and told. */
 async function round(broken: (job: Record<string, unknown>) => boolean, unreadable?: Key['kind']) {

@@ -32,6 +32,7 @@ const request = {
   set: 'a set',
   address: 'https://a.example',
   ttl: 1_800_000,
+  epoch: '000001.aaaaaaaaaaaa',
   now: 1_700_000_000_500,
 }
 const none: TokenItems = { secondary: undefined, tokenKey: undefined }
@@ -99,8 +100,9 @@ describe('a new activation token', () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })
-    expect(isTaken({ ...none, secondary: item(data) }, {})).toBe(true)
-    expect(isTaken({ ...none, secondary: revoked }, {})).toBe(false)
+    expect(isTaken({ ...none, secondary: item(data) }, request)).toBe(true)
+    expect(isTaken({ ...none, secondary: item(data) }, {})).toBe(false)
+    expect(isTaken({ ...none, secondary: revoked }, request)).toBe(false)
     const [again] = stored((await made({}, { ...none, secondary: revoked })).changes, 'secondary')
     expect(again).toMatchObject({ expected: { rev: 'r' } })
     expect(again).not.toHaveProperty('data.revokedAt')

@@ -19,6 +19,7 @@ const item = (id: string, more: Partial<Secondary> = {}): Item<'secondary'> => (
     address: '',
     apiAddress: '',
     version: '',
+    epoch: 'e',
     ...more,
   },
 })
@@ -32,7 +33,7 @@ test('secondaries are told in the order in which their tokens were made, used or
     item('z', { createdAt: 1 }),
     item('a', { createdAt: 3 }),
   ]
-  expect(secondariesOf(all, {}).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
+  expect(secondariesOf(all, { epoch: 'e' }).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
 })
 
 describe('a revocation', () => {
@@ -45,7 +46,8 @@ describe('a revocation', () => {
   ]
 
   const items = { secondaries: all, holders: [] }
-  const revoked = (what: Partial<Revoking>) => revocation({ name: '', ...what }, items, { at: 100, as: {} })
+  const revoked = (what: Partial<Revoking>) =>
+    revocation({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
 
   test('covers the cluster that used the token, under all of its names, and no other', () => {
     const changes = revoked({ admission: all[0], cluster: one })
@@ -61,6 +63,6 @@ describe('a revocation', () => {
     const unknown = one.replaceAll('1', '3')
     const changes = revoked({ cluster: unknown, name: 'north' })
     expect(written(changes)).toEqual([`holder ${unknown}`])
-    expect(changes[0]).toMatchObject({ data: { name: 'north', revoked: { at: 100 } } })
+    expect(changes[0]).toMatchObject({ data: { name: 'north', revoked: { at: 100, epoch: 'e' } } })
   })
 })

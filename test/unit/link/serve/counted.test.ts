@@ -10,7 +10,7 @@ import {
 import { signCall } from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
 import { pair } from '../../../builders/link.ts'
-import { follower, primaryWorld, type World } from './world.ts'
+import { follower, guessed, primaryWorld, type World } from './world.ts'
 
 // Whoever guesses tokens, or claims a primary's place, is seen in the audit log, and does not fill it.
 
@@ -84,5 +84,5 @@ test('a guess that could not be written down is answered by an error inside', as
     throw new Error('the log is full')
   }
   const token = await w.token('west')
-  await expect(follower(w, 'west').activate(`${token}x`)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(follower(w, 'west').activate(guessed(token))).rejects.toMatchObject({ code: 'unavailable' })
 })

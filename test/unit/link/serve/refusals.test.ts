@@ -315,10 +315,11 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.ofAnotherSet()
   },
   notSealed: async () => {
-    const [before = '', middle = '', after = ''] = (await w.token('west')).split('.')
-    const { exchange_key: _, ...claims } = JSON.parse(Buffer.from(middle, 'base64url').toString('utf8'))
-    const unnamed = Buffer.from(JSON.stringify(claims)).toString('base64url')
-    await told(newcomer().activate([before, unnamed, after].join('.')))
+    const { pair: own, keys, request } = newcomer()
+    const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0), format: FORMAT }
+    const named = { signingKey: keys.signing, exchangeKey: keys.exchange, token: await w.token('west') }
+    const body = methods.Activate.forms.question.write({ ...request, ...nothing, ...named })
+    await raw('Activate', body, { signing: own.signing })
     return link.notSealed()
   },
   sealedToAnother: async () => {

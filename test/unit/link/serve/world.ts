@@ -105,12 +105,16 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   mode: 'primary',
   keyring: 'k',
   term: 1,
+  keyringEdition: 1,
   initialisedAt: START,
   treeComplete: true,
   treeId: 'a life',
   clusterAddr: ADDRESS,
   link: emptyLink(ownKey),
 })
+
+/** The token with another signature. */
+export const guessed = (token: string): string => token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
 
 export type World = Awaited<ReturnType<typeof primaryWorld>>
 
@@ -128,7 +132,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const write = (place: Key, data: unknown) =>
     store.commit([{ kind: 'put', key: place, data, expected: 'any', times: {} } as Change])
   await write(key('cluster'), record)
-  await write(key('recovery-key'), { shares: 5, threshold: 3, key: 'x' })
+  await write(key('recovery-key'), { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] })
   const { ports, ...seen } = portsAround(clock, { store: as('link'), cipher, journal: memory.journal })
   const pair = linkPair(pairText)
   const world = {

@@ -42,7 +42,16 @@ const become = (mode: ClusterMode) =>
   memory.stored.put({
     ...key('cluster'),
     rev: 'r',
-    data: { id: 'c', name: 'east', set: SET, mode, keyring: 'k', term: 1, initialisedAt: 0 },
+    data: {
+      id: 'c',
+      name: 'east',
+      set: SET,
+      mode,
+      keyring: 'k',
+      term: 1,
+      keyringEdition: 1,
+      initialisedAt: 0,
+    },
   })
 const running = (more: Partial<Drill> = {}): Drill => ({
   id: 'one',

@@ -18,6 +18,7 @@ function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> =
     mode: 'primary',
     keyring: 'k',
     term: 1,
+    keyringEdition: 1,
     initialisedAt: 0,
     ...parts,
   }

@@ -16,6 +16,7 @@ function world(parts: Partial<ClusterRecord>) {
     mode: 'secondary',
     keyring: 'k',
     term: 1,
+    keyringEdition: 1,
     initialisedAt: 0,
     ...parts,
   }

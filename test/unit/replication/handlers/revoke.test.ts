@@ -19,6 +19,7 @@ const record: ClusterRecord = {
   mode: 'primary',
   keyring: 'k',
   term: 1,
+  keyringEdition: 1,
   initialisedAt: 0,
   set: 'set-1',
   epoch: EPOCH,
@@ -62,7 +63,7 @@ const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
 const holder = (cluster: string, name: string, revokedAt?: number): Item => ({
   ...key('holder', cluster),
   rev: 'r',
-  data: { name, at: 1, ...(revokedAt === undefined ? {} : { revoked: { at: revokedAt } }) },
+  data: { name, at: 1, ...(revokedAt === undefined ? {} : { revoked: { at: revokedAt, epoch: EPOCH } }) },
 })
 const met = (cluster: string): Item => ({
   ...key('member', cluster),

@@ -31,6 +31,7 @@ const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterR
   mode,
   keyring: 'k',
   term: 1,
+  keyringEdition: 1,
   initialisedAt: 0,
   set: 'set-1',
   epoch: '000001.c',
@@ -55,6 +56,7 @@ const secondary = (parts: Partial<Secondary>): Item<'secondary'> => ({
     address: '',
     apiAddress: '',
     version: '',
+    epoch: '000001.c',
     ...parts,
   },
 })

@@ -25,6 +25,7 @@ const tokenUntil = (exp: number): string =>
     id: 'west',
     set: 'set-1',
     primaryKey: 'AAAA',
+    exchangeKey: Buffer.alloc(32, 7).toString('base64url'),
     iat: NOW / 1000 - 60,
     exp,
   })
@@ -51,6 +52,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
     mode,
     keyring: 'k',
     term: 1,
+    keyringEdition: 1,
     initialisedAt: 0,
     ...parts,
   }

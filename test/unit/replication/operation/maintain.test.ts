@@ -29,6 +29,7 @@ const recordWith = (more: Partial<ClusterRecord> = {}): Item<'cluster'> => ({
     term: 1,
     initialisedAt: 0,
     ...more,
+    keyringEdition: 1,
   } as ClusterRecord,
 })
 

@@ -273,16 +273,6 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'given key has already been provided during this generation operation; give one that was not given yet',
   ],
-  shareOfStranger: [
-    token.shareOfStranger(),
-    'permission_denied',
-    'shares of before cannot be told apart, so that strangers could spoil the attempt; send a token whose policies allow `update` on this path, or invoke the function; rekeying makes shares that anybody may give',
-  ],
-  sharesWrong: [
-    token.sharesWrong('root', true),
-    'invalid_request',
-    'root generation aborted: these shares are not those of the recovery key; all shares have to be given again',
-  ],
   tooManyAttempts: [token.tooManyAttempts(51), 'too_many_requests', 'too many attempts; try again later'],
   operationTokenMissing: [
     token.operationTokenMissing(),

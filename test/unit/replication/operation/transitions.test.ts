@@ -12,7 +12,15 @@ import {
 } from '../../../../shared/replication/operation/transitions.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
-const alone: ClusterRecord = { id: 'c', name: 'c', mode: 'disabled', keyring: 'k', term: 1, initialisedAt: 0 }
+const alone: ClusterRecord = {
+  id: 'c',
+  name: 'c',
+  mode: 'disabled',
+  keyring: 'k',
+  term: 1,
+  keyringEdition: 1,
+  initialisedAt: 0,
+}
 const own = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey: 'own' as Encrypted }
 const primary: ClusterRecord = { ...alone, mode: 'primary', epoch: '000001.0123456789ab', link: own }
 const following: ClusterRecord = {

@@ -11,7 +11,11 @@ import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
-const record: Item<'cluster'> = { ...key('cluster'), rev: 'r', data: { id: 'c-1' } as ClusterRecord }
+const record: Item<'cluster'> = {
+  ...key('cluster'),
+  rev: 'r',
+  data: { id: 'c-1', keyringEdition: 1 } as ClusterRecord,
+}
 
 function world({ signalled = async () => true }: { signalled?: () => Promise<boolean> } = {}) {
   const { store, commits } = memoryStore([record])

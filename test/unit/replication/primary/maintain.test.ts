@@ -51,7 +51,7 @@ beforeEach(() => {
 
 /** Writes the cluster record. */
 const become = (parts: Partial<ClusterRecord>) =>
-  memory.stored.put(item(key('cluster'), parts as ClusterRecord))
+  memory.stored.put(item(key('cluster'), { keyringEdition: 1, ...parts } as ClusterRecord))
 const record = () => memory.stored.at(key('cluster'))?.data
 
 const ports = () => {

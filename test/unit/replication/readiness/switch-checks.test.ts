@@ -16,6 +16,7 @@ const contact: Heartbeat = {
   epoch: EPOCH,
   seq: 90,
   state: 'stream-wals',
+  format: 1,
 }
 const west: SuccessorFacts = { id: 'west', heartbeat: contact, lag: 0 }
 const fine: SwitchFacts = {

@@ -10,7 +10,7 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const NOW = 1_000_000
 const at = { epoch: EPOCH, seq: 40 }
 const secondary = (contact?: { at: number; epoch: string; seq: number }) =>
-  ({ id: 'west', createdAt: 0, heartbeat: contact }) as Secondary
+  ({ id: 'west', createdAt: 0, epoch: EPOCH, heartbeat: contact }) as Secondary
 
 test.each<[name: string, one: Secondary, waits: boolean]>([
   ['has it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
@@ -25,7 +25,9 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
 /** A primary, or another cluster, whose secondary reports the next position whenever time passes. */
 function portsWith(mode: ClusterMode, seqs: number[]) {
   let now = NOW
-  const { store, stored } = memoryStore([item(key('cluster'), { mode, epoch: EPOCH } as ClusterRecord)])
+  const { store, stored } = memoryStore([
+    item(key('cluster'), { mode, epoch: EPOCH, keyringEdition: 1 } as ClusterRecord),
+  ])
   const report = () => {
     const contact = { at: now, epoch: EPOCH, seq: seqs.shift() ?? 0 }
     stored.put(item(key('secondary', 'west'), secondary(contact)))

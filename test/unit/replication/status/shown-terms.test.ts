@@ -10,7 +10,7 @@ const counted = <T>(count: number, make: (number: number) => T): T[] =>
   Array.from({ length: count }, (_, number) => make(number))
 
 const term = (number: number) =>
-  item(key('term', `term-${number}`), { number, since: number * 1000, probe: '' } as never)
+  item(key('term', `term-${number}`), { number, since: number * 1000, probe: '', signers: [] } as never)
 /** Clusters in the order of their admission; the first ones were revoked, in the same order. */
 const known = (clusters: number, revoked = 0, terms = 1): KnownHolders => ({
   self: idOf(999),
@@ -19,10 +19,9 @@ const known = (clusters: number, revoked = 0, terms = 1): KnownHolders => ({
     item(key('holder', idOf(number)), {
       name: `n-${number}`,
       at: number,
-      ...(number < revoked ? { revoked: { at: 1000 + number } } : {}),
+      ...(number < revoked ? { revoked: { at: 1000 + number, epoch: 'e' } } : {}),
     }),
   ),
-  secondaries: [],
 })
 const secondary = (number: number, heardAt?: number) =>
   ({

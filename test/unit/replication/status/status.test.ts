@@ -18,6 +18,7 @@ const record = (parts: Partial<ClusterRecord>): ClusterRecord => ({
   mode: 'primary',
   keyring: 'k-1',
   term: 1,
+  keyringEdition: 1,
   initialisedAt: 0,
   set: 'set-1',
   ...parts,
@@ -259,7 +260,7 @@ describe('status of a secondary', () => {
     [[], true],
     [['keyring', 'lag'], false],
   ])('whose take-over was tried, and refused by %j, says so', (refusedBy, ready) => {
-    const readiness = { at: NOW - 5_678, refusedBy }
+    const readiness = { at: NOW - 5_678, refusedBy, basis: '' }
     expect(shown({ record: own, journal: applying, contact, readiness })['readiness']).toEqual({
       ready,
       refused_by: refusedBy,

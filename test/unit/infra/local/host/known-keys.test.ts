@@ -104,13 +104,3 @@ test('a host remembers the eight newest sets, and the one that counts whatever i
   await keys.hear(undefined)
   expect(shares()).toEqual(sets.at(-1)?.shares)
 })
-
-test('where shares cannot be judged one by one, those that were adopted last are named', async () => {
-  const { cluster, keys, shares } = await started()
-  const { shareHashes: _, ...unjudged } = first.item
-  cluster.stored = unjudged
-  await keys.hear(answer(second.shares))
-  expect(shares()).toEqual(first.shares)
-  await keys.adopt({ root_token: 'root', recovery_keys: second.shares })
-  expect(shares()).toEqual(second.shares)
-})
