@@ -95,28 +95,8 @@ describe('DescribeInstances', () => {
   test.each([
     ['all of the account in the region', {}, ['i-00000000000000001', 'i-00000002']],
     ['MaxResults is tolerated', { MaxResults: 5 }, ['i-00000000000000001', 'i-00000002']],
-    [
-      'by state',
-      { Filters: [{ Name: 'instance-state-name', Values: ['stopped', 'pending'] }] },
-      ['i-00000002'],
-    ],
     ['by id', idFilter('i-00000002'), ['i-00000002']],
     ['unknown ids in the filter are silently absent', idFilter('i-00000002', 'i-0000000f'), ['i-00000002']],
-    [
-      'every filter must match',
-      {
-        Filters: [...idFilter('i-00000002').Filters, { Name: 'instance-state-name', Values: ['running'] }],
-      },
-      [],
-    ],
-    [
-      'filters narrow named instances too',
-      {
-        InstanceIds: ['i-00000002', 'i-00000000000000001'],
-        Filters: [{ Name: 'instance-state-name', Values: ['running'] }],
-      },
-      ['i-00000000000000001'],
-    ],
     ['an instance of another account is absent', idFilter('i-00000000000000003'), []],
     ['an instance of another region is absent', idFilter('i-00000000000000004'), []],
   ])('%s', async (_name, input, ids) => {
@@ -131,7 +111,6 @@ describe('DescribeInstances', () => {
     ],
     ['another account', ['i-00000000000000003'], "The instance ID 'i-00000000000000003' does not exist"],
     ['another region', ['i-00000000000000004'], "The instance ID 'i-00000000000000004' does not exist"],
-    ['two unknown', ['i-0000000e', 'i-0000000f'], "The instance IDs 'i-0000000e, i-0000000f' do not exist"],
   ])('InvalidInstanceID.NotFound: %s', async (_name, InstanceIds, message) => {
     await expect(describeInstances({ InstanceIds })).rejects.toMatchObject({
       name: 'InvalidInstanceID.NotFound',
@@ -155,9 +134,9 @@ describe('DescribeInstances', () => {
   })
 
   test('filters that are not served and filters of more than 200 values are refused', async () => {
-    await expect(
-      describeInstances({ Filters: [{ Name: 'constructor', Values: ['x'] }] }),
-    ).rejects.toMatchObject({ name: 'InvalidParameterValue' })
+    const other = [{ Name: 'instance-state-name', Values: ['running'] }]
+    for (const Filters of [other, [...idFilter('i-00000002').Filters, ...other]])
+      await expect(describeInstances({ Filters })).rejects.toMatchObject({ name: 'InvalidParameterValue' })
     const values = Array.from({ length: 201 }, (_, n) => `i-${n}`)
     await expect(describeInstances(idFilter(...values))).rejects.toMatchObject({
       name: 'FilterLimitExceeded',

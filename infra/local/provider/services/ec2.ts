@@ -15,69 +15,36 @@ export function describeInstances({ input, caller, region, aws }: ActionCall<Par
   [name: string]: Tree
 } {
   const all = instancesIn(aws, caller.account, region)
-  const filters = filtersOf(input)
   const named = listOf(input, 'InstanceId')
-  const candidates = named.length > 0 ? byIds(all, named) : byFilter(all, filters)
-  const found = candidates.filter(instance => filters.every(filter => filter.accepts(instance)))
+  const found = named.length > 0 ? byIds(all, named) : byFilter(all, input)
   return { reservationSet: found.map(instance => reservation(aws, instance)) }
 }
 
 /** Every instance named must exist, or the whole call fails. */
 function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] {
   const malformed = ids.find(id => !/^i-[0-9a-f]{8}([0-9a-f]{9})?$/.test(id))
-  if (malformed !== undefined) {
+  if (malformed !== undefined)
     throw awsError(400, 'InvalidInstanceID.Malformed', `Invalid id: "${malformed}"`)
-  }
-  const missing = ids.filter(id => !all.has(id))
-  if (missing.length > 0) {
-    const text =
-      missing.length === 1
-        ? `The instance ID '${missing[0]}' does not exist`
-        : `The instance IDs '${missing.join(', ')}' do not exist`
-    throw awsError(400, 'InvalidInstanceID.NotFound', text)
-  }
+  const missing = ids.find(id => !all.has(id))
+  if (missing !== undefined)
+    throw awsError(400, 'InvalidInstanceID.NotFound', `The instance ID '${missing}' does not exist`)
   return pick(all, ids)
 }
 
-/** Unknown ids in a filter are silently absent; without an `instance-id` filter all are candidates. */
-function byFilter(all: ReadonlyMap<string, Ec2Instance>, filters: readonly Filter[]): Ec2Instance[] {
-  const ids = filters.find(filter => filter.name === 'instance-id')?.values
-  return ids === undefined ? [...all.values()] : pick(all, ids)
+/** One filter is served, `instance-id`: unknown ids in it are silently absent. Without a filter all are meant. */
+function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: Params): Ec2Instance[] {
+  const name = params.get('Filter.2.Name') ?? params.get('Filter.1.Name')
+  if (name === undefined) return [...all.values()]
+  if (name !== 'instance-id' || params.has('Filter.2.Name'))
+    throw awsError(400, 'InvalidParameterValue', `The filter '${name}' is invalid`)
+  const ids = listOf(params, 'Filter.1.Value')
+  if (ids.length > maxFilterValues)
+    throw awsError(400, 'FilterLimitExceeded', `The maximum number of filter values is ${maxFilterValues}`)
+  return pick(all, ids)
 }
 
 const pick = (all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] =>
   [...new Set(ids)].flatMap(id => all.get(id) ?? [])
-
-interface Filter {
-  name: string
-  values: readonly string[]
-  accepts(instance: Ec2Instance): boolean
-}
-
-/** Filters served, and the value of an instance each looks at. */
-const filterable = new Map<string, (instance: Ec2Instance) => string>([
-  ['instance-id', instance => instance.instanceId],
-  ['instance-state-name', instance => instance.state],
-])
-
-function filtersOf(params: Params): Filter[] {
-  const filters: Filter[] = []
-  for (let n = 1; params.has(`Filter.${n}.Name`); n++) {
-    filters.push(filterOf(params.get(`Filter.${n}.Name`) ?? '', listOf(params, `Filter.${n}.Value`)))
-  }
-  return filters
-}
-
-function filterOf(name: string, values: readonly string[]): Filter {
-  const read = filterable.get(name)
-  if (read === undefined) {
-    throw awsError(400, 'InvalidParameterValue', `The filter '${name}' is invalid`)
-  }
-  if (values.length > maxFilterValues) {
-    throw awsError(400, 'FilterLimitExceeded', `The maximum number of filter values is ${maxFilterValues}`)
-  }
-  return { name, values, accepts: instance => values.includes(read(instance)) }
-}
 
 function listOf(params: Params, name: string): string[] {
   const values: string[] = []

@@ -71,13 +71,6 @@ const roleTree = (role: IamRole) => ({
   RoleId: role.roleId,
   Arn: role.arn,
   CreateDate: dateText(role.createdAt),
-  AssumeRolePolicyDocument: encodeURIComponent(JSON.stringify(trustPolicy(role))),
-  MaxSessionDuration: 43_200,
-})
-
-const trustPolicy = (role: IamRole) => ({
-  Version: '2012-10-17',
-  Statement: [{ Effect: 'Allow', Principal: { AWS: role.trusts ?? '*' }, Action: 'sts:AssumeRole' }],
 })
 
 const keyTree = (key: AccessKey) => ({
