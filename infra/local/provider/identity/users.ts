@@ -2,25 +2,17 @@ import { iamId, secretKey } from '../state/ids.ts'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { AccessKey, User } from '../state/state.ts'
 import { awsError } from '../wire/errors.ts'
+import { findNamed, noSuch, putNamed } from './named.ts'
 
 /** Most access keys one user has ("IAM object quotas", IAM User Guide). */
 const maxKeys = 2
 
 /** Creates a user, or moves an existing one to another path; the unique id and keys stay. */
-export function putUser(
+export const putUser = (
   aws: ImitatedAws,
-  input: { account: string; name: string; path: string; partition: string },
-): User {
-  const { account, name, path, partition } = input
-  const key = `${account}/${name}`
-  const known = aws.state.users.get(key)
-  const arn = `arn:${partition}:iam::${account}:user${path}${name}`
-  const fresh = { userId: iamId('AIDA'), createdAt: aws.now(), accessKeyIds: [] }
-  const user: User = { ...(known ?? fresh), account, partition, path, name, arn }
-  aws.state.users.set(key, user)
-  aws.changed()
-  return user
-}
+  given: Pick<User, 'account' | 'name' | 'path' | 'partition'>,
+): User =>
+  putNamed(aws, aws.state.users, 'user', given, { userId: iamId('AIDA'), accessKeyIds: [] as string[] })
 
 /** The root user of an account, created when first asked for. */
 export function rootUser(aws: ImitatedAws, account: string, partition: string): User {
@@ -51,11 +43,8 @@ export function operatorKey(aws: ImitatedAws): AccessKey {
  *
  * @throws NoSuchEntity 404
  */
-export function findUser(aws: ImitatedAws, account: string, name: string): User {
-  const user = aws.state.users.get(`${account}/${name}`)
-  if (user === undefined) throw noSuch(`The user with name ${name} cannot be found.`)
-  return user
-}
+export const findUser = (aws: ImitatedAws, account: string, name: string): User =>
+  findNamed(aws.state.users, 'The user with name', account, name)
 
 /** Removes a user with all its keys; a user of that name created later is another one. */
 export function deleteUser(aws: ImitatedAws, account: string, name: string): void {
@@ -107,6 +96,3 @@ export function removeAccessKey(aws: ImitatedAws, user: User, accessKeyId: strin
   aws.state.accessKeys.delete(accessKeyId)
   aws.changed()
 }
-
-/** The error IAM gives for whatever is not there. */
-export const noSuch = (message: string) => awsError(404, 'NoSuchEntity', message)
