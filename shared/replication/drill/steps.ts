@@ -1,12 +1,12 @@
 import { primaryOf } from '../../model/cluster.ts'
 import type { Drill } from '../../model/drill.ts'
+import { judgePair } from '../../set/pair.ts'
 import { waits } from '../../set/plan.ts'
 import { readinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { changeRoles, type DrillMember, fetchReadiness, lostSince } from './change.ts'
-import { checkBoth } from './check.ts'
+import { changeRoles, type DrillMember, fetchReadiness, lookAtDrilled, lostSince } from './change.ts'
 import { type Drilling, type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
 import { drillToken } from './token.ts'
 
@@ -42,6 +42,29 @@ export const drillSteps: readonly DrillStep[] = [
   { name: 'follow back', work: (run, drill) => changeRoles(run, drill, 'back', 'follow'), next: FOLLOWED },
   { name: 'settle back', work: (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
 ]
+
+/**
+ * Checks that the set may be switched for a drill: both clusters say that they are ready, and mean each other.
+ * @returns the name of the other cluster here
+ * @throws DrillStopped
+ */
+async function checkBoth(drilling: Drilling): Promise<string> {
+  const [own, peer] = await Promise.all([lookAtDrilled(drilling, 'own'), lookAtDrilled(drilling, 'peer')])
+  if (own.word.status.mode !== 'primary')
+    throw new DrillStopped('this cluster is no primary: the one that is rehearses')
+  const { mode, set, memberName } = peer.word.status
+  if (mode !== 'secondary' || set !== own.word.status.set)
+    throw new DrillStopped(`peer: it is no secondary of this set, but ${mode}`)
+  const token = await drilling.token()
+  const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
+  if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)
+  const fault =
+    readinessFault('own', ready.data) || readinessFault('peer', await fetchReadiness(drilling, 'peer'))
+  if (fault) throw new DrillStopped(fault)
+  const { situation, sentence } = judgePair(own, peer)
+  if (situation !== 'following') throw new DrillStopped(sentence)
+  return memberName
+}
 
 /** Waits for obstacles that pass by themselves: between two heartbeats a primary may know little of its secondary. */
 async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Partial<Drill>, 'pending'>> {

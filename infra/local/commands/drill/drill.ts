@@ -11,6 +11,7 @@ import { haveFollow, type Program, run } from '../../../../shared/set/run.ts'
 import type { ClusterSeen } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
+import { polling } from '../../../../shared/values/retrying.ts'
 import { askOnce, refusalOf } from '../../../command/ask.ts'
 import { clock } from '../../../command/set/look.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
@@ -156,11 +157,9 @@ export async function playDrill(
     for (const { name, work } of drillSteps.filter(one => names.includes(one.name))) {
       say(`Step ${name}.`)
       drill = { ...drill, step: name, stepAt: Date.now() }
-      for (let done = await work(drilling, drill); ; done = await work(drilling, drill))
-        if (done.ok) {
-          drill = { ...drill, ...done.value }
-          break
-        } else await setTimeout(SOME_MS)
+      const when = { everyMs: SOME_MS, until: Number.POSITIVE_INFINITY }
+      const done = await polling(clock, when, () => work(drilling, drill))
+      if (done.ok) drill = { ...drill, ...done.value }
     }
   }
   const steps = (promote: string, ...rejoin: string[]): Doing => ({
