@@ -2,7 +2,7 @@ import { classifyCluster } from '../../shared/set/condition.ts'
 import { type Goal, waits } from '../../shared/set/plan.ts'
 import { RunStopped, run, type SetCluster } from '../../shared/set/run.ts'
 import { setClusterAt } from '../command/set/look.ts'
-import { connection, namedMember } from './ask.ts'
+import { memberConnection, namedMember } from './ask.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** What surrounds a joining. */
@@ -37,7 +37,7 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
   const primary = pair.find(one => one.name !== name)
   if (!secondary || !primary) throw new Error(`the pair has no cluster ${name}`)
   const clusterOf = (member: MemberPlan, token: string): SetCluster => ({
-    ...setClusterAt(namedMember(member), { connection, token, say }),
+    ...setClusterAt(namedMember(member), { connection: memberConnection, token, say }),
     admittedAs: member.name,
     address: member.settings.linkAddress ?? member.address,
   })

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { setClusterAt } from '../../../../infra/command/set/look.ts'
-import { connection, namedMember } from '../../../../infra/pair/ask.ts'
+import { memberConnection, namedMember } from '../../../../infra/pair/ask.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 test('an address that sends its clients elsewhere is no cluster, and nobody else gets the token', async () => {
@@ -8,7 +8,7 @@ test('an address that sends its clients elsewhere is no cluster, and nobody else
   const { url, requests } = await webServer(onTestFinished, (_, response) =>
     response.writeHead(307, { location: elsewhere.url }).end(),
   )
-  const asking = { connection, token: 'hvs.secret', say: () => undefined }
+  const asking = { connection: memberConnection, token: 'hvs.secret', say: () => undefined }
   const member = setClusterAt(namedMember({ name: 'west', address: url }), asking)
   await expect(member.ask('x', { id: 'west' })).rejects.toThrow(/is not followed/)
   expect(await member.look()).toMatchObject({ silent: { answered: 'nothing' } })
