@@ -4,9 +4,17 @@ import { isAlone } from '../test/support/service/running-file.ts'
 /** The longest files of `npm test` and of `npm run test:e2e`, the longest first. */
 const LONGEST = [
   ...['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start'].map(name => `e2e/${name}`),
-  ...['games', 'deaths', 'lives', 'enable', 'rivals', 'late'].map(name => `alone/replication/${name}`),
+  ...['lives', 'games', 'rivals', 'deaths', 'enable', 'steps', 'primary', 'late'].map(
+    name => `alone/replication/${name}`,
+  ),
   'alone/contract/fuzz',
   'alone/crash/points',
+  // these wait most of their time, for the imitated AWS or for times that pass
+  'alone/faults/unfinished-roles',
+  'alone/rotate-root/crash',
+  'host/alarms',
+  'host/command',
+  'host/verbs',
 ]
 
 /**
