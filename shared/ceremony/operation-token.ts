@@ -1,9 +1,10 @@
-import { after, type Call, type Outcome } from '../api/call.ts'
+import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
 import { tokenText } from '../model/token.ts'
 import { ceremonyFor, shareFields } from './attempt.ts'
+import { unmasked } from './encode.ts'
 import { storeOperationToken, voidOperationToken } from './generated-token.ts'
-import { batchTokenStays } from './refusals.ts'
+import { batchTokenStays, maskUnusable } from './refusals.ts'
 import { tellWatcher } from './watch.ts'
 
 export const operationShareFields = {
@@ -25,4 +26,16 @@ export const operationCeremony = ceremonyFor({
 export function deleteOperationToken({ operator }: Call): Outcome {
   if (operator !== 'generated') throw batchTokenStays()
   return after([voidOperationToken()])
+}
+
+export const decodeFields = {
+  encoded_token: text('Masked token, as the last share was answered', { secret: true, required: true }),
+  otp: text('One-time password of the attempt', { secret: true, required: true }),
+}
+
+/** POST sys/decode-token: depends on nothing but what it is given. */
+export function decodeToken({ given: { encoded_token = '', otp = '' } }: Call<typeof decodeFields>): Outcome {
+  const token = unmasked(encoded_token, otp)
+  if (token === undefined) throw maskUnusable()
+  return answer(data({ token }))
 }

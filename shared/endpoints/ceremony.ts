@@ -8,8 +8,13 @@ import {
 } from '../api/endpoint.ts'
 import { named } from '../api/licence.ts'
 import { startFields } from '../ceremony/attempt.ts'
-import { decodeFields, decodeToken } from '../ceremony/decode.ts'
-import { deleteOperationToken, operationCeremony, operationShareFields } from '../ceremony/operation-token.ts'
+import {
+  decodeFields,
+  decodeToken,
+  deleteOperationToken,
+  operationCeremony,
+  operationShareFields,
+} from '../ceremony/operation-token.ts'
 import { prepareSlot } from '../ceremony/slot.ts'
 
 const SECONDARY = '/sys/replication/dr/secondary'

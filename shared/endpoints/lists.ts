@@ -1,8 +1,7 @@
 import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
 import { listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
-import { readAccess } from '../auth-method/access-list/manage.ts'
-import { allowTag, denyTag, readDenied } from '../auth-method/deny-list/manage.ts'
+import { allowTag, denyTag, readAccess, readDenied } from '../auth-method/lists.ts'
 import { key } from '../storage/kinds.ts'
 
 const access = {

@@ -3,8 +3,7 @@ import { listOfMount } from '../api/listing.ts'
 import { removeStored } from '../api/subject.ts'
 import { createRoleTag, roleTagFields } from '../auth-method/role-tags/create.ts'
 import { roleFields } from '../auth-method/roles/fields.ts'
-import { readRole } from '../auth-method/roles/read.ts'
-import { roleWrite } from '../auth-method/roles/write.ts'
+import { readRole, roleWrite } from '../auth-method/roles/handlers.ts'
 import { key } from '../storage/kinds.ts'
 
 const role = {

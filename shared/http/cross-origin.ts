@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
-import { belowVersion } from './path.ts'
+import { belowVersion } from './read-request.ts'
 
 /** The handler of a group. */
 export type GroupHandler = (event: FrontEvent, context: Context) => Promise<FrontAnswer>

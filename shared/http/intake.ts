@@ -16,12 +16,13 @@ import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import type { Secret } from '../values/secret.ts'
 import { type Match, match, missedOperation } from './match.ts'
-import { belowVersion, pathFault } from './path.ts'
 import {
+  belowVersion,
   checkHead,
   checkNamespace,
   operationOf,
   parametersOf,
+  pathFault,
   presentedToken,
   wrapTtlOf,
 } from './read-request.ts'

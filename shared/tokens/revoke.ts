@@ -1,6 +1,6 @@
 import { after, answer, type Call, callerOf, nothing, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { currentCluster } from '../jobs/current-cluster.ts'
+import { currentCluster } from '../jobs/job.ts'
 import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'

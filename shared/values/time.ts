@@ -46,3 +46,6 @@ export function compareInstants(a: Instant, b: Instant): number {
 /** RFC 3339 in UTC with trailing zeros of the fraction trimmed. @param ms milliseconds since 1970 */
 export const printTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.(\d*?)0*Z$/, (_, digits) => (digits ? `.${digits}Z` : 'Z'))
+
+/** Milliseconds since a moment; 0 where clocks differ and the moment is still to come. */
+export const ageSince = (at: number, now: number): number => Math.max(0, now - at)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { dropOldKey } from '../auth-method/rotate-root/drop-old-key.ts'
+import { dropOldKey } from '../auth-method/rotate-root/finish.ts'
 import { restamp } from '../auth-method/tidy/restamp.ts'
 import { tidy } from '../auth-method/tidy/run.ts'
 import { tidyLists } from '../auth-method/tidy/settings.ts'

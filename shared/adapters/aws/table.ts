@@ -9,8 +9,7 @@ import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { OpenJournal } from './storage/journal.ts'
 import { plainWriter } from './storage/plain-commit.ts'
 import { reads } from './storage/reads.ts'
-import { type Send, tableSend } from './wire/tables.ts'
-import { tablesOverHttp } from './wire/tables-over-http.ts'
+import { type Send, tableSend, tablesOverHttp } from './wire/tables.ts'
 
 /** What sends calls to the tables' engine. */
 interface Sends {

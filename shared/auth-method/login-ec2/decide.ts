@@ -8,7 +8,7 @@ import type { Check, Passed } from '../login/checks.ts'
 import { commonChecks } from '../login/common-checks.ts'
 import type { Grant } from '../login/grant.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
-import { isWithinRole } from '../role-tags/policies.ts'
+import { isWithinRole } from '../role-tags/tag.ts'
 import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
 import { type Reauthentication, reauthenticate } from './reauthentication.ts'
 

@@ -5,8 +5,7 @@ import { subjectOf } from '../../api/subject.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
-import { isWithinRole } from './policies.ts'
-import { LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
+import { isWithinRole, LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
 
 export const roleTagFields = {
   policies: list(

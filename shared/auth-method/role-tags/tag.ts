@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { sanitisePolicies } from '../../policies/names.ts'
+import { DEFAULT, sanitisePolicies } from '../../policies/names.ts'
+import type { TokenParameters } from '../../tokens/terms.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
@@ -93,3 +94,12 @@ function readItems(items: readonly string[]): Draft | undefined {
 /** Whether the tag was signed with this key. */
 export const isSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
   sameSecret(macOf(plain, key), mac)
+
+/** Whether a tag's policies are all among the role's; `default` is, unless the role leaves it out. */
+export function isWithinRole(
+  policies: readonly string[],
+  role: Pick<TokenParameters, 'policies' | 'noDefaultPolicy'>,
+): boolean {
+  const allowed = sanitisePolicies(role.noDefaultPolicy ? role.policies : [...role.policies, DEFAULT])
+  return sanitisePolicies(policies).every(name => allowed.includes(name))
+}

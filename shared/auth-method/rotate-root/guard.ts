@@ -1,9 +1,8 @@
 import type { MountCall } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
-import { currentCluster } from '../../jobs/current-cluster.ts'
+import { currentCluster } from '../../jobs/job.ts'
 import type { Rotation } from '../../model/rotation.ts'
-import type { Change } from '../../storage/changes.ts'
-import { replace } from '../../storage/changes.ts'
+import { type Change, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 

@@ -1,7 +1,7 @@
 import { type Answer, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { placeOf, subjectOf } from '../../api/subject.ts'
-import { currentCluster } from '../../jobs/current-cluster.ts'
+import { currentCluster } from '../../jobs/job.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import type { KnownKey, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'

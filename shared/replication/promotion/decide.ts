@@ -1,9 +1,8 @@
 import type { Head } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
-import { ageSince } from '../../values/age.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import { printTime } from '../../values/time.ts'
+import { ageSince, printTime } from '../../values/time.ts'
 
 /** What this cluster knows of the primary that it follows, from asking it just now. */
 export type PrimaryFacts =

@@ -4,8 +4,8 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { ageSince } from '../../values/age.ts'
 import { bounds } from '../../values/bounds.ts'
+import { ageSince } from '../../values/time.ts'
 import type { Measures } from '../../watching/metrics.ts'
 
 /** What one cluster knows of those that it is connected with. */

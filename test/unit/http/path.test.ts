@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { belowVersion, pathFault } from '../../../shared/http/path.ts'
+import { belowVersion, pathFault } from '../../../shared/http/read-request.ts'
 
 describe('canonical paths: CVE-2026-3605', () => {
   test.each([

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import type {
   BatchGetCommandInput,
   BatchWriteCommandInput,
@@ -9,10 +10,13 @@ import type {
   TransactWriteCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { type JsonAnswer, resultIn } from './json.ts'
+import { ownCredentials, type WireSettings, wireSettings } from '../environment.ts'
+import { type JsonAnswer, jsonAnswer, resultIn } from './json.ts'
 import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './limits.ts'
+import type { WireAnswer } from './post.ts'
 import { insisting } from './retry.ts'
 import { unreadable } from './service-error.ts'
+import { type KeySource, type SignedPost, signedPosts } from './signed-posts.ts'
 import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
 
 /** A call to the tables' engine, in its terms. */
@@ -171,4 +175,35 @@ const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers
   TransactWriteItems: nothing,
   UpdateItem: ({ Attributes }, numbers) =>
     Attributes === undefined ? {} : { Attributes: fromWire(Attributes, numbers) },
+}
+
+/** Where the tables are, where they are not where the runtime's variables say. */
+export interface TablesAt {
+  settings: WireSettings
+  credentials: KeySource
+}
+
+/** The tables' engine over HTTP; where it is, is looked for when it is first asked. */
+export function tablesOverHttp(at?: TablesAt): TableEngine {
+  let posts: SignedPost | undefined
+  return async ({ operation, input, invocation }, ms) => {
+    posts ??= postsTo(at ?? { settings: wireSettings(), credentials: ownCredentials })
+    const headers = {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `DynamoDB_20120810.${operation}`,
+      'amz-sdk-invocation-id': invocation,
+    }
+    const answer = await posts(headers, JSON.stringify(input), ms)
+    checkSum(answer)
+    return jsonAnswer(answer)
+  }
+}
+
+const postsTo = ({ settings, credentials }: TablesAt): SignedPost =>
+  signedPosts({ service: 'dynamodb', settings, credentials })
+
+/** @throws ServiceError when an answer was changed on its way */
+function checkSum({ headers, body }: WireAnswer): void {
+  const { 'x-amz-crc32': sum } = headers
+  if (sum !== undefined && Number(sum) !== crc32(body)) throw unreadable('an answer has not its checksum')
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { roleAnswer } from '../../../../shared/auth-method/roles/read.ts'
+import { roleAnswer } from '../../../../shared/auth-method/roles/handlers.ts'
 import { plan, rawEc2, rawIam, rawInferring, write } from '../../../builders/role-plans.ts'
 
 const tagsOf = (...requests: Parameters<typeof plan>) => roleAnswer(plan(...requests).role)['bound_tags']

@@ -1,6 +1,5 @@
 import { type Kind, specOf } from '../../../../storage/kinds.ts'
 import type { TableKey } from '../../../../storage/queries.ts'
-import { frozen } from '../../../../values/frozen.ts'
 import type { PlainItem } from '../../wire/values.ts'
 import { type Engine, nameOf } from '../engine.ts'
 import { batchCalls, type Turns } from './batch-calls.ts'
@@ -89,3 +88,10 @@ function batchOf<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
 
 const named = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
   new Map(keys.map(key => [nameOf(key), key]))
+
+/** The same value, of which nothing can be changed any more. @param value what JSON can say */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) if (typeof part === 'object') frozen(part)
+  return Object.freeze(value)
+}

@@ -5,8 +5,7 @@ import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
 import { CALL_MS, LARGEST_ANSWER } from '../../../../../shared/adapters/aws/wire/limits.ts'
 import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 import { signedPosts } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
-import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import { tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables-over-http.ts'
+import { tableSend, tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
 // The wire on real connections, against servers that do as told.

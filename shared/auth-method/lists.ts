@@ -1,14 +1,15 @@
-import { after, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
-import type { DenyEntry } from '../../model/deny-entry.ts'
-import { maxTtlOf } from '../../model/mount.ts'
-import type { TidySettings } from '../../model/tidy.ts'
-import { remove, replace } from '../../storage/changes.ts'
-import { type Item, key } from '../../storage/kinds.ts'
-import { decodeBase64Url, readBase64, removeSpace } from '../../values/base64.ts'
-import { printTime } from '../../values/time.ts'
-import { isSignedWith, parseTag } from '../role-tags/tag.ts'
-import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
+import { after, answer, type Call, data, type MountCall, type Outcome } from '../api/call.ts'
+import { ApiError, invalid } from '../api/errors.ts'
+import { storedOf } from '../api/subject.ts'
+import type { DenyEntry } from '../model/deny-entry.ts'
+import { maxTtlOf } from '../model/mount.ts'
+import type { TidySettings } from '../model/tidy.ts'
+import { remove, replace } from '../storage/changes.ts'
+import { type Item, key } from '../storage/kinds.ts'
+import { decodeBase64Url, readBase64, removeSpace } from '../values/base64.ts'
+import { printTime } from '../values/time.ts'
+import { isSignedWith, parseTag } from './role-tags/tag.ts'
+import { defaultTidy, sweepTimes } from './tidy/settings.ts'
 
 /** Returns the texts that a path parameter may stand for, in this order: as sent, from base64, from URL-safe base64. */
 export function readings(given: string): string[] {
@@ -89,4 +90,24 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 export async function allowTag(call: MountCall): Promise<Outcome> {
   const item = await findEntry(call)
   return item ? after([remove(item)]) : answer({ kind: 'nothing' })
+}
+
+/** GET identity-accesslist/:instance_id. The nonce is shown. @see docs/spec/login-ec2.md#access-list */
+export async function readAccess(call: Call): Promise<Outcome> {
+  const stored = storedOf(call, 'access')
+  const { clientNonce, ...entry } = stored.data
+  const nonce = clientNonce
+    ? (await call.ports.cipher.decrypt(stored, 'clientNonce', clientNonce)).reveal()
+    : ''
+  return answer(
+    data({
+      client_nonce: nonce,
+      creation_time: printTime(entry.createdAt),
+      disallow_reauthentication: entry.disallowReauthentication,
+      expiration_time: printTime(entry.expiresAt),
+      last_updated_time: printTime(entry.updatedAt),
+      pending_time: entry.pendingTime,
+      role: entry.role,
+    }),
+  )
 }

@@ -1,10 +1,22 @@
-import { after, type MountCall, nothing, type Phases } from '../../api/call.ts'
-import { placeOf, subjectOf } from '../../api/subject.ts'
+import {
+  after,
+  answer,
+  type Call,
+  data,
+  type MountCall,
+  nothing,
+  type Outcome,
+  type Phases,
+} from '../../api/call.ts'
+import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
+import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item, Key } from '../../storage/kinds.ts'
+import { parametersAnswer } from '../../tokens/parameters.ts'
 import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
+import { unbound } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 import { planRole, type RolePlan } from './plan.ts'
 import { type Resolution, resolvePrincipals } from './resolve.ts'
@@ -47,3 +59,23 @@ export const roleWrite: Phases<RoleCall, undefined, Planned, Resolution> = {
 
 const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
+
+/** GET role/:role. @see docs/spec/roles.md#reading */
+export const readRole = (call: Call): Outcome => answer(data(roleAnswer(storedOf(call, 'role').data)))
+
+/** How a role reads back: all lists are arrays, the key of its tags never appears. */
+export const roleAnswer = (role: Role): Record<string, unknown> => ({
+  auth_type: role.authType,
+  ...unbound,
+  ...role.bound,
+  bound_iam_principal_arn: role.boundIamPrincipalArns,
+  bound_iam_principal_id: role.boundIamPrincipalIds,
+  inferred_entity_type: role.inferredEntityType,
+  inferred_aws_region: role.inferredAwsRegion,
+  resolve_aws_unique_ids: role.resolveAwsUniqueIds ?? false,
+  role_id: role.roleId,
+  role_tag: role.roleTag,
+  allow_instance_migration: role.allowInstanceMigration,
+  disallow_reauthentication: role.disallowReauthentication,
+  ...parametersAnswer(role.token, 'role'),
+})
