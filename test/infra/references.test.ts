@@ -126,7 +126,7 @@ test('every page of the rules is listed in their index', () => {
 
 test('the index of pages lists every page beside it, of tutorials and of reference', () => {
   const index = read('docs/README.md')
-  const beside = ['', 'learn/', 'do/', 'look-up/']
+  const beside = ['', 'learn/', 'do/', 'look-up/', 'understand/']
     .flatMap(shelf => readdirSync(`${root}docs/${shelf}`).map(name => `${shelf}${name}`))
     .filter(name => name.endsWith('.md') && name !== 'README.md')
   expect(beside.filter(name => !index.includes(`](${name})`))).toEqual([])
