@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { isBinaryExpression, isStringLiteral, type Node, SyntaxKind } from 'typescript/unstable/ast'
+import { describe, expect, test } from 'vitest'
+import { root, sourcesIn, withProject } from '../support/types/project.ts'
+
+/** Where the code of functions and of the embedded host stands. */
+const PRODUCT = ['shared/', 'functions/', 'infra/']
+
+/** Whether code tells results apart by a member that one of them lacks, or by the text `again`. */
+const tellsApart = (node: Node): boolean =>
+  isBinaryExpression(node)
+    ? node.operatorToken.kind === SyntaxKind.InKeyword && isStringLiteral(node.left)
+    : isStringLiteral(node) && node.text === 'again'
+
+/** The files that have such code. */
+const findFiles = (files?: Readonly<Record<string, string>>): string[] =>
+  withProject(
+    project =>
+      sourcesIn(project, PRODUCT)
+        .filter(file => {
+          let found = false
+          const visit = (node: Node): void => {
+            found ||= tellsApart(node)
+            node.forEachChild(visit)
+          }
+          visit(file)
+          return found
+        })
+        .map(({ fileName }) => fileName.slice(root.length))
+        .sort(),
+    files,
+  )
+
+const ROW = /^\| `((?:shared|functions|infra)\/[\w/.-]+\.ts)` \| `[^|]+` \|/gm
+const section =
+  /## Results\n([\s\S]*?)\n## /.exec(readFileSync(`${root}docs/contributing.md`, 'utf8'))?.[1] ?? ''
+const exceptions = [...section.matchAll(ROW)].map(([, file = '']) => file)
+
+test('results are told apart by `ok` or `kind`, but for at most ten files that docs/contributing.md lists', () => {
+  expect(findFiles()).toEqual(exceptions.sort())
+  expect(exceptions.length).toBeLessThanOrEqual(10)
+})
+
+describe('is found', () => {
+  test.each([
+    ['a member that is looked for', "export const f = (a: { why: 1 } | { b: 1 }) => 'why' in a"],
+    ['a result `again`', "export const f = () => 'again' as const"],
+  ])('%s', (_, code) => {
+    expect(findFiles({ 'shared/given.ts': code })).toEqual(['shared/given.ts'])
+  })
+})
+
+test('a name that a variable holds is not', () => {
+  expect(findFiles({ 'shared/given.ts': 'export const f = (a: object, b: string) => b in a' })).toEqual([])
+})
