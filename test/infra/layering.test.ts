@@ -231,6 +231,7 @@ describe('imports point downward', () => {
       'shared/policies/load.ts',
       'shared/policies/tree.ts',
       'shared/tokens/rights.ts',
+      'shared/values/raw-keys.ts',
     ])
   })
 
