@@ -17,7 +17,7 @@ export function checkFormat(what: 'cluster record' | 'journal head', format: unk
   if (format === STORED_FORMAT) return
   const stored = format === undefined ? 'no format' : `format ${JSON.stringify(format)}`
   throw new UnknownFormat(
-    `the ${what} has ${stored}, and this version knows format ${STORED_FORMAT} only; ${NEXT}`,
+    `the ${what} has ${stored}, and this version knows format ${STORED_FORMAT} only; ${OF_ANOTHER_VERSION}`,
   )
 }
 
@@ -28,7 +28,10 @@ export function checkFormat(what: 'cluster record' | 'journal head', format: unk
 export function checkRequired(kind: string, names: readonly string[], data: object): void {
   const missing = names.find(name => (data as Record<string, unknown>)[name] === undefined)
   if (missing !== undefined)
-    throw new UnknownFormat(`the stored ${kind} has no ${missing}, and this version relies on it; ${NEXT}`)
+    throw new UnknownFormat(
+      `the stored ${kind} has no ${missing}, and this version relies on it; ${OF_ANOTHER_VERSION}`,
+    )
 }
 
-const NEXT = 'deploy the version that stored it; nothing has been changed'
+/** What to do about a cluster of another version; the embedded host knows that answer by it. */
+export const OF_ANOTHER_VERSION = 'deploy the version that stored it; nothing has been changed'

@@ -1,4 +1,5 @@
 import { copyFileSync } from 'node:fs'
+import { OF_ANOTHER_VERSION } from '../../../shared/storage/format.ts'
 import { externalEngine } from '../engine/engine.ts'
 import { type ClusterFile, textOf, writeWhole } from '../os/cluster-file.ts'
 
@@ -23,13 +24,15 @@ export async function initialised(url: string, directory: string): Promise<KeptK
     keepKeys(directory, { root_token, recovery_keys })
     return { root_token, recovery_keys }
   }
+  const text = await answer.text()
+  // whatever keys are known, no request of such a cluster is served
+  if (text.includes(OF_ANOTHER_VERSION)) throw new Error(`the cluster cannot be started: ${text}`)
   const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
   if (known) {
     const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as KeptKeys
     return { root_token, recovery_keys, other_recovery_keys }
   }
   if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
-  const text = await answer.text()
   if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
   throw new Error(
     `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start anew`,
