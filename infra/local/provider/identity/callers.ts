@@ -27,7 +27,7 @@ export interface CallerKey extends KeyFacts {
 /**
  * The owner of the access key a request names, verified or not.
  *
- * @returns undefined for a key that does not exist, is younger than the arranged delay,
+ * @returns undefined for a key that does not exist, is inactive, is younger than the arranged delay,
  *   or whose session token is missing or not its own
  */
 export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): CallerKey | undefined {
@@ -38,13 +38,15 @@ export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): Call
   }
   const key = aws.state.accessKeys.get(accessKeyId)
   const user = key && aws.state.users.get(`${key.account}/${key.user}`)
-  if (key === undefined || user === undefined || !isKnown(aws, key)) return undefined
+  if (key === undefined || user === undefined || !isUsable(aws, key)) return undefined
   return { secretAccessKey: key.secretAccessKey, caller: callerOfUser(user) }
 }
 
 // Without a delay a key works even when the clock was turned back behind its making.
-const isKnown = ({ arranged: { keyDelayMs }, now }: ImitatedAws, { createdAt }: AccessKey): boolean =>
-  keyDelayMs === 0 || now() - createdAt >= keyDelayMs
+const isUsable = (
+  { arranged: { keyDelayMs }, now }: ImitatedAws,
+  { status, createdAt }: AccessKey,
+): boolean => status === 'Active' && (keyDelayMs === 0 || now() - createdAt >= keyDelayMs)
 
 const callerOfUser = (user: User): AwsCaller => ({
   kind: user.name === '' ? 'root' : 'user',

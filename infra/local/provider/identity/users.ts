@@ -68,6 +68,7 @@ export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
     secretAccessKey: secretKey(),
     account: user.account,
     user: user.name,
+    status: 'Active',
     createdAt: aws.now(),
   }
   aws.state.accessKeys.set(key.accessKeyId, key)

@@ -8,6 +8,7 @@ import {
   getRole,
   getUser,
   listAccessKeys,
+  updateAccessKey,
 } from './iam.ts'
 import { jsonProtocol } from './json-protocol.ts'
 import { decryptWithKey, generateDataKey } from './kms.ts'
@@ -37,6 +38,7 @@ const services: Record<string, ProviderService> = {
     ListAccessKeys: listAccessKeys,
     CreateAccessKey: createAccessKey,
     DeleteAccessKey: deleteAccessKey,
+    UpdateAccessKey: updateAccessKey,
   }),
   kms: service(jsonProtocol('TrentService'), {
     Decrypt: decryptWithKey,

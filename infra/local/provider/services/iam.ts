@@ -49,6 +49,18 @@ export function deleteAccessKey(call: ActionCall<Params>): Tree {
   return undefined
 }
 
+/** UpdateAccessKey (IAM API reference): activates or deactivates. */
+export function updateAccessKey(call: ActionCall<Params>): Tree {
+  const key = findAccessKey(call.aws, ownerOf(call), required(call.input, 'AccessKeyId'))
+  const status = required(call.input, 'Status')
+  if (status !== 'Active' && status !== 'Inactive') {
+    throw awsError(400, 'ValidationError', `Value '${status}' at 'status' failed to satisfy constraint`)
+  }
+  key.status = status
+  call.aws.changed()
+  return undefined
+}
+
 /** The user named by `UserName`, or whoever calls. */
 function ownerOf({ aws, caller, input }: ActionCall<Params>): User {
   const name = optional(input, 'UserName')
@@ -76,7 +88,7 @@ const roleTree = (role: IamRole) => ({
 const keyTree = (key: AccessKey) => ({
   UserName: key.user === '' ? undefined : key.user,
   AccessKeyId: key.accessKeyId,
-  Status: 'Active',
+  Status: key.status,
   CreateDate: dateText(key.createdAt),
 })
 

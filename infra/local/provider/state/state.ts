@@ -52,6 +52,7 @@ export interface AccessKey {
   account: string
   /** Name of its user; empty for the root user. */
   user: string
+  status: 'Active' | 'Inactive'
   createdAt: number
 }
 
