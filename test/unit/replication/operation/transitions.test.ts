@@ -142,14 +142,14 @@ describe('what is refused', () => {
   /** Where docs/spec/replication.md tells of it. */
   const documented: Record<string, string> = {
     [NOBODY]: 'not initialised',
-    [BECOMES]: '`bootstrapping` is a cluster that is being emptied',
+    [BECOMES]: '`bootstrapping` is a cluster that is being wiped',
     [CLOSED]: '400 `path disabled`',
     [CHANGES]: '503: another role change is under way',
-    [NO_PRIMARY]: '| for primaries, elsewhere | not a DR primary, and the mode |',
-    [NO_SECONDARY]: '| for secondaries, elsewhere | not a DR secondary, and the mode |',
+    [NO_PRIMARY]: '| a call for primaries, on another cluster | not a DR primary, and the mode |',
+    [NO_SECONDARY]: '| a call for secondaries, on another cluster | not a DR secondary, and the mode |',
     [IS_PRIMARY]: 'this cluster is a primary',
-    [ALREADY]: '| `primary/enable` on a primary, with no other address | it is one already |',
-    [NO_LINK]: 'it has no credentials: use token',
+    [ALREADY]: '| `primary/enable` on a primary, without another address | it is already a primary |',
+    [NO_LINK]: 'it has no credentials: use a token',
   }
   const text = readFileSync('docs/spec/replication.md', 'utf8')
 
