@@ -274,7 +274,7 @@ export interface Audit {
   write(entry: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** Writes a line; with numbers it makes metrics, whose dimensions are among its fields. @see docs/monitoring.md#metrics */
+/** Writes a line; with numbers it makes metrics, whose dimensions are among its fields. @see docs/look-up/monitoring.md#metrics */
 export type Write = (
   message: string,
   fields: Readonly<Record<string, unknown>>,

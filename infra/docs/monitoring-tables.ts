@@ -2,7 +2,7 @@ import { type Metric, type MetricName, metricOf, metrics } from '../../shared/wa
 import { type AlarmName, type AlarmRow, alarmNames, type Counted, rowOfAlarm } from '../watching/alarms.ts'
 import { queries, type SavedQuery } from '../watching/queries.ts'
 
-/** Tables of docs/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
+/** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const monitoringTables = (): Record<string, string> => ({
   [METRICS]: tableOf(METRICS, (Object.keys(metrics) as MetricName[]).map(metricRow)),
   [ALARMS]: tableOf(ALARMS, alarmNames.map(alarmRow)),
@@ -45,7 +45,7 @@ function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1
 
 function alarmRow(name: AlarmName): string[] {
   const row = rowOfAlarm(name)
-  const link = `[\`${name}\`](troubleshooting.md#${name.toLowerCase()})`
+  const link = `[\`${name}\`](../do/troubleshooting.md#${name.toLowerCase()})`
   return [link, countedIn(row.counts), conditionIn(row), row.says]
 }
 

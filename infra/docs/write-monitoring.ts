@@ -1,9 +1,9 @@
-// Writes the tables of docs/monitoring.md from those in code: `npm run monitoring`.
+// Writes the tables of docs/look-up/monitoring.md from those in code: `npm run monitoring`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { root } from '../checkout.ts'
 import { monitoringTables } from './monitoring-tables.ts'
 
-const page = `${root}docs/monitoring.md`
+const page = `${root}docs/look-up/monitoring.md`
 let text = readFileSync(page, 'utf8')
 for (const [head, table] of Object.entries(monitoringTables())) {
   const from = text.indexOf(head)

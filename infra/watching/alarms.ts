@@ -40,7 +40,7 @@ const HOUR = 3600
 const lambda = (metric: string, whose: string) =>
   ({ kind: 'aws', aws: 'AWS/Lambda', metric, dimension: 'FunctionName', whose }) as const
 
-/** One row for each alarm. Its anchor in docs/troubleshooting.md is its name. */
+/** One row for each alarm. Its anchor in docs/do/troubleshooting.md is its name. */
 export const alarms = {
   ServerErrors: {
     counts: {
@@ -213,4 +213,4 @@ export const commonAlarms = alarmNames.filter(isCommon)
 export const nameOfAlarm = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
 
 /** Where the page says what to do about an alarm. */
-export const pageOfAlarm = (name: AlarmName): string => `docs/troubleshooting.md#${name.toLowerCase()}`
+export const pageOfAlarm = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`

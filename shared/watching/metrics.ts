@@ -38,7 +38,7 @@ const failures = (service: string) =>
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 
-/** One row for each metric. Lines, alarms, the dashboard, prices and docs/monitoring.md are made from it. */
+/** One row for each metric. Lines, alarms, the dashboard, prices and docs/look-up/monitoring.md are made from it. */
 export const metrics = {
   Logins: {
     unit: 'Count',

@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(root + path, 'utf8')
 const NUMBER = /CVE-\d{4}-\d+|HCSEC-\d{4}-\d+|GHSA(?:-[0-9a-z]{4}){3}|GH-\d+/g
 const numbersIn = (text: string): string[] => text.match(NUMBER) ?? []
 
-const [tried = '', untried = ''] = read('docs/advisories.md').split('\n## Without a test\n')
+const [tried = '', untried = ''] = read('docs/look-up/advisories.md').split('\n## Without a test\n')
 const rowsOf = (text: string) =>
   text
     .split('\n')
@@ -19,7 +19,7 @@ const rowsOf = (text: string) =>
 const rows = rowsOf(tried)
 const others = rowsOf(untried)
 
-test('the table of docs/advisories.md is read', () => {
+test('the table of docs/look-up/advisories.md is read', () => {
   expect(rows.length).toBeGreaterThan(40)
   const numbers = [...rows, ...others].flatMap(row => numbersIn(row.advisories))
   expect(new Set(numbers).size, 'each number once').toBe(numbers.length)

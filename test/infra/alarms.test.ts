@@ -39,13 +39,13 @@ describe('every alarm', () => {
 
   test.each(commonAlarms)('%s says what has happened, and where the page says what to do', name => {
     const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
-    expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/troubleshooting\.md#[a-z]+$/)
+    expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/do\/troubleshooting\.md#[a-z]+$/)
     expect(AlarmDescription).toContain(rowOfAlarm(name).says)
-    const headings = readFileSync(`${root}docs/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
+    const headings = readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
     expect(headings).toContain(`### ${name}`)
   })
 
-  test('is paid for as docs/monitoring.md says', () => {
+  test('is paid for as docs/look-up/monitoring.md says', () => {
     const metrics = alarms.flatMap(([, { Properties }]) =>
       Properties.Metrics ? Properties.Metrics.filter((one: { MetricStat?: object }) => one.MetricStat) : [1],
     ).length
@@ -53,7 +53,7 @@ describe('every alarm', () => {
     expect(metrics, 'what test/bench/pair-costs.ts prices').toBe(ALARM_METRICS)
     const { idlePrimary, idleSecondary, usual, most } = own
     expect(usual).toBeLessThanOrEqual(5)
-    const page = readFileSync(`${root}docs/monitoring.md`, 'utf8')
+    const page = readFileSync(`${root}docs/look-up/monitoring.md`, 'utf8')
     expect(page).toContain(`${metrics} metrics, ${ofAlarms.toFixed(2)} USD`)
     expect(page).toContain(
       `${idlePrimary.toFixed(2)} USD for a primary and ${idleSecondary.toFixed(2)} USD for a secondary where no client calls`,

@@ -13,13 +13,13 @@ import { drStatus } from '../support/set/dr-status.ts'
 import { fieldsIn } from '../support/set/status-fields.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
-// What docs/monitoring.md and docs/troubleshooting.md say of metrics, alarms, queries and fields is what the code has.
+// What docs/look-up/monitoring.md and docs/do/troubleshooting.md say of metrics, alarms, queries and fields is what the code has.
 
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
-const monitoring = read('docs/monitoring.md')
-const troubleshooting = read('docs/troubleshooting.md')
+const monitoring = read('docs/look-up/monitoring.md')
+const troubleshooting = read('docs/do/troubleshooting.md')
 
-describe('docs/monitoring.md', () => {
+describe('docs/look-up/monitoring.md', () => {
   test.each(Object.entries(monitoringTables()))('has the table %s as the code has it', (_, table) => {
     expect(monitoring).toContain(`${table}\n\n`)
   })
@@ -50,7 +50,7 @@ const sources = ['shared', 'infra/watching']
   )
   .join('\n')
 
-describe('docs/troubleshooting.md', () => {
+describe('docs/do/troubleshooting.md', () => {
   test('has an entry for every alarm, with problem, cause and solution, in their order', () => {
     const [, part = ''] = troubleshooting.split('\n## Alarms\n')
     const [entries = ''] = part.split('\n## ')
@@ -66,7 +66,7 @@ describe('docs/troubleshooting.md', () => {
       })
     expect(found).toEqual(alarmNames.map(name => [name, true]))
     for (const name of alarmNames)
-      expect(pageOfAlarm(name)).toBe(`docs/troubleshooting.md#${name.toLowerCase()}`)
+      expect(pageOfAlarm(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
   })
 
   test('leads to the cause of more than twenty faults', () => {

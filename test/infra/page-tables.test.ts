@@ -13,7 +13,7 @@ test.each([
   ['spec/journal.md', `Journal entries are kept for ${kept} days`],
   ['look-up/limits.md', `kept, ${kept} days`],
   ['look-up/limits.md', `the promised ${promised} days`],
-  ['troubleshooting.md', `longer than the primary keeps its journal (${promised} days)`],
+  ['do/troubleshooting.md', `longer than the primary keeps its journal (${promised} days)`],
   ['spec/keys.md', `${term} days have passed since nothing was encrypted by it`],
 ])('%s says "%s"', (page, sentence) => expect(read(page)).toContain(sentence))
 

@@ -111,8 +111,8 @@ test('every relative link of a page leads to a file, and to an anchor where it n
   ).toEqual([])
 })
 
-test('every advisory that is named has its row in docs/advisories.md', () => {
-  const known = new Set(read('docs/advisories.md').match(ADVISORY))
+test('every advisory that is named has its row in docs/look-up/advisories.md', () => {
+  const known = new Set(read('docs/look-up/advisories.md').match(ADVISORY))
   expect(
     listed([...sources, ...pages], path => (read(path).match(ADVISORY) ?? []).filter(one => !known.has(one))),
   ).toEqual([])

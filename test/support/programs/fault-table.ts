@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { root } from '../../../infra/checkout.ts'
 
-/** What docs/troubleshooting.md says tells a fault apart. Empty: nothing of that kind does. */
+/** What docs/do/troubleshooting.md says tells a fault apart. Empty: nothing of that kind does. */
 export interface FaultRow {
   fault: string
   alarm: string
@@ -35,7 +35,7 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]*)`/g)].map
 /** The faults of the page. */
 export const faultRows = (): FaultRow[] =>
   rowsOf(
-    readFileSync(`${root}docs/troubleshooting.md`, 'utf8'),
+    readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8'),
     '| fault | alarm | field of status | text | entry |',
   ).map(([fault = '', alarm = '', told = '', said = '', entry = '']) => {
     const [field = '', value = ''] = codesIn(told)
@@ -45,6 +45,6 @@ export const faultRows = (): FaultRow[] =>
 /** The row of a fault. @throws Error where the page has none */
 export function faultRow(fault: string): FaultRow {
   const found = faultRows().find(one => one.fault === fault)
-  if (!found) throw new Error(`docs/troubleshooting.md has no fault ${fault}`)
+  if (!found) throw new Error(`docs/do/troubleshooting.md has no fault ${fault}`)
   return found
 }

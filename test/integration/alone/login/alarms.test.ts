@@ -124,7 +124,7 @@ async function struck() {
   return ec2()
 }
 
-describe('a fault is told by the text that docs/troubleshooting.md names:', () => {
+describe('a fault is told by the text that docs/do/troubleshooting.md names:', () => {
   const refused = { kind: 'error', status: 403, code: 'UnauthorizedOperation', times: 1 } as const
   const onEc2 = (fault: object) => async () => {
     await aws.fault({ service: 'ec2', account, kind: 'throttle', times: 1, ...fault })

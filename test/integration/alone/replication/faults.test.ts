@@ -8,7 +8,7 @@ import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { watchedSet } from '../../../support/set/watched.ts'
 
-// Faults of a pair, each told by the alarm, the field of status and the text that docs/troubleshooting.md names.
+// Faults of a pair, each told by the alarm, the field of status and the text that docs/do/troubleshooting.md names.
 
 const DR = '/sys/replication/dr'
 const MINUTE = 60_000
