@@ -118,7 +118,7 @@ status; status -H 'Authorization: Basic eDp5'; status -H "Authorization: Bearer 
 })
 
 describe('the page of the imitated AWS', () => {
-  const [variables = '', role = '', fault = '', ...further] = blocksOf('docs/imitated-aws.md')
+  const [variables = '', role = '', fault = '', ...further] = blocksOf('docs/look-up/imitated-aws.md')
 
   test('has no block that is not run here', () => expect(further).toEqual([]))
 

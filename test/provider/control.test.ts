@@ -7,7 +7,7 @@ import type { RunningProvider } from '../../infra/local/provider/provider.ts'
 import { account, clientsOf, provider, region } from './clients.ts'
 
 test('the page lists every command with its fields', () => {
-  const page = readFileSync(`${root}docs/imitated-aws.md`, 'utf8')
+  const page = readFileSync(`${root}docs/look-up/imitated-aws.md`, 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` \|([^|]*)\|/gm)].map(([, name, fields = '']) => [
     name,
     fields.trim() === '' ? [] : fields.trim().split(', '),

@@ -92,7 +92,7 @@ const commands = {
 
 type CommandName = keyof typeof commands
 
-/** The fields that each command takes, with `?` where one may be left out. @see docs/imitated-aws.md */
+/** The fields that each command takes, with `?` where one may be left out. @see docs/look-up/imitated-aws.md */
 export const commandFields = (): readonly (readonly [name: string, fields: readonly string[]])[] =>
   Object.entries(commands).map(([name, { schema }]) => [
     name,
