@@ -131,12 +131,12 @@ describe('a fault is told by the text that docs/do/troubleshooting.md names:', (
     return ec2()
   }
   test.each<[string, () => Promise<Reply>]>([
-    ['clock of a workload off', () => withSession({ at: Date.now() - 3_600_000 })],
+    ['clock of a workload wrong', () => withSession({ at: Date.now() - 3_600_000 })],
     ['EC2 throttles', onEc2({})],
     ['STS throttles', throttled],
-    ['EC2 or IAM breaks off', onEc2({ kind: 'error' })],
-    ['the role of the function may not ask', onEc2(refused)],
-    ['no role for an account', elsewhere],
+    ['EC2 or IAM fails', onEc2({ kind: 'error' })],
+    ['permission missing in the function’s role', onEc2(refused)],
+    ['no STS role for an account', elsewhere],
   ])('%s', async (fault, inject) => {
     const { text } = faultRow(fault)
     expect(text).not.toBe('')

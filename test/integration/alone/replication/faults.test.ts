@@ -113,7 +113,7 @@ const faults: Record<string, Injected> = {
       return request('east', 'POST', '/sys/policies/acl/x', { policy: 'path "a" {}' })
     },
   },
-  'licence ended': {
+  'licence expired': {
     on: 'east',
     inject: async () => {
       set.pass(11 * YEAR)
@@ -123,7 +123,7 @@ const faults: Record<string, Injected> = {
       return request('east', 'POST', `${DR}/primary/secondary-token`, { id: 'other' })
     },
   },
-  'a live item removed by TTL': {
+  'live item deleted by TTL': {
     on: 'east',
     inject: async () => {
       const { body } = await at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
@@ -144,7 +144,7 @@ const faults: Record<string, Injected> = {
       await minutes(2)
     },
   },
-  'activation token lapsed': {
+  'activation token expired': {
     on: 'east',
     inject: async () => {
       await at('east').ok('POST', `${DR}/primary/secondary-token`, { id: 'other' })
@@ -152,7 +152,7 @@ const faults: Record<string, Injected> = {
       await minutes(1)
     },
   },
-  'a step of a change of role fails': {
+  'step of a role change fails': {
     on: 'west',
     inject: async () => {
       const { giveToken, promote } = promotions(set)
@@ -165,7 +165,7 @@ const faults: Record<string, Injected> = {
       watched.at('west').aws('WorkflowFailed', set.clock.now())
     },
   },
-  'clients ask the secondary': { on: 'west', inject: () => request('west', 'GET', '/sys/auth') },
+  'clients call the secondary': { on: 'west', inject: () => request('west', 'GET', '/sys/auth') },
 }
 
 describe('is told as the page says:', () => {
