@@ -286,7 +286,7 @@ its own, without managed policies. Grants follow from the uses that endpoints an
 
 \`npm run permissions\` writes all permissions of each role, with their conditions and reasons, to \`.build/permissions.md\`. It also writes this page
 from the templates. Tests compare the page, compare the policies with what functions are given to call, and judge by these policies what
-functions ask AWS for ([tests](contributing.md#running-tests)). Partitions are those of items whose writing is guarded:
+functions ask AWS for ([tests](do/run-tests.md#permissions-in-tests)). Partitions are those of items whose writing is guarded:
 [storage](spec/storage.md). Settings add to this: [customer keys](do/construct.md#keys) add \`kms:Decrypt\` and others through DynamoDB and SQS;
 [canaries](do/construct.md#canaries) add a role of CodeDeploy, which reads alarms and moves the aliases.
 

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 
-describe('the page for contributors', () => {
-  const page = readFileSync(`${root}docs/contributing.md`, 'utf8')
+describe('the page about changes of the code', () => {
+  const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
 
-  test('every path of "Where is the room of my change?" is there', () => {
-    const from = page.indexOf('## Where is the room')
+  test('every path in "Where a change begins" exists', () => {
+    const from = page.indexOf('## Where a change begins')
     const table = page.slice(from, page.indexOf('\n## ', from + 1))
     const rows = table
       .split('\n')

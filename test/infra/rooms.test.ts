@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 
-const page = readFileSync(`${root}docs/contributing.md`, 'utf8')
+const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
 const IMPORT = /(?:from|import) '(\.[^']+)'/g
 
 /** The rooms of a folder as the page lists them, from top to bottom. */
