@@ -105,7 +105,7 @@ interface Others {
 }
 
 /** What is wrong with these settings beside others: a text for each fault, with the name of its setting. */
-export function accountFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
+export function findAccountFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
   return [
     ...(canary && webLogins ? ['canary: a Web Function has none, and logins run in one'] : []),
     ...(customerKeys?.keyring && restored?.keyArn

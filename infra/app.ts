@@ -9,7 +9,7 @@ import { defineStacks } from './stacks/cluster.ts'
 export const unvalidated = { builtinCloudFormationValidation: false }
 
 /** An app with the context of cdk.json; what the CDK's command line adds to it wins. */
-export const newApp = (outdir: string, more: AppProps = {}): App =>
+export const createApp = (outdir: string, more: AppProps = {}): App =>
   new App({ context: readContext(), outdir, ...more })
 
 /** Where the templates go, unless the CDK's command line says so: it has a text of its own then. */
@@ -17,7 +17,7 @@ const OUT = '.build/cdk.out'
 
 async function synthesise(): Promise<void> {
   const given = process.env['CDK_OUTDIR']
-  const app = newApp(given ?? `${root}${OUT}`)
+  const app = createApp(given ?? `${root}${OUT}`)
   const settings = readSettings(app.node.tryGetContext('settings'))
   await buildFunctions()
   defineStacks(app, { settings, bundles: bundlesDir })

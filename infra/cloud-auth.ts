@@ -1,11 +1,11 @@
 import type { Environment } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
 import { bundlesDir, readContext } from './checkout.ts'
-import { type GivenSettings, readSettings, type Settings } from './settings.ts'
+import { readSettings, type Settings, type SettingsInput } from './settings.ts'
 import { type ClusterStacks, defineStacks } from './stacks/cluster.ts'
 
 /** The settings of a deployment, and where it goes. @see docs/do/construct.md#props */
-export type CloudAuthProps = GivenSettings & {
+export type CloudAuthProps = SettingsInput & {
   /** account and region of the stacks; default: those of whoever deploys */
   env?: Environment
 }

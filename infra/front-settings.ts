@@ -107,7 +107,7 @@ export const carriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>):
   front.kind === 'httpApi' && domain?.truststore === undefined
 
 /** Whether somebody who stands in no VPC and has no certificate can ask the API: a function of ours, a checker of Route 53. */
-export const isAskedFromOutside = (given: Pick<Given, 'front' | 'domain'>): boolean =>
+export const isPubliclyReachable = (given: Pick<Given, 'front' | 'domain'>): boolean =>
   carriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
 
 /** Settings that change nothing beside a kind of front, with the reason. */
@@ -204,7 +204,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
     'drill',
     given =>
       given.drill !== undefined &&
-      !isAskedFromOutside(given) &&
+      !isPubliclyReachable(given) &&
       'needs a front that is reached from outside, without client certificates: so its function asks both clusters',
   ],
 ]
@@ -215,7 +215,7 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
  * @param named the names of the settings that were given
  * @returns a text for each fault, with the name of its setting
  */
-export function frontFaults(given: Given & Others, named: readonly string[]): string[] {
+export function findFrontFaults(given: Given & Others, named: readonly string[]): string[] {
   const idle = { ...IDLE[given.front.kind], ...(given.linkDomain || carriesLink(given) ? {} : NO_LINK) }
   return [
     ...Object.entries(idle).flatMap(([name, why]) =>
@@ -231,7 +231,7 @@ export function frontFaults(given: Given & Others, named: readonly string[]): st
 const NO_LINK = { linkThrottle: 'other clusters have no way to this one, without linkDomain' }
 
 /** Settings with the address that follows from the name of the clients' front, where no proxy has another. */
-export function withAddress(given: unknown): unknown {
+export function addDefaultAddress(given: unknown): unknown {
   const { apiAddress, domain, proxy } = (given ?? {}) as Record<string, unknown>
   const name = (domain as { name?: unknown } | undefined)?.name
   if (typeof name !== 'string' || apiAddress !== undefined || proxy !== undefined) return given

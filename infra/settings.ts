@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { readLicence } from '../shared/api/licence.ts'
-import { accountFaults, accountFields } from './account-settings.ts'
+import { accountFields, findAccountFaults } from './account-settings.ts'
 import { readAuthorities } from './build/authorities.ts'
 import { functionNames } from './checkout.ts'
-import { frontFaults, frontFields, withAddress } from './front-settings.ts'
+import { addDefaultAddress, findFrontFaults, frontFields } from './front-settings.ts'
 import { faultIn, parseSettings, SettingsError } from './settings-fault.ts'
-import { webFault, webFields } from './web-settings.ts'
+import { findWebFault, webFields } from './web-settings.ts'
 
 const DAYS = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
@@ -368,7 +368,7 @@ const schema = v.pipe(
 )
 
 /** Settings as they are given. */
-export type GivenSettings = v.InferInput<typeof schema>
+export type SettingsInput = v.InferInput<typeof schema>
 
 export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   clusterName: string
@@ -378,16 +378,16 @@ export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
 
 /** @throws SettingsError naming every fault */
 export function readSettings(text: unknown): Settings {
-  const given = withAddress(typeof text === 'string' ? parseSettings(text) : text)
+  const given = addDefaultAddress(typeof text === 'string' ? parseSettings(text) : text)
   const read = v.safeParse(schema, given)
   const faults = (read.issues ?? []).map(
     issue => `${v.getDotPath(issue) ?? 'settings'}: ${faultIn(issue, settingsSchema)}`,
   )
   if (read.typed) {
-    faults.push(...frontFaults(read.output, Object.keys(given as object)))
-    const fault = webFault(read.output)
+    faults.push(...findFrontFaults(read.output, Object.keys(given as object)))
+    const fault = findWebFault(read.output)
     if (fault) faults.push(`webLogins: ${fault}`)
-    faults.push(...accountFaults(read.output))
+    faults.push(...findAccountFaults(read.output))
   }
   if (!read.success || faults.length > 0) throw new SettingsError(faults)
   const { clusterName, stage, linkDomain } = read.output

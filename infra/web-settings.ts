@@ -67,7 +67,7 @@ interface Others {
 }
 
 /** Why logins cannot run in a Web Function with these settings; undefined: they can, or shall not. */
-export function webFault({
+export function findWebFault({
   webLogins,
   front,
   domain,

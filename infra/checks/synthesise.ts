@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { App } from 'aws-cdk-lib'
-import { newApp, unvalidated } from '../app.ts'
+import { createApp, unvalidated } from '../app.ts'
 import { makeNoBundles } from '../local/template/synth.ts'
 import { readSettings } from '../settings.ts'
 import { defineStacks } from '../stacks/cluster.ts'
@@ -9,7 +9,7 @@ import { defineStacks } from '../stacks/cluster.ts'
 export function appOf(settings: Record<string, unknown>, directory: string): App {
   mkdirSync(directory, { recursive: true })
   makeNoBundles(`${directory}/bundles`)
-  const app = newApp(`${directory}/out`, unvalidated)
+  const app = createApp(`${directory}/out`, unvalidated)
   defineStacks(app, { settings: readSettings(settings), bundles: `${directory}/bundles` })
   return app
 }

@@ -5,7 +5,7 @@ import type { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
 
 /** What the settings want of everything in a stack: its tags, and the boundary of its roles. */
-export function asAccountWants(stack: Stack, { tags, permissionsBoundaryArn }: Settings): void {
+export function applyAccountSettings(stack: Stack, { tags, permissionsBoundaryArn }: Settings): void {
   for (const [name, value] of Object.entries(tags ?? {})) Tags.of(stack).add(name, value)
   if (permissionsBoundaryArn === undefined) return
   const policy = ManagedPolicy.fromManagedPolicyArn(stack, 'Boundary', permissionsBoundaryArn)
@@ -15,7 +15,7 @@ export function asAccountWants(stack: Stack, { tags, permissionsBoundaryArn }: S
 type CustomerKey = keyof NonNullable<Settings['customerKeys']>
 
 /** A customer's key, once in each stack; undefined: the settings name none. */
-export function customerKey(
+export function importCustomerKey(
   scope: Construct,
   { customerKeys }: Settings,
   name: CustomerKey,
@@ -28,7 +28,7 @@ export function customerKey(
 }
 
 /** What of a customer's key a role needs who reaches what a service has encrypted with it: through that service alone. */
-export const throughService = (
+export const allowThroughService = (
   scope: Construct,
   service: string,
   { keyArn }: IKey,
@@ -43,7 +43,7 @@ export const throughService = (
 }
 
 /** How a log group is encrypted: as CloudWatch does it, or by the customer's key. */
-export function encrypted(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
-  const encryptionKey = customerKey(scope, settings, 'logs')
+export function logGroupEncryption(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
+  const encryptionKey = importCustomerKey(scope, settings, 'logs')
   return encryptionKey ? { encryptionKey } : {}
 }

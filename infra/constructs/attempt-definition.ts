@@ -1,6 +1,6 @@
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { type Arns, arrivals, GIVEN, RETRY } from './workflow-definition.ts'
+import { defineEntryStates, ENTRY_STATE, RETRY, type WorkflowArns } from './workflow-definition.ts'
 
 const AUTHORITY = 'POST sys/replication/dr/secondary/generate-operation-token/attempt'
 
@@ -13,12 +13,12 @@ const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody g
  * says how. An execution that was started by hand waits for the request that begins one. The item in the table decides:
  * it is read when the time here is up, or when a message may have been lost.
  */
-export const attemptDefinition = (arns: Arns) => ({
+export const defineAttemptWorkflow = (arns: WorkflowArns) => ({
   Comment: 'watches an attempt to make a DR operation token from recovery shares',
   QueryLanguage: 'JSONata',
-  StartAt: GIVEN,
+  StartAt: ENTRY_STATE,
   States: {
-    ...arrivals(ATTEMPT_WORKFLOW, AUTHORITY, WATCH, arns),
+    ...defineEntryStates(ATTEMPT_WORKFLOW, AUTHORITY, WATCH, arns),
     [WATCH]: {
       Type: 'Task',
       Resource: `${arns.invoke}.waitForTaskToken`,

@@ -7,12 +7,12 @@ import { Construct } from 'constructs'
 import { workers } from '../../shared/workers/workers.ts'
 import type { Settings } from '../settings.ts'
 import { addAlarm } from '../watching/alarm.ts'
-import { customerKey, throughService } from './account.ts'
-import { GroupFunction, type Surroundings } from './group-function.ts'
+import { allowThroughService, importCustomerKey } from './account.ts'
+import { type FunctionContext, GroupFunction } from './group-function.ts'
 
 const NAME = 'on-audit-entries'
 
-interface AuditCarrierProps extends Surroundings {
+interface AuditCarrierProps extends FunctionContext {
   /** log group that audited functions print to; the carrier's own is another one */
   source: LogGroup
 }
@@ -42,7 +42,7 @@ export class AuditCarrier extends Construct {
   }
 
   private queueOf(lambda: IFunction, settings: Settings): Queue {
-    const key = customerKey(this, settings, 'logs')
+    const key = importCustomerKey(this, settings, 'logs')
     const queue = new Queue(this, 'Queue', {
       ...(key
         ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key }
@@ -50,7 +50,8 @@ export class AuditCarrier extends Construct {
       retentionPeriod: Duration.days(14),
     })
     lambda.addToRolePolicy(new PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] }))
-    if (key) lambda.addToRolePolicy(throughService(this, 'sqs', key, ['kms:Decrypt', 'kms:GenerateDataKey']))
+    if (key)
+      lambda.addToRolePolicy(allowThroughService(this, 'sqs', key, ['kms:Decrypt', 'kms:GenerateDataKey']))
     if (lambda.node.defaultChild instanceof CfnFunction)
       lambda.node.defaultChild.deadLetterConfig = { targetArn: queue.queueArn }
     return queue

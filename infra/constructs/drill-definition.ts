@@ -1,6 +1,6 @@
 import { drillSteps } from '../../shared/replication/drill/steps.ts'
 import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
-import { type Arns, FAILED, RETRY, TOLD_ON } from './workflow-definition.ts'
+import { ERROR_INPUT, ERROR_OUTPUT, RETRY, type WorkflowArns } from './workflow-definition.ts'
 
 /** Errors after which a step is not tried again, and the seconds after which a drill is over in any case. */
 const STOPPED = 'DrillStopped'
@@ -12,7 +12,7 @@ const STEP_PAUSE_SECONDS = 2
  * followed by `stopped`, which tells why. Nothing but names and the drill's id goes through the machine, which is its
  * execution's name where it was started by hand.
  */
-export function drillDefinition(arns: Arns) {
+export function defineDrillWorkflow(arns: WorkflowArns) {
   const names = [...drillSteps.map(({ name }) => name), 'report']
   const invoke = (payload: object) => ({
     Type: 'Task',
@@ -30,7 +30,7 @@ export function drillDefinition(arns: Arns) {
       Catch: [
         {
           ErrorEquals: ['States.ALL'],
-          Output: { at: step, ...FAILED },
+          Output: { at: step, ...ERROR_OUTPUT },
           Next: 'stopped',
         },
       ],
@@ -52,7 +52,7 @@ export function drillDefinition(arns: Arns) {
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       stopped: {
-        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...TOLD_ON }),
+        ...invoke({ step: 'stopped', at: '{% $states.input.at %}', ...ERROR_INPUT }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },

@@ -181,7 +181,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
 }
 
 /** All statements for a set of uses, each once. */
-export function statementsFor(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
+export function buildStatements(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
   const all = uses.flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]
 }

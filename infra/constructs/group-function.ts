@@ -31,13 +31,13 @@ import { functionTable, ownVariables, tablesClientOf } from '../build/function-t
 import { usesOfFunction } from '../build/uses.ts'
 import { version } from '../checkout.ts'
 import type { Settings } from '../settings.ts'
-import { customerKey, encrypted, throughService } from './account.ts'
+import { allowThroughService, importCustomerKey, logGroupEncryption } from './account.ts'
 import { Canary, LIVE } from './canary.ts'
-import { statementsFor } from './grants.ts'
+import { buildStatements } from './grants.ts'
 import type { Storage } from './storage.ts'
 
 /** What all Lambdas of a cluster share. */
-export interface Surroundings {
+export interface FunctionContext {
   settings: Settings
   store: Storage
   /** log group of the audit log */
@@ -47,7 +47,7 @@ export interface Surroundings {
 }
 
 /** A function among what all share. */
-export interface FunctionProps extends Surroundings {
+export interface FunctionProps extends FunctionContext {
   /** folder in functions/ */
   name: string
 }
@@ -90,15 +90,20 @@ const workflowsOf = (name: string): readonly string[] => {
 }
 
 /** What becomes of a log group when its stack goes: one of a creation that has failed does not stay. */
-export const logRemoval = ({ deletionProtection }: Pick<Settings, 'deletionProtection'>): RemovalPolicy =>
+export const logRemovalPolicy = ({
+  deletionProtection,
+}: Pick<Settings, 'deletionProtection'>): RemovalPolicy =>
   deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
 
 /** A log group of functions. */
-export const functionLogs = (scope: Construct, { settings }: Pick<Surroundings, 'settings'>): LogGroup =>
+export const createFunctionLogs = (
+  scope: Construct,
+  { settings }: Pick<FunctionContext, 'settings'>,
+): LogGroup =>
   new LogGroup(scope, 'Logs', {
-    ...encrypted(scope, settings),
+    ...logGroupEncryption(scope, settings),
     retention: settings.logRetentionDays,
-    removalPolicy: logRemoval(settings),
+    removalPolicy: logRemovalPolicy(settings),
   })
 
 /** Bytes of all variables of a Lambda, and what a name that CloudFormation makes may come to. */
@@ -168,7 +173,7 @@ export class GroupFunction extends Construct {
   constructor(scope: Construct, id: string, props: GroupFunctionProps) {
     super(scope, id)
     const { name, settings } = props
-    this.logs = props.logs ?? functionLogs(this, props)
+    this.logs = props.logs ?? createFunctionLogs(this, props)
     this.lambda = new LambdaFunction(
       this,
       'Function',
@@ -180,12 +185,12 @@ export class GroupFunction extends Construct {
         description: `cloud-auth: ${name}`,
         memorySize: settings.functionMemory[name] ?? workerMemory(name) ?? settings.memory,
         timeout: props.timeout,
-        role: functionRole(this, props, [this.logs]),
+        role: createFunctionRole(this, props, [this.logs]),
         logGroup: this.logs,
         // an object given to the console is one event, as JSON: entries of the audit log leave by it
         loggingFormat: LoggingFormat.JSON,
         applicationLogLevelV2: ApplicationLogLevel.INFO,
-        environment: functionVariables(this, props),
+        environment: buildFunctionVariables(this, props),
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
@@ -217,7 +222,7 @@ const OF_TABLES = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:Generat
  * The role of a function, which may do what its uses need and nothing else.
  * @param logs log groups that it writes to
  */
-export function functionRole(
+export function createFunctionRole(
   scope: Construct,
   { name, settings, store, audit }: FunctionProps,
   logs: readonly LogGroup[],
@@ -239,9 +244,9 @@ export function functionRole(
     auditArn: audit.logGroupArn,
     busArn: Stack.of(scope).formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' }),
   }
-  for (const statement of statementsFor(usesOfFunction(name), reached)) role.addToPolicy(statement)
-  const tablesKey = customerKey(scope, settings, 'tables')
-  if (tablesKey) role.addToPolicy(throughService(scope, 'dynamodb', tablesKey, OF_TABLES))
+  for (const statement of buildStatements(usesOfFunction(name), reached)) role.addToPolicy(statement)
+  const tablesKey = importCustomerKey(scope, settings, 'tables')
+  if (tablesKey) role.addToPolicy(allowThroughService(scope, 'dynamodb', tablesKey, OF_TABLES))
   role.addToPolicy(
     new PolicyStatement({
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -255,7 +260,7 @@ export function functionRole(
  * The variables of a function. The API names the functions, so none of them can be told its address: without the setting,
  * requests say it.
  */
-export function functionVariables(
+export function buildFunctionVariables(
   scope: Construct,
   { name, settings, store, audit }: FunctionProps,
 ): Record<string, string> {

@@ -9,7 +9,7 @@ interface TableNames {
   /** of the stream; undefined: it has none */
   tableStreamArn?: string | undefined
   /** of the stream's table: a text that changes with its definition */
-  streamOf?: string
+  streamDefinition?: string
 }
 
 /** Tables and key that functions work with. */
@@ -25,7 +25,7 @@ export interface Storage {
 }
 
 /** The data stack's own tables and key, but for those that the settings name instead. */
-export function storageOf(scope: Construct, { restored }: Settings, own: DataStack): Storage {
+export function resolveStorage(scope: Construct, { restored }: Settings, own: DataStack): Storage {
   if (!restored)
     return {
       data: own.data,
@@ -35,7 +35,7 @@ export function storageOf(scope: Construct, { restored }: Settings, own: DataSta
         tableName: own.cluster.tableName,
         tableArn: own.cluster.tableArn,
         tableStreamArn: own.clusterStreamArn,
-        streamOf: own.clusterDefinition,
+        streamDefinition: own.clusterDefinition,
       },
     }
   const table = (tableName: string): TableNames => ({

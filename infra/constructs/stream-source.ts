@@ -17,7 +17,7 @@ interface StreamSourceProps {
   /** ARN of the table's stream */
   stream: string
   /** which definition of the table the stream belongs to: another one makes CloudFormation read the ARN again */
-  of: string
+  definition: string
   /** prefix of the partition keys of the items whose insertion the function is told */
   partitions: string
 }
@@ -28,7 +28,11 @@ interface StreamSourceProps {
  * alarm for functions that fail tells the operators.
  */
 export class StreamSource extends Construct {
-  constructor(scope: Construct, id: string, { lambda, stream, partitions, of }: StreamSourceProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { lambda, stream, partitions, definition: of }: StreamSourceProps,
+  ) {
     super(scope, id)
     lambda.addToRolePolicy(
       new PolicyStatement({

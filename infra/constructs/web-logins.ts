@@ -24,8 +24,13 @@ import { Construct } from 'constructs'
 import { bounds } from '../../shared/values/bounds.ts'
 import { defined } from '../../shared/values/defined.ts'
 import type { Settings } from '../settings.ts'
-import { encrypted } from './account.ts'
-import { functionRole, functionVariables, logRemoval, type Surroundings } from './group-function.ts'
+import { logGroupEncryption } from './account.ts'
+import {
+  buildFunctionVariables,
+  createFunctionRole,
+  type FunctionContext,
+  logRemovalPolicy,
+} from './group-function.ts'
 import { webPaths } from './web-paths.ts'
 
 /** The group whose endpoints the Web Function serves, by its folder in functions/. */
@@ -37,7 +42,7 @@ const GRACE = 5
 /** What CloudFront would give to others for ten seconds, whatever the answer says of caching. */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
-interface WebLoginsProps extends Surroundings {
+interface WebLoginsProps extends FunctionContext {
   web: NonNullable<Settings['webLogins']>
   /** stack of the tables, where the settings name no others */
   owner: Stack
@@ -67,9 +72,9 @@ export class WebLogins extends Construct {
     // Lambda writes there first, and would make it without a retention
     const local = new LogGroup(this, 'LocalLogs', {
       logGroupName: `${logs.logGroupName}.local`,
-      ...encrypted(this, settings),
+      ...logGroupEncryption(this, settings),
       retention: settings.logRetentionDays,
-      removalPolicy: logRemoval(settings),
+      removalPolicy: logRemovalPolicy(settings),
     })
     const made = new WebFunction(this, 'Function', {
       // one name serves all regions of an account
@@ -77,8 +82,8 @@ export class WebLogins extends Construct {
       code: WebFunctionCode.fromAssetToManagedBucket(`${bundles}/${NAME}`),
       runtime: WebFunctionRuntime.NODEJS_24_X,
       entryPoint: 'index.mjs',
-      role: functionRole(this, ofLogins, [logs, local]),
-      environment: { ...functionVariables(this, ofLogins), ...tableNames(props) },
+      role: createFunctionRole(this, ofLogins, [logs, local]),
+      environment: { ...buildFunctionVariables(this, ofLogins), ...tableNames(props) },
       logGroup: logs,
       applicationLogLevel: ApplicationLogLevel.INFO,
       timeout: Duration.seconds(bounds.LOGIN_SECONDS + GRACE),

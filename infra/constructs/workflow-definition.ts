@@ -7,17 +7,17 @@ export const RETRY = [
 ]
 
 /** What is known of an error: its name, and what Lambda says of it, with its message. There may be nothing but a name. */
-export const FAILED = {
+export const ERROR_OUTPUT = {
   error: '{% $states.errorOutput.Error %}',
   cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
 }
 /** The same, for the step that is told of it. */
-export const TOLD_ON = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
+export const ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
 
 /** The state that tells an execution begun by a request from one begun by hand. */
-export const GIVEN = 'operation given?'
+export const ENTRY_STATE = 'operation given?'
 
-export interface Arns {
+export interface WorkflowArns {
   /** of what invokes a function */
   invoke: string
   /** of the function that does the steps */
@@ -30,7 +30,7 @@ export interface Arns {
  * authorises it, and goes on with the operation that this one begins. Nothing but names and the operation's id goes
  * through the machine, no secrets.
  */
-export function definitionOf(name: string, { summary, authority, steps }: Workflow, arns: Arns) {
+export function defineWorkflow(name: string, { summary, authority, steps }: Workflow, arns: WorkflowArns) {
   const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
   const [first = 'done'] = names
   const invoke = (payload: object) => ({
@@ -45,7 +45,7 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
   const states = steps.map((step, index) => {
     const [here = '', next = 'done'] = [names[index], names[index + 1]]
     if (typeof step !== 'string') return { [here]: { Type: 'Wait', Seconds: step.seconds, Next: next } }
-    const failed = { at: step, ...FAILED }
+    const failed = { at: step, ...ERROR_OUTPUT }
     return {
       [step]: {
         ...invoke({ step }),
@@ -63,13 +63,13 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
   return {
     Comment: summary,
     QueryLanguage: 'JSONata',
-    StartAt: GIVEN,
+    StartAt: ENTRY_STATE,
     States: {
-      ...arrivals(name, authority, first, arns),
+      ...defineEntryStates(name, authority, first, arns),
       ...Object.assign({}, ...states),
       done: { Type: 'Succeed' },
       failed: {
-        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...TOLD_ON }),
+        ...invoke({ step: 'failed', at: '{% $states.input.at %}', ...ERROR_INPUT }),
         Output: '{% $states.input %}',
         Next: 'ended',
       },
@@ -86,17 +86,17 @@ export function definitionOf(name: string, { summary, authority, steps }: Workfl
  * An execution that was given an operation does its first step at once; one without waits for a request that brings
  * one.
  */
-export function arrivals(
+export function defineEntryStates(
   name: string,
   authority: string,
   Next: string,
-  { invoke, worker: FunctionName }: Arns,
+  { invoke, worker: FunctionName }: WorkflowArns,
 ) {
   const waiting = `wait for ${authority}`
   const token = '{% $states.context.Task.Token %}'
   const options = '{% $states.context.Execution.Input %}'
   return {
-    [GIVEN]: {
+    [ENTRY_STATE]: {
       Type: 'Choice',
       Choices: [
         {

@@ -5,11 +5,11 @@ import { CfnStateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
 import { workflowName } from './group-function.ts'
-import type { Arns } from './workflow-definition.ts'
+import type { WorkflowArns } from './workflow-definition.ts'
 
 interface WorkflowMachineProps {
   name: string
-  definition: (arns: Arns) => object
+  definition: (arns: WorkflowArns) => object
   settings: Settings
   /** does the steps */
   worker: IFunction

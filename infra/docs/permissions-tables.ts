@@ -5,7 +5,7 @@ import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { usesOfFunction } from '../build/uses.ts'
 import { root } from '../checkout.ts'
-import { type GrantScope, statementsFor } from '../constructs/grants.ts'
+import { buildStatements, type GrantScope } from '../constructs/grants.ts'
 
 interface Template {
   // biome-ignore lint/suspicious/noExplicitAny: properties differ by type
@@ -146,7 +146,7 @@ function explained(): (use: Use) => string {
 function reasonsOf(name: string): (permission: Permission) => string {
   const why = explained()
   const uses = usesOfFunction(name).map(use => {
-    const statements = statementsFor([use], scope).map(
+    const statements = buildStatements([use], scope).map(
       (one: PolicyStatement) => one.toStatementJson() as Statement,
     )
     return [why(use), new Set(statements.flatMap(permissionsIn).map(nameOf))] as const

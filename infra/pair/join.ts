@@ -21,7 +21,7 @@ const FIRST_SYNC_MS = 60 * 60_000
 const goal: Goal = {
   kind: 'join',
   primary: 'to',
-  may: ['enable', 'admit'],
+  allowedActions: ['enable', 'admit'],
   waits: { ...waits, 'catching-up': FIRST_SYNC_MS },
 }
 
@@ -49,11 +49,11 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
       clusters: { from: clusterOf(secondary, tokens.secondary), to: clusterOf(primary, tokens.primary) },
       trust: secondary.settings.caBundles === undefined ? {} : { ca_path: '.' },
       clock: { now: Date.now, sleep: wait },
-      at: step => {
+      onStep: step => {
         if (step.do === 'wait' && step.what !== last) say(`waiting until ${step.what}`)
         last = step.do === 'wait' ? step.what : ''
       },
-      before: async (_, { from, to }) => {
+      beforeStep: async (_, { from, to }) => {
         for (const one of [from, to])
           if (classifyCluster(one).state === 'uninitialised')
             throw new Error(`nothing was changed: ${one.name} is not initialised`)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { newApp } from '../app.ts'
+import { createApp } from '../app.ts'
 import { buildFunctions } from '../build/functions.ts'
 import { bundlesDir, root } from '../checkout.ts'
 import { writerTo } from '../command/output.ts'
@@ -46,7 +46,7 @@ async function question(text: string): Promise<string> {
 /** Both clusters from one assembly: what is deployed second is what was deployed first. */
 async function synthesise(pair: PairPlan): Promise<void> {
   await buildFunctions()
-  const app = newApp(OUT)
+  const app = createApp(OUT)
   definePair(app, pair, bundlesDir)
   app.synth()
 }

@@ -1,5 +1,5 @@
 import { changesRole, classifyCluster } from '../../shared/set/condition.ts'
-import { type ClusterSeen, isHeard } from '../../shared/set/status.ts'
+import { hasAnswered, type ObservedCluster } from '../../shared/set/status.ts'
 
 /** What a cluster is to its set, by its own word. */
 export type MemberStanding =
@@ -66,12 +66,12 @@ export function orderOf<C extends SeenCluster>(clusters: readonly [C, C], anyway
 }
 
 /** Returns what a cluster is to its set. */
-export function memberStandingOf(seen: ClusterSeen): MemberStanding {
+export function memberStandingOf(seen: ObservedCluster): MemberStanding {
   const { state } = classifyCluster(seen)
   if (state === 'unreachable') return 'absent'
-  if (!isHeard(seen)) return 'unclear'
+  if (!hasAnswered(seen)) return 'unclear'
   if (state === 'uninitialised') return 'blank'
-  const { health, status } = seen.word
+  const { health, status } = seen.answer
   if (changesRole(status)) return 'unclear'
   if (health === 200)
     return status.mode === 'primary' ? 'primary' : status.mode === 'disabled' ? 'alone' : 'unclear'

@@ -1,11 +1,11 @@
 import type { App } from 'aws-cdk-lib'
 import { bundlesDir } from '../checkout.ts'
 import { CloudAuth } from '../cloud-auth.ts'
-import type { GivenSettings } from '../settings.ts'
+import type { SettingsInput } from '../settings.ts'
 import type { PairPlan } from './settings.ts'
 
 /** Makes the stacks of both clusters, each in its own account and region, and below its name. */
 export function definePair(app: App, pair: PairPlan, bundles = bundlesDir): void {
   for (const { name, account, region, given } of pair)
-    new CloudAuth(app, name, { ...(given as GivenSettings), env: { account, region } }, bundles)
+    new CloudAuth(app, name, { ...(given as SettingsInput), env: { account, region } }, bundles)
 }

@@ -4,12 +4,17 @@ import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
 import { groups } from '../../shared/endpoints/all.ts'
 import { bounds } from '../../shared/values/bounds.ts'
-import { encrypted } from '../constructs/account.ts'
+import { logGroupEncryption } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
-import { type Fronts, frontsOf } from '../constructs/fronts/fronts.ts'
+import { createFronts, type Fronts } from '../constructs/fronts/fronts.ts'
 import { DEFAULT_ROUTE, LINK_ROUTE, pathsOfGroup, type ServedFunction } from '../constructs/fronts/served.ts'
-import { functionLogs, GroupFunction, logRemoval, type Surroundings } from '../constructs/group-function.ts'
-import { storageOf } from '../constructs/storage.ts'
+import {
+  createFunctionLogs,
+  type FunctionContext,
+  GroupFunction,
+  logRemovalPolicy,
+} from '../constructs/group-function.ts'
+import { resolveStorage } from '../constructs/storage.ts'
 import { WebLogins } from '../constructs/web-logins.ts'
 import type { Settings } from '../settings.ts'
 import { addAlarm, LineAlarms } from '../watching/alarm.ts'
@@ -32,7 +37,7 @@ interface ApiProps extends StackProps {
 
 /** One Lambda for each group of endpoints, and what stands before them. */
 export class ApiStack extends Stack {
-  readonly surroundings: Surroundings
+  readonly functionContext: FunctionContext
   readonly functions: GroupFunction[]
   /** of all functions that leave audit entries, those of the workers too: what is carried is carried from here */
   readonly logs: LogGroup
@@ -40,21 +45,21 @@ export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, { settings, store, bundles, ...props }: ApiProps) {
     super(scope, id, props)
     const audit = new LogGroup(this, 'Audit', {
-      ...encrypted(this, settings),
+      ...logGroupEncryption(this, settings),
       retention: settings.auditRetentionDays,
-      removalPolicy: logRemoval(settings),
+      removalPolicy: logRemovalPolicy(settings),
     })
-    this.surroundings = { settings, store: storageOf(this, settings, store), audit, bundles }
-    this.logs = functionLogs(this, this.surroundings)
-    const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.surroundings, source: this.logs })
+    this.functionContext = { settings, store: resolveStorage(this, settings, store), audit, bundles }
+    this.logs = createFunctionLogs(this, this.functionContext)
+    const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.functionContext, source: this.logs })
     this.functions = [
       ...groups.map(group => this.group(group.name)),
       this.group('link'),
       this.group('fallback'),
     ]
-    const fronts = frontsOf(this, settings, this.served(), this.logs)
+    const fronts = createFronts(this, settings, this.served(), this.logs)
     // nobody reaches the API before its audit entries are carried
-    for (const door of fronts.doors) door.addResourceDependency(carrier.subscription)
+    for (const door of fronts.entrances) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
     if (settings.webLogins) this.webLogins(settings.webLogins, fronts, store)
     this.invoked('InitFunction', 'init', 'invoke once to initialise')
@@ -85,7 +90,7 @@ export class ApiStack extends Stack {
   ): void {
     if (endpoint === undefined) throw new Error('a distribution leads to the public HTTP API alone')
     const { distribution } = new WebLogins(this, 'WebLogins', {
-      ...this.surroundings,
+      ...this.functionContext,
       web,
       owner,
       logs: this.logs,
@@ -99,7 +104,7 @@ export class ApiStack extends Stack {
 
   /** Of what callers see, and of what functions write down. */
   private alarms({ errors }: Fronts, carrier: string): void {
-    const { settings } = this.surroundings
+    const { settings } = this.functionContext
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
     // who may invoke these has been authorised by IAM: strangers cannot
     addAlarm(this, 'Initialised', settings, [this.named('init')])
@@ -120,7 +125,7 @@ export class ApiStack extends Stack {
 
   private group(name: string): GroupFunction {
     const timeout = name === 'login' ? TIMEOUT.login : TIMEOUT.others
-    return new GroupFunction(this, name, { ...this.surroundings, name, logs: this.logs, timeout })
+    return new GroupFunction(this, name, { ...this.functionContext, name, logs: this.logs, timeout })
   }
 
   /** Functions that the gateway calls, each with its paths. */

@@ -1,6 +1,6 @@
 import { Annotations, type Environment } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
-import { asAccountWants } from '../constructs/account.ts'
+import { applyAccountSettings } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 import { ApiStack } from './api.ts'
 import { DataStack } from './data.ts'
@@ -38,7 +38,7 @@ export function defineStacks(scope: Construct, { settings, bundles, ...place }: 
   const store = new DataStack(scope, name('data'), settings, props('data'))
   const api = new ApiStack(scope, name('api'), { settings, store, bundles, ...props('api') })
   const workers = new WorkersStack(scope, name('workers'), api, props('workers'))
-  for (const stack of [store, api, workers]) asAccountWants(stack, settings)
+  for (const stack of [store, api, workers]) applyAccountSettings(stack, settings)
   warnOfAnyAccount(api, settings)
   return { data: store, api, workers }
 }

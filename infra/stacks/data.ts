@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb'
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
-import { customerKey } from '../constructs/account.ts'
+import { importCustomerKey } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 
 /** What the stream of the cluster's table tells. */
@@ -35,7 +35,7 @@ export class DataStack extends Stack {
     super(scope, id, { ...props, terminationProtection: settings.deletionProtection })
     const removalPolicy = settings.deletionProtection ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
     this.key =
-      customerKey(this, settings, 'keyring') ??
+      importCustomerKey(this, settings, 'keyring') ??
       new Key(this, 'Key', {
         enableKeyRotation: true,
         removalPolicy,

@@ -6,19 +6,24 @@ import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { defined } from '../../shared/values/defined.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { DRILL_WORKFLOW, type Workflow, workflows } from '../../shared/workers/workflows.ts'
-import { attemptDefinition } from '../constructs/attempt-definition.ts'
-import { drillDefinition } from '../constructs/drill-definition.ts'
-import { GroupFunction, type Surroundings } from '../constructs/group-function.ts'
+import { defineAttemptWorkflow } from '../constructs/attempt-definition.ts'
+import { defineDrillWorkflow } from '../constructs/drill-definition.ts'
+import { type FunctionContext, GroupFunction } from '../constructs/group-function.ts'
 import { StreamSource } from '../constructs/stream-source.ts'
 import { WorkflowMachine } from '../constructs/workflow.ts'
-import { type Arns, definitionOf } from '../constructs/workflow-definition.ts'
+import { defineWorkflow, type WorkflowArns } from '../constructs/workflow-definition.ts'
 import type { Settings } from '../settings.ts'
 import { addAlarm } from '../watching/alarm.ts'
 import type { ApiStack } from './api.ts'
 
 /** Lambdas that answer schedules and run jobs. */
 export class WorkersStack extends Stack {
-  constructor(scope: Construct, id: string, { surroundings, logs }: ApiStack, props: StackProps = {}) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { functionContext: surroundings, logs }: ApiStack,
+    props: StackProps = {},
+  ) {
     super(scope, id, props)
     const lambdas = new Map<string, IFunction>()
     const names: string[] = []
@@ -48,16 +53,20 @@ export class WorkersStack extends Stack {
       if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
     }
     const { settings } = surroundings
-    const machine = (name: string, folder: keyof typeof workers, definition: (arns: Arns) => object) => {
+    const machine = (
+      name: string,
+      folder: keyof typeof workers,
+      definition: (arns: WorkflowArns) => object,
+    ) => {
       const worker = lambdas.get(folder)
       if (!worker) throw new Error(`no worker does the steps of the workflow ${name}`)
       return new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker }).machine.ref
     }
     const machines = Object.entries<Workflow>(workflows).map(([name, workflow]) =>
-      machine(name, 'on-operation', arns => definitionOf(name, workflow, arns)),
+      machine(name, 'on-operation', arns => defineWorkflow(name, workflow, arns)),
     )
-    machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', attemptDefinition))
-    machines.push(machine(DRILL_WORKFLOW, 'on-drill', drillDefinition))
+    machines.push(machine(ATTEMPT_WORKFLOW, 'on-attempt', defineAttemptWorkflow))
+    machines.push(machine(DRILL_WORKFLOW, 'on-drill', defineDrillWorkflow))
     this.watch(machines, lambdas, settings)
     addAlarm(this, 'WorkersThrottled', settings, names)
     const rehearses = lambdas.get('on-drill')
@@ -104,11 +113,11 @@ export class WorkersStack extends Stack {
     name: string,
     { table, partitions }: NonNullable<Worker['stream']>,
     lambda: IFunction,
-    { store }: Surroundings,
+    { store }: FunctionContext,
   ): void {
-    const { tableStreamArn: stream, streamOf = '' } = store[table]
+    const { tableStreamArn: stream, streamDefinition: streamOf = '' } = store[table]
     if (stream !== undefined)
-      new StreamSource(this, `${name} source`, { lambda, stream, partitions, of: streamOf })
+      new StreamSource(this, `${name} source`, { lambda, stream, partitions, definition: streamOf })
   }
 }
 

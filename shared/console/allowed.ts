@@ -1,6 +1,6 @@
-import { nextStep, waits } from '../set/plan.ts'
+import { decideNextStep, waits } from '../set/plan.ts'
 import { readReadiness } from '../set/readiness.ts'
-import { type ClusterSeen, isHeard } from '../set/status.ts'
+import { hasAnswered, type ObservedCluster } from '../set/status.ts'
 import { spanOf } from '../values/words.ts'
 
 /** Reads the `data` of a readiness. @param at epoch milliseconds, by the clock of the page */
@@ -12,9 +12,9 @@ export type ShownReadiness = ReturnType<typeof readinessOf>
 export const READINESS_COUNTS_MS = 60_000
 
 interface Asked {
-  own: ClusterSeen
+  own: ObservedCluster
   /** absent: the page knows of no other cluster */
-  peer?: ClusterSeen | undefined
+  peer?: ObservedCluster | undefined
   readiness: ShownReadiness | undefined
   hasOperationToken: boolean
   /** what was typed to confirm */
@@ -30,8 +30,8 @@ export function promotionAllowed(asked: Asked): { allowed: boolean; why: string 
 }
 
 function hindrance({ own, peer, readiness, hasOperationToken, typed, force, now }: Asked): string {
-  if (!isHeard(own)) return 'This cluster does not answer.'
-  const { cluster, status } = own.word
+  if (!hasAnswered(own)) return 'This cluster does not answer.'
+  const { cluster, status } = own.answer
   if (status.mode !== 'secondary')
     return 'This cluster is no secondary: a promotion is ordered on the one that shall take over.'
   if (status.operation) return `The operation ${status.operation.name} is under way.`
@@ -45,7 +45,10 @@ function hindrance({ own, peer, readiness, hasOperationToken, typed, force, now 
   const plan = force ? forced : promotion
   if (!plan?.goes_through) return `It would be refused: ${plan?.refused ?? 'it does not say why'}`
   if (force && promotion?.goes_through) return 'A planned switch goes through: force is not needed.'
-  const step = force && peer && nextStep({ from: peer, to: own }, { kind: 'takeOver', may: ['force'], waits })
+  const step =
+    force &&
+    peer &&
+    decideNextStep({ from: peer, to: own }, { kind: 'takeOver', allowedActions: ['force'], waits })
   if (step && step.do === 'stop') return `${step.why}.`
   if (!confirms(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
   return ''

@@ -1,4 +1,4 @@
-import { type ClusterSeen, isHeard } from '../set/status.ts'
+import { hasAnswered, type ObservedCluster } from '../set/status.ts'
 import { countOf, lagInWords } from '../values/words.ts'
 
 /**
@@ -18,19 +18,19 @@ export interface Lags {
  * newest stored entry may be lost.
  * @param now epoch milliseconds, by the clock of the page
  */
-export function lagsOf(both: readonly ClusterSeen[], now: number): Lags {
-  const secondary = both.find(({ word }) => word?.status.mode === 'secondary' && word.status.primary)
-  if (!secondary?.word) return {}
-  const { status, at } = secondary.word
+export function lagsOf(both: readonly ObservedCluster[], now: number): Lags {
+  const secondary = both.find(({ answer }) => answer?.status.mode === 'secondary' && answer.status.primary)
+  if (!secondary?.answer) return {}
+  const { status, at } = secondary.answer
   const age = status.primary?.canaryAge_ms
   // a word grows old: what has come since is not known
   const stored = age === undefined ? undefined : age + Math.max(0, now - at)
   const primary = both
-    .filter(isHeard)
-    .map(({ word }) => word.status)
+    .filter(hasAnswered)
+    .map(({ answer }) => answer.status)
     .find(one => one.mode === 'primary' && one.set === status.set)
   const positions = primary && Math.max(0, primary.last - (status.position ?? 0))
-  const isComplete = positions === 0 && isHeard(secondary)
+  const isComplete = positions === 0 && hasAnswered(secondary)
   return {
     ...(stored === undefined ? {} : { stored, lost: isComplete ? 0 : stored }),
     ...(positions === undefined ? {} : { positions }),

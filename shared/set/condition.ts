@@ -1,5 +1,5 @@
 import { countOf, spanOf } from '../values/words.ts'
-import type { ClusterSeen, ClusterStatus, Word } from './status.ts'
+import type { ClusterAnswer, ClusterStatus, ObservedCluster } from './status.ts'
 
 export type Severity = 'good' | 'busy' | 'bad' | 'unknown'
 
@@ -11,7 +11,7 @@ export interface ClusterCondition {
   sentence: string
 }
 
-type Fits = (status: ClusterStatus, word: Word) => boolean
+type Fits = (status: ClusterStatus, answer: ClusterAnswer) => boolean
 type Sentence = string | ((status: ClusterStatus) => string)
 interface Row {
   severity: Severity
@@ -128,7 +128,7 @@ const ofSecondary = {
   'cut-off': bad(
     'Secondary that does not hear its primary',
     ({ primary }) =>
-      `Its primary ${primary?.heardAt === undefined ? 'has never answered' : 'does not answer any more'}. It should hear from it every ten seconds: see whether the primary is well, before anybody promotes this cluster.`,
+      `Its primary ${primary?.lastHeartbeatAt === undefined ? 'has never answered' : 'does not answer any more'}. It should hear from it every ten seconds: see whether the primary is well, before anybody promotes this cluster.`,
     ({ connection }) => connection !== 'ready',
   ),
   syncing: busy(
@@ -168,27 +168,27 @@ const ofSecondary = {
 const rows = { ...ofAny, ...ofPrimary, ...ofSecondary }
 export type ClusterState = keyof typeof rows | 'unreachable' | 'unclear' | 'asking' | 'unknown'
 /** States that follow from what a cluster answers. */
-export const states = Object.keys(rows) as readonly ClusterState[]
+export const clusterStates = Object.keys(rows) as readonly ClusterState[]
 
 /** Classifies a cluster by its last answer, or by there being none. */
-export function classifyCluster({ word, silent }: ClusterSeen): ClusterCondition {
+export function classifyCluster({ answer, silent }: ObservedCluster): ClusterCondition {
   if (silent)
     return {
       state: silent.answered === 'nothing' ? 'unreachable' : 'unclear',
       severity: 'bad',
       title: silent.answered === 'oddly' ? 'Does not answer as a cluster does' : 'Cannot be reached',
-      sentence: `It cannot be asked from here: ${silent.why}. It should answer within a second. ${word ? 'What is shown below is its last word.' : 'It has not said a word so far.'} That it cannot be asked from here does not say that clients cannot reach it.`,
+      sentence: `It cannot be asked from here: ${silent.why}. It should answer within a second. ${answer ? 'What is shown below is its last answer.' : 'It has not answered so far.'} That it cannot be asked from here does not say that clients cannot reach it.`,
     }
-  if (!word)
+  if (!answer)
     return {
       state: 'asking',
       severity: 'unknown',
       title: 'Not heard yet',
       sentence: 'It has been asked, and has not answered yet. It should within a second.',
     }
-  const { status } = word
+  const { status } = answer
   const ofMode = status.mode === 'primary' ? ofPrimary : status.mode === 'secondary' ? ofSecondary : {}
-  const found = Object.entries<Row>({ ...ofAny, ...ofMode }).find(([, { fits }]) => fits(status, word))
+  const found = Object.entries<Row>({ ...ofAny, ...ofMode }).find(([, { fits }]) => fits(status, answer))
   if (!found)
     return {
       state: 'unknown',

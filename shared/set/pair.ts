@@ -1,5 +1,5 @@
 import { changesRole, classifyCluster, type Severity } from './condition.ts'
-import { type ClusterHeard, type ClusterSeen, isHeard } from './status.ts'
+import { type AnsweringCluster, hasAnswered, type ObservedCluster } from './status.ts'
 
 /** Two clusters judged together. Its sentence is the headline of every program. */
 export interface PairVerdict {
@@ -7,12 +7,12 @@ export interface PairVerdict {
   severity: Severity
   sentence: string
   /** the one that serves, or is to; absent: no cluster, or two, say that they are the primary */
-  primary?: ClusterHeard
+  primary?: AnsweringCluster
 }
 
-const judged = (seen: ClusterHeard) => {
+const judged = (seen: AnsweringCluster) => {
   const { state: condition, severity, sentence } = classifyCluster(seen)
-  return { ...seen.word.status, name: seen.name, condition, severity, sentence }
+  return { ...seen.answer.status, name: seen.name, condition, severity, sentence }
 }
 type Judged = ReturnType<typeof judged>
 
@@ -152,10 +152,10 @@ export const situations = Object.keys(rows) as readonly Situation[]
  * Judges two clusters together.
  * @param peer absent: the program knows of one cluster
  */
-export function judgePair(own: ClusterSeen, peer: ClusterSeen | undefined): PairVerdict {
+export function judgePair(own: ObservedCluster, peer: ObservedCluster | undefined): PairVerdict {
   if (!peer) return judgeSingle(own)
-  if (!isHeard(own) || !isHeard(peer)) return judgeSilent(own, peer)
-  const isTurned = own.word.status.mode !== 'primary' && peer.word.status.mode === 'primary'
+  if (!hasAnswered(own) || !hasAnswered(peer)) return judgeSilent(own, peer)
+  const isTurned = own.answer.status.mode !== 'primary' && peer.answer.status.mode === 'primary'
   const [a, b] = isTurned ? [judged(peer), judged(own)] : [judged(own), judged(peer)]
   const two = { a, b, modes: `${a.mode} ${b.mode}` }
   const [name, row] = Object.entries<Row>(rows).find(([, { fits }]) => fits(two)) ?? ['unknown', rows.unknown]
@@ -168,26 +168,26 @@ export function judgePair(own: ClusterSeen, peer: ClusterSeen | undefined): Pair
   }
 }
 
-function judgeSingle(own: ClusterSeen): PairVerdict {
+function judgeSingle(own: ObservedCluster): PairVerdict {
   const { severity, sentence } = classifyCluster(own)
   return {
-    situation: isHeard(own) ? 'single' : 'unheard',
+    situation: hasAnswered(own) ? 'single' : 'unheard',
     severity: severity === 'good' ? 'unknown' : severity,
-    sentence: isHeard(own)
+    sentence: hasAnswered(own)
       ? `No other cluster is named, so nothing is known of the set. ${own.name}: ${sentence}`
       : `${own.name} has not answered yet, so nothing is known of the set.`,
   }
 }
 
-function judgeSilent(own: ClusterSeen, peer: ClusterSeen): PairVerdict {
-  const [heard, other] = isHeard(own) ? [own, peer] : [peer, own]
-  if (!isHeard(heard))
+function judgeSilent(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
+  const [heard, other] = hasAnswered(own) ? [own, peer] : [peer, own]
+  if (!hasAnswered(heard))
     return {
       situation: 'unheard',
       severity: 'unknown',
       sentence: `Neither ${own.name} nor ${peer.name} answers, so nothing is known of the set.`,
     }
-  const serves = heard.word.status.mode === 'primary' && heard.word.health === 200
+  const serves = heard.answer.status.mode === 'primary' && heard.answer.health === 200
   return {
     situation: serves ? 'peer-silent' : 'primary-silent',
     severity: other.silent ? 'bad' : 'unknown',
@@ -227,8 +227,8 @@ export interface SetVerdict {
 }
 
 /** Judges clusters that were looked at together. */
-export function judgeSet(seen: readonly ClusterSeen[]): SetVerdict {
-  const primary = seen.find(one => isHeard(one) && one.word.status.mode === 'primary') ??
+export function judgeSet(seen: readonly ObservedCluster[]): SetVerdict {
+  const primary = seen.find(one => hasAnswered(one) && one.answer.status.mode === 'primary') ??
     seen[0] ?? { name: '' }
   const verdicts = seen.filter(one => one !== primary).map(one => judgePair(primary, one))
   const verdict = worstOf(verdicts) ?? judgePair(primary, undefined)

@@ -1,10 +1,10 @@
 import { judgePair, type PairVerdict, type Situation } from './pair.ts'
-import { type ClusterSeen, isHeard } from './status.ts'
+import { hasAnswered, type ObservedCluster } from './status.ts'
 
 /** In a change of roles `from` hands over, or is lost, and `to` takes over. */
 export type Side = 'from' | 'to'
 const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
-export type SeenPair = Readonly<Record<Side, ClusterSeen>>
+export type ObservedPair = Readonly<Record<Side, ObservedCluster>>
 
 /** What a goal may do, in words for an operator, who has to do the rest. */
 const actions = {
@@ -35,7 +35,7 @@ type Wait = keyof typeof waits
 /** What two clusters should come to, and by which rules. @see docs/adr/0017-one-judgement-of-a-set.md */
 export interface Goal {
   kind: 'follow' | 'switch' | 'switchBack' | 'join' | 'takeOver'
-  may: readonly SetAction[]
+  allowedActions: readonly SetAction[]
   /** of `join` and `follow`: who is to be the primary; absent: whoever is, else `from` */
   primary?: Side
   /** milliseconds for which each may take */
@@ -65,64 +65,64 @@ interface Roles {
 type Join = { readonly do: 'enable' | 'admit' | 'follow' | 'readmit' } & Roles
 /** Steps that change something. */
 type Acting = Join | Promote
-type Doing = Acting | Stop | { readonly do: 'done' }
+type Decision = Acting | Stop | { readonly do: 'done' }
 interface Waiting {
   readonly do: 'wait'
   readonly for: Wait
   readonly what: string
-  readonly otherwise: Doing
+  readonly otherwise: Decision
 }
 
 /** The next step. `where`: the place that the pair has come to, in a sentence. */
-export type Step = { readonly where: string; readonly stage: Stage } & (Doing | Waiting)
+export type Step = { readonly where: string; readonly stage: Stage } & (Decision | Waiting)
 export type ActingStep = Extract<Step, { do: Acting['do'] }>
 
 interface Judged {
-  pair: SeenPair
+  pair: ObservedPair
   goal: Goal
   verdict: PairVerdict
   /** who is to serve */
   to: Side
-  own: ClusterSeen
-  other: ClusterSeen
+  own: ObservedCluster
+  other: ObservedCluster
 }
 
 const stop = (why: string, exit: Stop['exit'] = 'refused'): Stop => ({ do: 'stop', exit, why })
 const wait = (
   reason: Wait,
   what: string,
-  otherwise: Doing = stop(`it takes too long until ${what}`, 'unwell'),
+  otherwise: Decision = stop(`it takes too long until ${what}`, 'unwell'),
 ): Waiting => ({ do: 'wait', for: reason, what, otherwise })
 
 /**
  * Decides by what both clusters say now and by nothing else, so a program that was broken off goes on where the pair is.
  */
-export function nextStep(pair: SeenPair, goal: Goal): Step {
+export function decideNextStep(pair: ObservedPair, goal: Goal): Step {
   const verdict = judgePair(pair.from, pair.to)
   const isJoin = goal.kind === 'join' || goal.kind === 'follow'
   const now = verdict.primary && (verdict.primary === pair.from ? 'from' : 'to')
   const to = isJoin ? (goal.primary ?? now ?? 'from') : goal.kind === 'switchBack' ? 'from' : 'to'
   const judged: Judged = { pair, goal, verdict, to, own: pair[to], other: pair[otherSide(to)] }
-  const serves = now === undefined ? isLater(judged) : now === to
-  const found = isJoin ? stepOfJoin(judged, now) : serves ? stepBehind(judged) : stepBefore(judged)
+  const serves = now === undefined ? isLaterPrimary(judged) : now === to
+  const found = isJoin ? planJoin(judged, now) : serves ? planFollowing(judged) : planTakingOver(judged)
   const isSettling = found.do === 'done' || (found.do === 'wait' && found.for === 'catching-up')
   const stage = !serves && !isJoin ? 'promote' : isSettling ? 'settle' : 'follow'
   const step =
     found.do === 'wait'
-      ? { ...found, otherwise: allowed(found.otherwise, goal.may) }
-      : allowed(found, goal.may)
+      ? { ...found, otherwise: requireAllowed(found.otherwise, goal.allowedActions) }
+      : requireAllowed(found, goal.allowedActions)
   return { where: verdict.sentence, stage, ...step }
 }
 
 /** Whether `to` was promoted later than the other, which still says that it is the primary; or answers alone, and serves. */
-function isLater({ own, other, verdict: { situation } }: Judged): boolean {
-  if (situation === 'peer-silent') return isHeard(own)
-  const promotionsOf = ({ word }: ClusterSeen) => word?.status.promotions ?? 0
+function isLaterPrimary({ own, other, verdict: { situation } }: Judged): boolean {
+  if (situation === 'peer-silent') return hasAnswered(own)
+  const promotionsOf = ({ answer }: ObservedCluster) => answer?.status.promotions ?? 0
   return situation === 'superseded' && promotionsOf(own) > promotionsOf(other)
 }
 
 /** Stops before what the goal may not do. */
-function allowed(found: Doing, may: Goal['may']): Doing {
+function requireAllowed(found: Decision, may: Goal['allowedActions']): Decision {
   const action = found.do === 'promote' && found.force ? 'force' : found.do
   if (action === 'done' || action === 'stop' || may.includes(action)) return found
   return stop(`${actions[action]} is for an operator to do`)
@@ -132,17 +132,17 @@ const silent: readonly Situation[] = ['unheard', 'peer-silent', 'primary-silent'
 const isSilent = ({ verdict }: Judged): boolean => silent.includes(verdict.situation)
 
 /** Waits for whoever does not answer; a program that has not begun does not. */
-function silence({ pair }: Judged, hint = '', reason: Wait = 'silence'): Waiting {
-  const away = [pair.to, pair.from].find(one => !isHeard(one)) ?? pair.to
+function waitForAnswer({ pair }: Judged, hint = '', reason: Wait = 'silence'): Waiting {
+  const away = [pair.to, pair.from].find(one => !hasAnswered(one)) ?? pair.to
   const why = `${away.name}: ${away.silent?.why ?? 'it said nothing'}${hint}`
   return wait(reason, `${away.name} answers`, stop(why, 'unreachable'))
 }
 
-const operationOf = (one: ClusterSeen) => one.word?.status.operation
-const stateOf = (one: ClusterSeen): string => one.word?.status.state || String(one.word?.status.mode)
+const operationOf = (one: ObservedCluster) => one.answer?.status.operation
+const stateOf = (one: ObservedCluster): string => one.answer?.status.state || String(one.answer?.status.mode)
 
 /** What is next where `own` serves, or is to, by the situation. */
-type Table = Partial<Record<Situation, (judged: Judged) => Doing | Waiting>>
+type Table = Partial<Record<Situation, (judged: Judged) => Decision | Waiting>>
 const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
 const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
 const following: Table = {
@@ -157,9 +157,9 @@ const following: Table = {
 }
 
 /** `to` serves: what is left is that the other cluster follows it. */
-function stepBehind(judged: Judged): Doing | Waiting {
+function planFollowing(judged: Judged): Decision | Waiting {
   const { goal, verdict, other } = judged
-  if (isSilent(judged)) return silence(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
+  if (isSilent(judged)) return waitForAnswer(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
   return following[verdict.situation]?.(judged) ?? stop(`${other.name} is ${stateOf(other)}`)
 }
 
@@ -171,21 +171,22 @@ const promoteTo = (to: Side, resumed: boolean, force: boolean): Promote => ({
 })
 
 /** `to` does not serve yet: it is handed over to, or takes over from a cluster that is lost. */
-function stepBefore(judged: Judged): Doing | Waiting {
+function planTakingOver(judged: Judged): Decision | Waiting {
   const { goal, verdict, to, own, other } = judged
   const { situation, primary } = verdict
   const force = goal.kind === 'takeOver'
-  if (force ? !isHeard(own) : isSilent(judged))
-    return silence(judged, force ? '' : '; where a cluster is lost, see docs/runbooks/disaster.md')
+  if (force ? !hasAnswered(own) : isSilent(judged))
+    return waitForAnswer(judged, force ? '' : '; where a cluster is lost, see docs/runbooks/disaster.md')
   if (operationOf(own)?.name === 'promotion') return promoteTo(to, true, force)
   const busy = [own, ...(force ? [] : [other])].find(operationOf)
   if (busy) return stop(`${busy.name}: ${operationOf(busy)?.name} is under way; wait for its end`)
-  const mode = own.word?.status.mode
-  if (!force && situation === 'handed-over' && own.word?.status.hasPrimary) return promoteTo(to, true, false)
+  const mode = own.answer?.status.mode
+  if (!force && situation === 'handed-over' && own.answer?.status.hasPrimary)
+    return promoteTo(to, true, false)
   if (!force && primary === undefined) return stop('no planned switch is possible')
   if (mode !== 'secondary') return stop(`${own.name} is no secondary, but ${mode}`)
   if (force)
-    return isHeard(other) && other.word.status.mode === 'primary' && situation !== 'closed'
+    return hasAnswered(other) && other.answer.status.mode === 'primary' && situation !== 'closed'
       ? stop(`${other.name} answers, and serves as the primary: two primaries are worse than none`)
       : promoteTo(to, false, true)
   const isFollowing = stateOf(own) === 'stream-wals' && situation !== 'revoked' && situation !== 'cut-off'
@@ -196,8 +197,8 @@ function stepBefore(judged: Judged): Doing | Waiting {
 
 const ifBuilt =
   (action: 'admit' | 'follow') =>
-  (judged: Judged): Doing | Waiting =>
-    judged.own.word?.status.isBuilding
+  (judged: Judged): Decision | Waiting =>
+    judged.own.answer?.status.isBuilding
       ? wait('journal', `${judged.own.name} builds its journal`)
       : { do: action, ...rolesOf(judged) }
 const readmission = (judged: Judged) =>
@@ -227,9 +228,9 @@ const joining: Table = {
 }
 
 /** Whoever is the primary, or is to be, stays it; the other one follows. */
-function stepOfJoin(judged: Judged, now: Side | undefined): Doing | Waiting {
+function planJoin(judged: Judged, now: Side | undefined): Decision | Waiting {
   const { pair, verdict, to } = judged
-  if (isSilent(judged)) return silence(judged)
+  if (isSilent(judged)) return waitForAnswer(judged)
   if (now !== undefined && now !== to)
     return stop(`${pair[now].name} is the primary, and would have to be in no set`)
   return joining[verdict.situation]?.(judged) ?? stop('disable DR on the one that should follow')

@@ -49,7 +49,7 @@ const LICENCE_S = 86_400
  * Returns why a cluster is not ready for a planned switch; empty: it is.
  * @param data of its readiness
  */
-export function readinessFault(cluster: string, data: unknown): string {
+export function findReadinessFault(cluster: string, data: unknown): string {
   const { fields, odd } = readReadiness(data)
   const { checks = [], lag, license, operation_token: token } = fields
   const oddity = odd.find(text => text.endsWith('odd') || text === 'checks is missing')

@@ -1,27 +1,27 @@
 import { defined } from '../values/defined.ts'
 import {
   type ActingStep,
+  decideNextStep,
   type Goal,
-  nextStep,
-  type SeenPair,
+  type ObservedPair,
   type Side,
   type Stage,
   type Step,
   stages,
 } from './plan.ts'
-import { readinessFault } from './readiness.ts'
-import { type ClusterSeen, isHeard } from './status.ts'
+import { findReadinessFault } from './readiness.ts'
+import { hasAnswered, type ObservedCluster } from './status.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
 /** A cluster as a program reaches it. */
 export interface SetCluster {
-  look(): Promise<ClusterSeen>
+  observe(): Promise<ObservedCluster>
   /**
    * Sends a write below `sys/replication/dr`, and repeats it where the answer says when.
    * @returns the body of a success. @throws where it is refused
    */
-  ask(path: string, body: object): Promise<Body>
+  write(path: string, body: object): Promise<Body>
   /** name under which it is admitted; absent: its own */
   admittedAs?: string
   /** where secondaries find it while it is the primary; absent: where it says */
@@ -38,11 +38,11 @@ export interface Program {
   /** what vouches for the primary's certificate */
   trust?: object
   /** called with each step before anything else */
-  at?(step: Step, pair: SeenPair): void
+  onStep?(step: Step, pair: ObservedPair): void
   /** called before a step that changes something. @throws where it is not to be done */
-  before?(step: ActingStep, pair: SeenPair): Promise<void>
-  did?(step: ActingStep, ms: number): Promise<void> | void
-  say?(text: string): void
+  beforeStep?(step: ActingStep, pair: ObservedPair): Promise<void>
+  afterStep?(step: ActingStep, ms: number): Promise<void> | void
+  report?(text: string): void
 }
 
 /** What a run remembers between two steps. A drill stores it between calls of its function. */
@@ -80,10 +80,10 @@ export async function run(program: Program, until: Stage = 'settle'): Promise<vo
 }
 
 /** Looks at both clusters at once. */
-async function plan({ clusters, goal }: Program): Promise<{ pair: SeenPair; step: Step }> {
-  const [from, to] = await Promise.all([clusters.from.look(), clusters.to.look()])
+async function observeAndDecide({ clusters, goal }: Program): Promise<{ pair: ObservedPair; step: Step }> {
+  const [from, to] = await Promise.all([clusters.from.observe(), clusters.to.observe()])
   const pair = { from, to }
-  return { pair, step: nextStep(pair, goal) }
+  return { pair, step: decideNextStep(pair, goal) }
 }
 
 /**
@@ -91,11 +91,11 @@ async function plan({ clusters, goal }: Program): Promise<{ pair: SeenPair; step
  * @param until the last stage to work at; a step of a later one counts as done
  */
 export async function takeStep(program: Program, state: RunState, until: Stage): Promise<Round> {
-  const { pair, step: found } = await plan(program)
-  const begun = state.begun || (isHeard(pair.from) && isHeard(pair.to))
-  program.at?.(found, pair)
+  const { pair, step: found } = await observeAndDecide(program)
+  const begun = state.begun || (hasAnswered(pair.from) && hasAnswered(pair.to))
+  program.onStep?.(found, pair)
   if (stages.indexOf(found.stage) > stages.indexOf(until)) return { kind: 'done' }
-  const { step, waiting } = waited(found, { ...state, begun }, program)
+  const { step, waiting } = applyWaitLimit(found, { ...state, begun }, program)
   if (step.do === 'done') return { kind: 'done' }
   if (step.do === 'stop') throw new RunStopped(step.exit, step.why, step)
   if (step.do !== 'wait') await act(program, step, pair)
@@ -103,7 +103,7 @@ export async function takeStep(program: Program, state: RunState, until: Stage):
 }
 
 /** Returns what comes after a wait that took too long, else the step itself. */
-function waited(
+function applyWaitLimit(
   step: Step,
   state: RunState,
   { goal, clock }: Program,
@@ -116,77 +116,77 @@ function waited(
   return { step: { where: step.where, stage: step.stage, ...step.otherwise } }
 }
 
-async function act(program: Program, step: ActingStep, pair: SeenPair): Promise<void> {
+async function act(program: Program, step: ActingStep, pair: ObservedPair): Promise<void> {
   const { clock } = program
   const began = clock.now()
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
-  if (program.before) {
-    await program.before(step, pair)
+  if (program.beforeStep) {
+    await program.beforeStep(step, pair)
     // an answer takes as long as it takes, and what somebody else did meanwhile is not done again
-    if ((await plan(program)).step.do !== step.do) return
+    if ((await observeAndDecide(program)).step.do !== step.do) return
   }
   await perform(program, step, pair).catch(async (error: unknown) => {
     // a request that is repeated, because its answer took too long or was lost, is refused where it has done its work
-    const { pair: since, step: next } = await plan(program)
-    program.at?.(next, since)
+    const { pair: since, step: next } = await observeAndDecide(program)
+    program.onStep?.(next, since)
     if (next.do === step.do || next.do === 'stop' || (next.do === 'wait' && next.for === 'silence'))
       throw error
   })
-  await program.did?.(step, clock.now() - began)
+  await program.afterStep?.(step, clock.now() - began)
 }
 
-async function perform(program: Program, step: ActingStep, pair: SeenPair): Promise<void> {
+async function perform(program: Program, step: ActingStep, pair: ObservedPair): Promise<void> {
   const { clusters, trust = {} } = program
   const operationOf = async (side: Side) => ({ dr_operation_token: await program.operationToken?.(side) })
   if (step.do === 'promote') {
     const body = { ...(await operationOf(step.to)), ...(step.force && { force: true }) }
-    return void (await clusters[step.to].ask('secondary/promote', body))
+    return void (await clusters[step.to].write('secondary/promote', body))
   }
   const [primary, secondary] = [clusters[step.primary], clusters[step.secondary]]
   const { address } = primary
-  const hasMoved = address !== undefined && pair[step.primary].word?.status.address !== address
+  const hasMoved = address !== undefined && pair[step.primary].answer?.status.address !== address
   if (step.do === 'enable' || hasMoved)
-    await primary.ask('primary/enable', defined({ primary_cluster_addr: address }))
+    await primary.write('primary/enable', defined({ primary_cluster_addr: address }))
   if (step.do === 'enable') return
-  const { word, name } = pair[step.secondary]
-  const id = secondary.admittedAs ?? (word?.cluster || name)
+  const { answer, name } = pair[step.secondary]
+  const id = secondary.admittedAs ?? (answer?.cluster || name)
   if (step.do !== 'admit')
-    return haveFollow({ primary, secondary }, id, await operationOf(step.secondary), trust)
-  const { wrap_info } = await primary.ask('primary/secondary-token', { id, replace: true })
+    return repointSecondary({ primary, secondary }, id, await operationOf(step.secondary), trust)
+  const { wrap_info } = await primary.write('primary/secondary-token', { id, replace: true })
   const { token } = (wrap_info ?? {}) as { token?: string }
-  await secondary.ask('secondary/enable', { token, ...trust })
+  await secondary.write('secondary/enable', { token, ...trust })
 }
 
 /**
  * Has a cluster that has all data of its set follow the primary: nothing is wiped.
  * @param id its name there; an earlier admission under it ends in the same transaction
  */
-export async function haveFollow(
-  { primary, secondary }: Readonly<Record<'primary' | 'secondary', Pick<SetCluster, 'ask'>>>,
+export async function repointSecondary(
+  { primary, secondary }: Readonly<Record<'primary' | 'secondary', Pick<SetCluster, 'write'>>>,
   id: string,
   operation: object,
   trust: object = {},
 ): Promise<void> {
-  const { secondary_public_key } = dataOf(await secondary.ask('secondary/generate-public-key', operation))
+  const { secondary_public_key } = dataOf(await secondary.write('secondary/generate-public-key', operation))
   const admission = { id, replace: true, secondary_public_key }
-  const { token } = dataOf(await primary.ask('primary/secondary-token', admission))
-  await secondary.ask('secondary/update-primary', { ...operation, token, ...trust })
+  const { token } = dataOf(await primary.write('primary/secondary-token', admission))
+  await secondary.write('secondary/update-primary', { ...operation, token, ...trust })
 }
 
 const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
 /** Waits while something is in the way of a promotion: behind another switch some things are not known yet. */
 async function requireReadiness(
-  { clusters, clock, goal, say, operationToken }: Program,
+  { clusters, clock, goal, report: say, operationToken }: Program,
   step: ActingStep & { do: 'promote' },
-  pair: SeenPair,
+  pair: ObservedPair,
 ): Promise<void> {
   const end = clock.now() + goal.waits.obstacle
   let reported = ''
   for (;;) {
     const body = { dr_operation_token: await operationToken?.(step.to) }
-    const data = dataOf(await clusters[step.to].ask('secondary/readiness', body))
-    const fault = readinessFault(pair[step.to].name, data)
+    const data = dataOf(await clusters[step.to].write('secondary/readiness', body))
+    const fault = findReadinessFault(pair[step.to].name, data)
     if (fault === '') return
     if (clock.now() >= end) throw new RunStopped('refused', fault, step)
     if (fault !== reported) say?.(`${fault}; looking again for ${goal.waits.obstacle / 1000} s`)

@@ -30,9 +30,9 @@ const peerOf = (peer: Partial<Peer>) => ({
   isConnected: peer.connection_status === 'connected',
   /** its token expired unused */
   isExpired: peer.expired === true,
-  heard: peer.last_heartbeat ?? '',
+  lastHeartbeat: peer.last_heartbeat ?? '',
   /** epoch milliseconds */
-  heardAt: timeOf(peer.last_heartbeat),
+  lastHeartbeatAt: timeOf(peer.last_heartbeat),
   canaryAge_ms: numberOf(peer.replication_primary_canary_age_ms),
   skew_ms: numberOf(peer.clock_skew_ms) ?? 0,
   /** of a primary: the last position that it reported */
@@ -144,35 +144,35 @@ const wordOf = (at: number, { status: health, body }: StatusReply, status: Clust
 }
 
 /** What a cluster answered: its health and its status. */
-export type Word = ReturnType<typeof wordOf>
+export type ClusterAnswer = ReturnType<typeof wordOf>
 
 /** A cluster with its last word, and why there is none since. */
-export interface ClusterSeen {
+export interface ObservedCluster {
   /** as the program calls it */
   name: string
-  word?: Word
+  answer?: ClusterAnswer
   /** absent: it has just answered. `part`: one of two questions; `oddly`: as no cluster does */
   silent?: { why: string; answered: 'nothing' | 'part' | 'oddly' }
 }
-export type ClusterHeard = ClusterSeen & { word: Word }
+export type AnsweringCluster = ObservedCluster & { answer: ClusterAnswer }
 
 /** Reports whether a cluster has just answered. A word from before its silence is shown, and never judged. */
-export const isHeard = (seen: ClusterSeen | undefined): seen is ClusterHeard =>
-  seen?.word !== undefined && seen.silent === undefined
+export const hasAnswered = (seen: ObservedCluster | undefined): seen is AnsweringCluster =>
+  seen?.answer !== undefined && seen.silent === undefined
 
 /**
  * Asks a cluster for health and status.
  * @param ask sends a GET to an API path. @throws Error where no answer comes
  * @param before the cluster as it was seen earlier: its word is kept where it is silent now
  */
-export async function lookAtCluster(
-  { name, word }: ClusterSeen,
+export async function observeCluster(
+  { name, answer }: ObservedCluster,
   ask: (path: string) => Promise<StatusReply>,
   now: () => number,
-): Promise<ClusterSeen> {
-  const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ClusterSeen => ({
+): Promise<ObservedCluster> {
+  const silent = (why: string, answered: 'nothing' | 'part' | 'oddly'): ObservedCluster => ({
     name,
-    ...defined({ word }),
+    ...defined({ answer }),
     silent: { why, answered },
   })
   const [health, status] = await Promise.allSettled([ask('sys/health'), ask(STATUS)])
@@ -184,7 +184,7 @@ export async function lookAtCluster(
   const { body, refused } = status.value
   const read = refused === '' ? readStatus(isObject(body) ? body['data'] : undefined) : failed(refused)
   return read.ok
-    ? { name, word: wordOf(now(), health.value, read.value) }
+    ? { name, answer: wordOf(now(), health.value, read.value) }
     : silent(`${STATUS}: ${read.fault}`, 'oddly')
 }
 

@@ -1,4 +1,4 @@
-import { type ClusterSeen, lookAtCluster } from '../../shared/set/status.ts'
+import { type ObservedCluster, observeCluster } from '../../shared/set/status.ts'
 
 /** A cluster as two answers show it, by the code that every program uses. */
 export const seenAs = (
@@ -6,8 +6,8 @@ export const seenAs = (
   status: object,
   code = (status as { mode?: string }).mode === 'secondary' ? 472 : 200,
   { at = 1_750_000_000_000, ...health }: { at?: number; [field: string]: unknown } = {},
-): Promise<ClusterSeen> =>
-  lookAtCluster(
+): Promise<ObservedCluster> =>
+  observeCluster(
     { name },
     async path => ({
       status: path === 'sys/health' ? code : 200,
@@ -18,7 +18,7 @@ export const seenAs = (
   )
 
 /** The same cluster, which does not answer any more. */
-export const silent = (seen: ClusterSeen, why = 'no connection'): ClusterSeen => ({
+export const silent = (seen: ObservedCluster, why = 'no connection'): ObservedCluster => ({
   ...seen,
   silent: { why, answered: 'nothing' },
 })

@@ -1,4 +1,4 @@
-import type { ClusterSeen } from '../../shared/set/status.ts'
+import type { ObservedCluster } from '../../shared/set/status.ts'
 import { seenAs, silent } from './cluster-seen.ts'
 
 // East and west in the situations that programs meet.
@@ -81,6 +81,6 @@ export const starting = (name: string) =>
   seenAs(name, { ...set, mode: 'bootstrapping', state: 'merkle-diff' }, 503, at)
 
 /** A cluster, or one that is being built. */
-export type Seen = ClusterSeen | Promise<ClusterSeen>
+export type Seen = ObservedCluster | Promise<ObservedCluster>
 /** The same cluster, which does not answer any more. */
-export const gone = async (one: Seen): Promise<ClusterSeen> => silent(await one)
+export const gone = async (one: Seen): Promise<ObservedCluster> => silent(await one)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { balancerRules } from '../../infra/constructs/fronts/balancer-rules.ts'
-import { restPaths } from '../../infra/constructs/fronts/rest-paths.ts'
+import { buildBalancerRules } from '../../infra/constructs/fronts/balancer-rules.ts'
+import { toRestPaths } from '../../infra/constructs/fronts/rest-paths.ts'
 import { DEFAULT_ROUTE, pathsOfGroup } from '../../infra/constructs/fronts/served.ts'
 import { routeFinder } from '../../infra/local/gateway/routes.ts'
 import { type AlarmName, pageOfAlarm, rowOfAlarm } from '../../infra/watching/alarms.ts'
@@ -372,10 +372,10 @@ describe('a load balancer', () => {
 
 describe('every path leads to its function, whatever stands before it', () => {
   const routes = groups.flatMap(group => pathsOfGroup(group).map(path => [path, group.name] as const))
-  const rules = balancerRules(routes)
+  const rules = buildBalancerRules(routes)
   const balanced = (path: string) =>
     rules.find(({ expressions }) => expressions.some(one => new RegExp(one).test(path)))?.to
-  const below = restPaths([...routes, ['/v1/{proxy+}', 'fallback'] as const])
+  const below = toRestPaths([...routes, ['/v1/{proxy+}', 'fallback'] as const])
   const rest = routeFinder([...below].map(([path, functionName]) => ({ key: `ANY ${path}`, functionName })))
   const whole = routeFinder([
     ...routes.map(([path, functionName]) => ({ key: `ANY ${path}`, functionName })),

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newApp, unvalidated } from '../../infra/app.ts'
+import { createApp, unvalidated } from '../../infra/app.ts'
 import { programs } from '../../infra/build/command.ts'
 import { functionNames, readContext, root } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
@@ -111,7 +111,7 @@ describe('the package, in an empty app', () => {
       encoding: 'utf8',
     })
     expect(said.trim()).toBe('cloud-auth-test-api')
-    const app = newApp(`${folder}/own`, unvalidated)
+    const app = createApp(`${folder}/own`, unvalidated)
     defineStacks(app, { settings: readSettings(settings), bundles: `${folder}/package/functions` })
     app.synth()
     const [own, theirs] = [templatesIn(`${folder}/own`), templatesIn(`${folder}/app/out`)]

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newApp, unvalidated } from '../../infra/app.ts'
+import { createApp, unvalidated } from '../../infra/app.ts'
 import { makeNoBundles } from '../../infra/local/template/synth.ts'
 import { readPair } from '../../infra/pair/settings.ts'
 import { definePair } from '../../infra/pair/stacks.ts'
@@ -44,7 +44,7 @@ beforeAll(() => {
     drill: { schedule: 'rate(7 days)', policy: 'drill' },
   })
   makeNoBundles(`${folder}/bundles`)
-  const app = newApp(`${folder}/out`, unvalidated)
+  const app = createApp(`${folder}/out`, unvalidated)
   definePair(app, pair, `${folder}/bundles`)
   made = app.synth().stacksRecursively.map(({ environment, stackName, templateFullPath }) => ({
     account: environment.account,

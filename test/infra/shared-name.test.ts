@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { servingLines } from '../../infra/constructs/fronts/shared-name.ts'
+import { servingLinePatterns } from '../../infra/constructs/fronts/shared-name.ts'
 import { ofType, resourcesOf, validated } from './synthesised.ts'
 
 const certificate = (id: string) => `arn:aws:acm:us-east-1:111122223333:certificate/${id}`
@@ -79,7 +79,7 @@ describe('a name that leads to whichever cluster serves', () => {
       return MetricName === 'Serves' ? [[MetricNamespace, MetricValue, Properties.FilterPattern]] : []
     })
     expect(filters).toEqual(
-      Object.entries(servingLines).map(([value, pattern]) => ['cloud-auth/test', value, pattern]),
+      Object.entries(servingLinePatterns).map(([value, pattern]) => ['cloud-auth/test', value, pattern]),
     )
   })
 

@@ -16,7 +16,7 @@ test('a function hears of inserted items of its partitions; what it cannot take 
     lambda,
     stream: 'arn:aws:dynamodb:eu-west-1:111122223333:table/t/stream/s',
     partitions: 'j#',
-    of: 'definition',
+    definition: 'definition',
   })
   const template = Template.fromStack(stack)
   const [mapping] = Object.values(template.findResources('AWS::Lambda::EventSourceMapping'))

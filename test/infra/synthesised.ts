@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
-import { newApp, unvalidated } from '../../infra/app.ts'
+import { createApp, unvalidated } from '../../infra/app.ts'
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { makeNoBundles } from '../../infra/local/template/synth.ts'
@@ -27,7 +27,7 @@ function synthesised<T>(
 ): T {
   const directory = temporaryDirectory()
   try {
-    const app = newApp(`${directory}/out`, props)
+    const app = createApp(`${directory}/out`, props)
     const bundles = `${directory}/bundles`
     makeNoBundles(bundles)
     defineStacks(app, { settings: readSettings(settings), bundles })

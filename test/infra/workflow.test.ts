@@ -4,10 +4,10 @@ import { Template } from 'aws-cdk-lib/assertions'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
 import { unvalidated } from '../../infra/app.ts'
-import { attemptDefinition } from '../../infra/constructs/attempt-definition.ts'
-import { drillDefinition } from '../../infra/constructs/drill-definition.ts'
+import { defineAttemptWorkflow } from '../../infra/constructs/attempt-definition.ts'
+import { defineDrillWorkflow } from '../../infra/constructs/drill-definition.ts'
 import { WorkflowMachine } from '../../infra/constructs/workflow.ts'
-import { definitionOf } from '../../infra/constructs/workflow-definition.ts'
+import { defineWorkflow } from '../../infra/constructs/workflow-definition.ts'
 import { readSettings } from '../../infra/settings.ts'
 
 const workflow = {
@@ -19,15 +19,15 @@ const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda
 
 describe('the state machine of a workflow', () => {
   test('that watches attempts is one that AWS would take', async () => {
-    expect((await validate(attemptDefinition(arns))).errors).toEqual([])
+    expect((await validate(defineAttemptWorkflow(arns))).errors).toEqual([])
   })
 
   test('that rehearses a switch is one that AWS would take', async () => {
-    expect((await validate(drillDefinition(arns))).errors).toEqual([])
+    expect((await validate(defineDrillWorkflow(arns))).errors).toEqual([])
   })
 
   test('is one that AWS would take', async () => {
-    const { isValid, errors } = await validate(definitionOf('example', workflow, arns))
+    const { isValid, errors } = await validate(defineWorkflow('example', workflow, arns))
     expect(errors).toEqual([])
     expect(isValid).toBe(true)
   })
@@ -42,7 +42,7 @@ describe('the state machine of a workflow', () => {
     const settings = readSettings({ stage: 'test' })
     new WorkflowMachine(stack, 'example workflow', {
       name: 'example',
-      definition: to => definitionOf('example', workflow, to),
+      definition: to => defineWorkflow('example', workflow, to),
       settings,
       worker,
     })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import type { SetCluster } from '../../../shared/set/run.ts'
-import { type ClusterSeen, lookAtCluster } from '../../../shared/set/status.ts'
+import { type ObservedCluster, observeCluster } from '../../../shared/set/status.ts'
 import { askFor, askOnce, refusalOf } from '../ask.ts'
 import { apiBase, type Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
@@ -33,9 +33,9 @@ export function clusterNamed(text: string): NamedCluster {
 export const lookAtNamed = (
   { name, base }: NamedCluster,
   connection: Connection,
-  before: ClusterSeen = { name },
-): Promise<ClusterSeen> =>
-  lookAtCluster(
+  before: ObservedCluster = { name },
+): Promise<ObservedCluster> =>
+  observeCluster(
     before,
     async path => {
       const heard = await askOnce(base, path, {}, connection)
@@ -59,8 +59,8 @@ interface Asking {
 
 /** Returns a cluster for the runner. */
 export const setClusterAt = (cluster: NamedCluster, { connection, token, say }: Asking): SetCluster => ({
-  look: () => lookAtNamed(cluster, connection),
-  ask: (path, body) => {
+  observe: () => lookAtNamed(cluster, connection),
+  write: (path, body) => {
     const asking = { method: 'POST', body, token } as const
     return askFor(() => askOnce(cluster.base, `sys/replication/dr/${path}`, asking, connection), {
       forMs: PATIENCE_MS,

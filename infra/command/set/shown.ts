@@ -1,5 +1,5 @@
 import { judgeSet } from '../../../shared/set/pair.ts'
-import { type ClusterSeen, isHeard, type KnownCluster } from '../../../shared/set/status.ts'
+import { hasAnswered, type KnownCluster, type ObservedCluster } from '../../../shared/set/status.ts'
 import type { ExitName } from '../ended.ts'
 import { inOneLine } from '../output.ts'
 import type { NamedCluster } from './look.ts'
@@ -9,7 +9,14 @@ const ageOf = (time: number | undefined, now: number): number | null =>
   time === undefined ? null : Math.max(0, now - time)
 
 const shownPeer = (
-  { name, apiAddress, isConnected, heard, heardAt, canaryAge_ms }: KnownCluster,
+  {
+    name,
+    apiAddress,
+    isConnected,
+    lastHeartbeat: heard,
+    lastHeartbeatAt: heardAt,
+    canaryAge_ms,
+  }: KnownCluster,
   now: number,
 ) => ({
   name: name || apiAddress,
@@ -20,8 +27,8 @@ const shownPeer = (
 })
 
 /** A cluster by its own word; what it did not say is null. */
-function shownCluster({ name, word, silent }: ClusterSeen, address: string, now: number) {
-  const status = word?.status
+function shownCluster({ name, answer, silent }: ObservedCluster, address: string, now: number) {
+  const status = answer?.status
   const position = status?.position ?? null
   const reported = status?.primary?.position
   const { at, ...readiness } = status?.readiness ?? {}
@@ -31,9 +38,9 @@ function shownCluster({ name, word, silent }: ClusterSeen, address: string, now:
     reachable: silent === undefined,
     /** why there is no word of now */
     silent: silent?.why ?? null,
-    age_ms: word ? now - word.at : null,
-    health: word?.health ?? null,
-    serves: word?.health === 200,
+    age_ms: answer ? now - answer.at : null,
+    health: answer?.health ?? null,
+    serves: answer?.health === 200,
     role: status?.mode ?? null,
     state: status?.state || null,
     set: status?.set || null,
@@ -63,13 +70,13 @@ export interface ShownSet {
 
 /** Shows clusters that were looked at together. @param now epoch milliseconds */
 export function shownSet(
-  seen: readonly ClusterSeen[],
+  seen: readonly ObservedCluster[],
   named: readonly NamedCluster[],
   now: number,
 ): ShownSet {
   const { verdict, faults } = judgeSet(seen)
   return {
-    verdict: seen.every(isHeard) ? (faults.length === 0 ? 'done' : 'unwell') : 'unreachable',
+    verdict: seen.every(hasAnswered) ? (faults.length === 0 ? 'done' : 'unwell') : 'unreachable',
     headline: seen.length > 1 ? verdict.sentence : '',
     faults,
     clusters: seen.map((one, index) => shownCluster(one, named[index]?.base ?? '', now)),

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { ClusterSeen } from '../../../shared/set/status.ts'
+import type { ObservedCluster } from '../../../shared/set/status.ts'
 import type { Connection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
 import { lookAtNamed, type NamedCluster } from './look.ts'
@@ -20,7 +20,7 @@ interface StatusPorts {
 /** Looks at clusters, once or again and again. @returns what the last look came to */
 export async function tellStatus(clusters: readonly NamedCluster[], ports: StatusPorts): Promise<ExitName> {
   const { connection, json, every, clear, print, signal } = ports
-  let seen: readonly ClusterSeen[] = []
+  let seen: readonly ObservedCluster[] = []
   for (;;) {
     const before = seen
     seen = await Promise.all(clusters.map((one, index) => lookAtNamed(one, connection, before[index])))

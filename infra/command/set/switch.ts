@@ -1,4 +1,4 @@
-import { type Goal, type SeenPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
+import { type Goal, type ObservedPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
 import { RunStopped, run } from '../../../shared/set/run.ts'
 import type { Connection } from '../connection.ts'
 import { Ended } from '../ended.ts'
@@ -25,7 +25,7 @@ export interface SwitchDone {
   ms: number
 }
 
-const goal: Goal = { kind: 'switch', may: ['promote', 'follow'], waits }
+const goal: Goal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits }
 
 /**
  * A planned switch, from wherever the set is to its end.
@@ -39,7 +39,7 @@ export async function switchSet(
   const { token, say, confirm } = ports
   const { from, to } = clusters
   let last = ''
-  const at = (step: Step, pair: SeenPair): void => {
+  const at = (step: Step, pair: ObservedPair): void => {
     const both = [pair.from, pair.to]
     if (last === '') say(`1. Look\n\n${describedSet(shownSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
@@ -50,11 +50,11 @@ export async function switchSet(
     await run({
       goal,
       clusters: { from: setClusterAt(from, ports), to: setClusterAt(to, ports) },
-      at,
+      onStep: at,
       clock,
       operationToken: async () => token,
-      say,
-      before: async (step, pair) => {
+      report: say,
+      beforeStep: async (step, pair) => {
         for (const sentence of sentencesOf(step, pair)) say(sentence)
         if (!(await confirm('Go on?'))) throw new Ended('declined', 'Ended before the next step')
         ports.at(
@@ -63,7 +63,7 @@ export async function switchSet(
             : `${to.name} may be taking over from ${from.name}: that goes on without this command.`,
         )
       },
-      did: (step, ms) => ports.did({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
+      afterStep: (step, ms) => ports.did({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
     })
   } catch (error) {
     if (error instanceof Ended) throw new Ended(error.exit, `${error.message}. ${last}`)
@@ -72,7 +72,7 @@ export async function switchSet(
 }
 
 /** What is said before a step, with the number that it has in the runbook. */
-function sentencesOf(step: Step, { from, to }: SeenPair): string[] {
+function sentencesOf(step: Step, { from, to }: ObservedPair): string[] {
   if (step.do === 'promote')
     return [
       step.resumed
@@ -80,7 +80,7 @@ function sentencesOf(step: Step, { from, to }: SeenPair): string[] {
         : `2. Switch: ${to.name} is ready. It takes over from ${from.name}; nothing is lost, and for some seconds nobody serves.`,
     ]
   return [
-    `3. Send the clients: sys/health answers ${to.word?.health} on ${to.name}, and ${from.word?.health} on ${from.name}. Move the name that clients use, if they do not look themselves.`,
+    `3. Send the clients: sys/health answers ${to.answer?.health} on ${to.name}, and ${from.answer?.health} on ${from.name}. Move the name that clients use, if they do not look themselves.`,
     `4. Follow: ${from.name} is given a token of ${to.name}; it has all data, and needs no wipe.`,
   ]
 }

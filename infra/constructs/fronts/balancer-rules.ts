@@ -23,7 +23,9 @@ const fixedParts = (path: string): number => path.split('/').filter(part => !par
  * The rules of a listener, in their order: where two fit, the one with more fixed parts comes first, as API Gateway
  * chooses. A path and everything below it share an expression.
  */
-export function balancerRules<T>(routes: readonly (readonly [path: string, to: T])[]): BalancerRule<T>[] {
+export function buildBalancerRules<T>(
+  routes: readonly (readonly [path: string, to: T])[],
+): BalancerRule<T>[] {
   const leads = new Map(routes)
   const isShared = (path: string, to: T): boolean =>
     path.endsWith(GREEDY) && leads.get(path.slice(0, -GREEDY.length)) === to

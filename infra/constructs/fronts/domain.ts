@@ -13,7 +13,7 @@ export interface NameTarget {
 }
 
 /** Makes a name an alias, where its zone is known. */
-export function aliasOf(
+export function addAlias(
   scope: Construct,
   { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
   to: NameTarget,
@@ -53,6 +53,6 @@ export class ApiDomain extends Construct {
     })
     new CfnApiMapping(this, 'Mapping', { apiId: api.ref, domainName: made.ref, stage: stage.ref })
     this.target = { dnsName: made.attrRegionalDomainName, zoneId: made.attrRegionalHostedZoneId }
-    aliasOf(this, domain, this.target)
+    addAlias(this, domain, this.target)
   }
 }

@@ -28,14 +28,14 @@ export interface Fronts {
   /** what clients send, and what of it is answered with 4xx and 5xx */
   requests: Series[]
   /** before these nobody is let in */
-  doors: CfnResource[]
+  entrances: CfnResource[]
 }
 
 /**
  * What the settings want: who takes what clients send, and who takes calls of other clusters.
  * @param logs of the functions
  */
-export function frontsOf(
+export function createFronts(
   scope: Construct,
   settings: Settings,
   served: readonly ServedFunction[],
@@ -53,7 +53,7 @@ export function frontsOf(
   return {
     ...front,
     errors: [...front.errors, ...link.errors],
-    doors: [...front.doors, ...link.doors],
+    entrances: [...front.entrances, ...link.entrances],
   }
 }
 
@@ -119,7 +119,7 @@ function publicApi(
     endpoint: api.attrApiEndpoint,
     errors: [{ alarm: 'ServerErrors', series: ofApi(api.ref, '5xx') }],
     requests: ['Count', '4xx', '5xx'].map(name => ofApi(api.ref, name)),
-    doors: [stage],
+    entrances: [stage],
   }
 }
 
@@ -139,7 +139,7 @@ function privateApi(
     address: settings.apiAddress ?? address,
     errors: [{ alarm: 'ServerErrors', series: series('5XXError') }],
     requests: ['Count', '4XXError', '5XXError'].map(series),
-    doors: [stage],
+    entrances: [stage],
   }
 }
 
@@ -169,7 +169,7 @@ function balanced(
       { alarm: 'BalancerErrors', series: series('HTTPCode_ELB_5XX_Count') },
     ],
     requests: ['RequestCount', 'HTTPCode_Target_4XX_Count', 'HTTPCode_Target_5XX_Count'].map(series),
-    doors: [listener],
+    entrances: [listener],
   }
 }
 
@@ -178,9 +178,9 @@ function linkFront(
   scope: Construct,
   settings: Settings,
   served: readonly ServedFunction[],
-): Pick<Fronts, 'errors' | 'doors'> {
+): Pick<Fronts, 'errors' | 'entrances'> {
   const { linkDomain: domain, linkAddress, linkThrottle: throttle } = settings
-  if (!domain) return { errors: [], doors: [] }
+  if (!domain) return { errors: [], entrances: [] }
   const link = new Construct(scope, 'Link')
   const { api, stage } = new HttpApi(link, 'Http', {
     settings,
@@ -195,5 +195,5 @@ function linkFront(
     value: target.dnsName,
     description: `what ${domain.name} has to lead to`,
   })
-  return { errors: [{ alarm: 'LinkErrors', series: ofApi(api.ref, '5xx') }], doors: [stage] }
+  return { errors: [{ alarm: 'LinkErrors', series: ofApi(api.ref, '5xx') }], entrances: [stage] }
 }

@@ -5,13 +5,13 @@ import { Construct } from 'constructs'
 import { defined } from '../../../shared/values/defined.ts'
 import { version } from '../../checkout.ts'
 import type { Settings } from '../../settings.ts'
-import { encrypted } from '../account.ts'
+import { logGroupEncryption } from '../account.ts'
 import {
-  type Called,
   DEFAULT_ROUTE,
-  invocationOf,
-  parametersIn,
-  permit,
+  type InvokedFunction,
+  invocationArn,
+  pathParameters,
+  permitInvocation,
   type ServedFunction,
 } from './served.ts'
 
@@ -43,10 +43,10 @@ export class HttpApi extends Construct {
     super(scope, id)
     const { served, settings } = props
     this.api = new CfnApi(scope, 'Api', {
-      body: definitionOf(props, lambda => invocationOf(this, lambda)),
+      body: definitionOf(props, lambda => invocationArn(this, lambda)),
       failOnWarnings: !settings.passImportWarnings,
     })
-    for (const one of served) permit(this, one, this.api.ref)
+    for (const one of served) permitInvocation(this, one, this.api.ref)
     this.stage = stageOf(scope, this.api, props)
   }
 }
@@ -74,7 +74,7 @@ function stageOf(
   // name is fixed, so a group that outlived its stack would be in the way of the next one.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
-    ...encrypted(scope, settings),
+    ...logGroupEncryption(scope, settings),
     retention: settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   })
@@ -100,7 +100,10 @@ function stageOf(
  * The definition in OpenAPI 3.0 with the gateway's extensions: one integration for each Lambda, which all its
  * paths share. The verb is left to us: what we answer to a wrong one is part of the interface.
  */
-const definitionOf = ({ name: title, served, closedFor }: HttpApiProps, uriOf: (lambda: Called) => string) =>
+const definitionOf = (
+  { name: title, served, closedFor }: HttpApiProps,
+  uriOf: (lambda: InvokedFunction) => string,
+) =>
   defined({
     openapi: '3.0.1',
     info: { title, version },
@@ -127,7 +130,7 @@ const definitionOf = ({ name: title, served, closedFor }: HttpApiProps, uriOf: (
   })
 
 const pathItem = (integration: string, path: string) => {
-  const parameters = parametersIn(path)
+  const parameters = pathParameters(path)
   return {
     'x-amazon-apigateway-any-method': defined({
       isDefaultRoute: path === DEFAULT_ROUTE || undefined,

@@ -10,8 +10,8 @@ import {
 import { CfnPermission } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Settings } from '../../settings.ts'
-import { balancerRules } from './balancer-rules.ts'
-import { aliasOf, type NameTarget } from './domain.ts'
+import { buildBalancerRules } from './balancer-rules.ts'
+import { addAlias, type NameTarget } from './domain.ts'
 import { DEFAULT_ROUTE, type ServedFunction } from './served.ts'
 
 type Place = Extract<Settings['front'], { kind: 'loadBalancer' }>
@@ -69,7 +69,7 @@ export class LoadBalancer extends Construct {
     const routes = served.flatMap(({ name, paths }) =>
       paths.filter(path => path !== DEFAULT_ROUTE).map(path => [path, name] as const),
     )
-    for (const [index, { expressions, to }] of balancerRules(routes).entries())
+    for (const [index, { expressions, to }] of buildBalancerRules(routes).entries())
       new CfnListenerRule(this, `Rule${index}`, {
         listenerArn: this.listener.ref,
         priority: index + 1,
@@ -80,7 +80,7 @@ export class LoadBalancer extends Construct {
       dnsName: this.balancer.attrDnsName,
       zoneId: this.balancer.attrCanonicalHostedZoneId,
     }
-    aliasOf(this, domain, target)
+    addAlias(this, domain, target)
     new CfnOutput(scope, 'Target', {
       value: target.dnsName,
       description: `what ${domain.name} has to lead to`,

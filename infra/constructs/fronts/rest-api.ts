@@ -4,8 +4,14 @@ import { CfnDeployment, CfnRestApi, CfnStage } from 'aws-cdk-lib/aws-apigateway'
 import { Construct } from 'constructs'
 import { version } from '../../checkout.ts'
 import type { Settings } from '../../settings.ts'
-import { restPaths, STAGE } from './rest-paths.ts'
-import { DEFAULT_ROUTE, invocationOf, parametersIn, permit, type ServedFunction } from './served.ts'
+import { STAGE, toRestPaths } from './rest-paths.ts'
+import {
+  DEFAULT_ROUTE,
+  invocationArn,
+  pathParameters,
+  permitInvocation,
+  type ServedFunction,
+} from './served.ts'
 
 interface PrivateRestApiProps {
   settings: Settings
@@ -22,7 +28,7 @@ export class PrivateRestApi extends Construct {
   constructor(scope: Construct, id: string, { settings, served, vpcEndpointIds }: PrivateRestApiProps) {
     super(scope, id)
     this.endpoint = vpcEndpointIds[0] ?? ''
-    const body = definitionOf(settings.clusterName, served, one => invocationOf(this, one.lambda))
+    const body = definitionOf(settings.clusterName, served, one => invocationArn(this, one.lambda))
     this.api = new CfnRestApi(this, 'Api', {
       name: settings.clusterName,
       body,
@@ -31,7 +37,7 @@ export class PrivateRestApi extends Construct {
       endpointConfiguration: { types: ['PRIVATE'], vpcEndpointIds: [...vpcEndpointIds] },
       policy: policyFor(vpcEndpointIds),
     })
-    for (const one of served) permit(this, one, this.api.ref)
+    for (const one of served) permitInvocation(this, one, this.api.ref)
     const { rate, burst } = settings.throttle
     this.stage = new CfnStage(this, 'Stage', {
       restApiId: this.api.ref,
@@ -94,11 +100,11 @@ const definitionOf = (
     openapi: '3.0.1',
     info: { title, version },
     paths: Object.fromEntries(
-      [...restPaths(routes)].map(([path, one]) => [
+      [...toRestPaths(routes)].map(([path, one]) => [
         path,
         {
           'x-amazon-apigateway-any-method': {
-            parameters: parametersIn(path),
+            parameters: pathParameters(path),
             responses: { default: { description: 'what the function answers' } },
             'x-amazon-apigateway-integration': { type: 'aws_proxy', httpMethod: 'POST', uri: uriOf(one) },
           },

@@ -9,7 +9,7 @@ const isVariable = (part: string): boolean => part.startsWith('{') && part !== G
  * beside `a/{x}/b`, `a/{proxy+}` becomes `a/{x}` and `a/{x}/{proxy+}`.
  * @param routes a path each, with what it leads to; paths outside the stage are left out
  */
-export function restPaths<T>(routes: readonly (readonly [path: string, to: T])[]): Map<string, T> {
+export function toRestPaths<T>(routes: readonly (readonly [path: string, to: T])[]): Map<string, T> {
   const below = routes.flatMap(([path, to]) =>
     path.startsWith(`/${STAGE}/`) ? [[path.slice(STAGE.length + 1), to] as const] : [],
   )

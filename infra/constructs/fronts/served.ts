@@ -15,17 +15,17 @@ export const LINK_ROUTE = `${linkPath}{proxy+}`
 export const HEALTH_ROUTE = '/v1/sys/health'
 
 /** What is called of a Lambda: itself, or an alias. */
-export type Called = Pick<IFunction, 'functionArn'>
+export type InvokedFunction = Pick<IFunction, 'functionArn'>
 
 /** A Lambda, and the paths that lead to it. */
 export interface ServedFunction {
   name: string
-  lambda: Called
+  lambda: InvokedFunction
   paths: readonly string[]
 }
 
 /** Where API Gateway finds a Lambda. */
-export const invocationOf = (scope: Construct, { functionArn }: Called): string =>
+export const invocationArn = (scope: Construct, { functionArn }: InvokedFunction): string =>
   Stack.of(scope).formatArn({
     service: 'apigateway',
     account: 'lambda',
@@ -34,7 +34,7 @@ export const invocationOf = (scope: Construct, { functionArn }: Called): string 
   })
 
 /** Lets an API, and no other, call a Lambda. */
-export const permit = (scope: Construct, { name, lambda }: ServedFunction, api: string): void => {
+export const permitInvocation = (scope: Construct, { name, lambda }: ServedFunction, api: string): void => {
   new CfnPermission(scope, `${name} permission`, {
     action: 'lambda:InvokeFunction',
     functionName: lambda.functionArn,
@@ -49,7 +49,7 @@ export const permit = (scope: Construct, { name, lambda }: ServedFunction, api: 
 }
 
 /** The parameters of a path, as its definition names them: a greedy one, `{proxy+}`, is called `proxy`. */
-export const parametersIn = (path: string) =>
+export const pathParameters = (path: string) =>
   [...path.matchAll(/\{([^}+]+)\+?\}/g)].map(([, name]) => ({
     name,
     in: 'path',

@@ -6,7 +6,7 @@ import { Construct } from 'constructs'
 import { alarming } from '../../../shared/api/alarming.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { metricNamespace } from '../../../shared/watching/metrics.ts'
-import { isAskedFromOutside } from '../../front-settings.ts'
+import { isPubliclyReachable } from '../../front-settings.ts'
 import type { Settings } from '../../settings.ts'
 import { HEALTH_ROUTE } from './served.ts'
 
@@ -24,7 +24,7 @@ const says = (mode: ClusterRecord['mode']): string =>
  * Lines of the functions' log that tell whether a cluster serves, by the value that each makes: one a minute, and one
  * with each change of its role.
  */
-export const servingLines = {
+export const servingLinePatterns = {
   '1': says('primary'),
   '0': says('secondary'),
 } as const
@@ -48,7 +48,7 @@ export class SharedName extends Construct {
     super(scope, id)
     const { hostname, port } = new URL(settings.apiAddress ?? '')
     const check = new CfnHealthCheck(this, 'Check', {
-      healthCheckConfig: isAskedFromOutside(settings)
+      healthCheckConfig: isPubliclyReachable(settings)
         ? askedAt(hostname, Number(port || 443))
         : seenBy(this.alarm(settings, logs)),
     })
@@ -72,7 +72,7 @@ export class SharedName extends Construct {
   /** On while this cluster says that it does not serve. It wakes nobody: a secondary is in that state all its life. */
   private alarm({ stage }: Settings, { logGroupName }: LogGroup): CfnAlarm {
     const [namespace, metricName] = [metricNamespace(stage), 'Serves']
-    for (const [metricValue, filterPattern] of Object.entries(servingLines))
+    for (const [metricValue, filterPattern] of Object.entries(servingLinePatterns))
       new CfnMetricFilter(this, `Says${metricValue}`, {
         logGroupName,
         filterPattern,

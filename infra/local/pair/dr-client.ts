@@ -1,5 +1,5 @@
 import type { SetCluster } from '../../../shared/set/run.ts'
-import { type ClusterStatus, isHeard } from '../../../shared/set/status.ts'
+import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { polling } from '../../../shared/values/retrying.ts'
 import { askFor, askOnce } from '../../command/ask.ts'
@@ -22,7 +22,7 @@ export async function until(otherwise: string, probe: () => Promise<boolean>): P
 /** The status of a cluster. @throws Error where the answer is no status */
 export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
   const seen = await lookAtNamed({ name: base_url, base: base_url }, connection)
-  if (isHeard(seen)) return seen.word.status
+  if (hasAnswered(seen)) return seen.answer.status
   throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
 

@@ -77,7 +77,11 @@ const localWaits: Goal['waits'] = {
   contact: 40_000,
   'catching-up': 90_000,
 }
-const goal: Goal = { kind: 'join', may: ['enable', 'admit', 'follow', 'readmit'], waits: localWaits }
+const goal: Goal = {
+  kind: 'join',
+  allowedActions: ['enable', 'admit', 'follow', 'readmit'],
+  waits: localWaits,
+}
 const FOLLOW_SECONDS = 20
 
 /**
@@ -108,10 +112,10 @@ export async function join(
         return operation
       },
       trust,
-      at: step => {
+      onStep: step => {
         if (step.do === 'wait') countdown(step.what, localWaits[step.for] / 1000)
       },
-      before: async step => {
+      beforeStep: async step => {
         if (step.do === 'promote' || step.do === 'enable') return
         const [primary, secondary] = [hosts[step.primary], hosts[step.secondary]]
         const { cluster: id } = secondary
@@ -124,7 +128,7 @@ export async function join(
         await agreed(primary, secondary)
         countdown(`${id} follows ${primary.cluster}`, FOLLOW_SECONDS)
       },
-      did: async step => {
+      afterStep: async step => {
         if (operation === '' || (step.do !== 'follow' && step.do !== 'readmit')) return
         const body = { dr_operation_token: operation }
         operation = ''

@@ -1,6 +1,6 @@
 // Makes what a host needs once, in a process of its own: the CDK and the bundler take memory that a serving host
 // does better without. `functions <directory>` bundles, `templates <directory> <bundles> <settings>` synthesises.
-import { newApp, unvalidated } from '../../app.ts'
+import { createApp, unvalidated } from '../../app.ts'
 import { buildFunctions } from '../../build/functions.ts'
 import { readSettings } from '../../settings.ts'
 import { defineStacks } from '../../stacks/cluster.ts'
@@ -9,7 +9,7 @@ const [what, directory = '', bundles = '', settings = '{}'] = process.argv.slice
 
 if (what === 'functions') await buildFunctions(directory)
 else {
-  const app = newApp(directory, unvalidated)
+  const app = createApp(directory, unvalidated)
   const given = JSON.parse(settings) as Record<string, unknown>
   defineStacks(app, { settings: readSettings(given), bundles })
   app.synth()

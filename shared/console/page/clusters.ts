@@ -1,6 +1,12 @@
 import { classifyCluster } from '../../set/condition.ts'
 import { judgePair } from '../../set/pair.ts'
-import type { ClusterSeen, ClusterStatus, KnownCluster, RunningOperation, Word } from '../../set/status.ts'
+import type {
+  ClusterAnswer,
+  ClusterStatus,
+  KnownCluster,
+  ObservedCluster,
+  RunningOperation,
+} from '../../set/status.ts'
 import { spanOf } from '../../values/words.ts'
 import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
 import { linkedPage } from '../links.ts'
@@ -13,7 +19,7 @@ export function showClusters(now: number): void {
   const { own, peer } = model
   const verdict = judgePair(own, peer?.seen)
   say('verdict', verdict.sentence, verdict.severity)
-  const name = own.word?.cluster ?? ''
+  const name = own.answer?.cluster ?? ''
   say('own-name', name)
   document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
   showCluster('own', 'This cluster', own)
@@ -24,23 +30,23 @@ export function showClusters(now: number): void {
   showOthers()
 }
 
-function showCluster(id: 'own' | 'peer', title: string, seen: ClusterSeen): void {
+function showCluster(id: 'own' | 'peer', title: string, seen: ObservedCluster): void {
   const condition = classifyCluster(seen)
-  const { word } = seen
+  const { answer } = seen
   const target = byId(id)
   target.className = condition.severity
   target.dataset['state'] = condition.state
-  show(target, [title, condition, word], () => [
-    el('h3', {}, word?.cluster || title),
+  show(target, [title, condition, answer], () => [
+    el('h3', {}, answer?.cluster || title),
     el('p', { class: 'dim' }, title),
     el('p', { class: condition.severity }, el('strong', {}, condition.title)),
     el('p', {}, condition.sentence),
-    word ? el('p', { class: 'dim' }, 'Its word is of ', age(word.at), '.') : undefined,
-    word ? factsOf(word) : undefined,
+    answer ? el('p', { class: 'dim' }, 'Its word is of ', age(answer.at), '.') : undefined,
+    answer ? factsOf(answer) : undefined,
   ])
 }
 
-const factsOf = ({ health, version, status }: Word): HTMLElement =>
+const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
   facts([
     ['mode', status.mode],
     ['state', status.state],
@@ -115,14 +121,14 @@ function showWork(): void {
     { name: 'peer', seen: model.peer?.seen },
   ] as const
   const parts = both.flatMap(({ name, seen }) => {
-    const word = seen?.word
-    return word
+    const answer = seen?.answer
+    return answer
       ? [
           {
-            cluster: word.cluster,
-            status: word.status,
-            progress: progressOf(word.status),
-            operation: word.status.operation ?? model.lastOperations[name],
+            cluster: answer.cluster,
+            status: answer.status,
+            progress: progressOf(answer.status),
+            operation: answer.status.operation ?? model.lastOperations[name],
           },
         ]
       : []
@@ -188,7 +194,7 @@ function operationShown(
 }
 
 function showOthers(): void {
-  const status = model.own.word?.status
+  const status = model.own.answer?.status
   const others = status
     ? [...status.secondaries, ...(status.primary ? [{ ...status.primary, name: 'its primary' }] : [])]
     : []
@@ -212,8 +218,8 @@ function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
       { class: peer.isConnected ? 'good' : 'bad' },
       peer.isExpired ? 'its token has expired unused' : peer.isConnected ? 'connected' : 'disconnected',
     ),
-    peer.heardAt === undefined ? 'never' : age(peer.heardAt),
-    peer.heardAt === undefined ? '' : `${peer.skew_ms} ms`,
+    peer.lastHeartbeatAt === undefined ? 'never' : age(peer.lastHeartbeatAt),
+    peer.lastHeartbeatAt === undefined ? '' : `${peer.skew_ms} ms`,
     page === undefined ? peer.apiAddress : el('a', { href: page, rel: 'noreferrer' }, page),
   ]
 }

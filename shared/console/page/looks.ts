@@ -88,7 +88,7 @@ function moreOf({ next }: LossReport): HTMLElement[] {
 /** Shows what ends. */
 export function showEnds(now: number): void {
   const { readiness, own, certificates } = model
-  const { word } = own
+  const { answer } = own
   const rows: Expiry[] = [
     ...(readiness
       ? tokenEnds(readiness, now)
@@ -99,9 +99,9 @@ export function showEnds(now: number): void {
             text: 'ask for the readiness, by that token',
           } as const,
         ]),
-    word && word.licenceEnds === undefined
+    answer && answer.licenceEnds === undefined
       ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
-      : expiryOf('the licence', 'licence', word?.licenceEnds, now),
+      : expiryOf('the licence', 'licence', answer?.licenceEnds, now),
     ...(certificates.length > 0
       ? certificates
       : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles, below' } as const]),
@@ -202,9 +202,13 @@ const explainedShown = ({ wouldSucceed, sentence, checks }: Explained): HTMLElem
 /** Shows the commands, with the addresses and the name that are known by now. */
 export function showCommands(): void {
   const { own, peer } = model
-  const { word } = own
+  const { answer } = own
   const other = pageAt(peer?.origin ?? '') ? apiAt(peer?.origin ?? '') : ''
-  const commands = commandsFor({ own: ownApi, other, name: word?.status.memberName || word?.cluster || '' })
+  const commands = commandsFor({
+    own: ownApi,
+    other,
+    name: answer?.status.memberName || answer?.cluster || '',
+  })
   show(byId('commands-shown'), commands, () =>
     commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
   )

@@ -1,4 +1,4 @@
-import { type ClusterSeen, lookAtCluster, type RunningOperation } from '../../set/status.ts'
+import { type ObservedCluster, observeCluster, type RunningOperation } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { aText, object } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
@@ -9,9 +9,9 @@ import { askApi, faultText, ownApi } from './ask.ts'
 
 /** All that the page knows; it goes with the page. */
 export interface PageModel {
-  own: ClusterSeen
+  own: ObservedCluster
   /** the other cluster, if the settings of the page name one */
-  peer: { origin: string; seen: ClusterSeen } | undefined
+  peer: { origin: string; seen: ObservedCluster } | undefined
   samples: readonly Sample[]
   /** operations of this cluster and the other one as they were seen last, under way or not any more */
   lastOperations: Readonly<Record<'own' | 'peer', RunningOperation | undefined>>
@@ -49,13 +49,13 @@ export async function readPageSettings(): Promise<void> {
 }
 
 /** Asks a cluster; where it does not answer its last word stays. */
-async function heard(api: string, before: ClusterSeen): Promise<ClusterSeen> {
+async function heard(api: string, before: ObservedCluster): Promise<ObservedCluster> {
   const ask = (path: string) =>
     askApi(api, path, { timeout: LOOK_TIMEOUT_MS }).catch((error: unknown) => {
       throw new Error(faultText(error))
     })
-  const seen = await lookAtCluster(before, ask, Date.now)
-  return { ...seen, name: seen.word?.cluster || before.name }
+  const seen = await observeCluster(before, ask, Date.now)
+  return { ...seen, name: seen.answer?.cluster || before.name }
 }
 
 /** Asks this cluster, and notes what it says and how far behind the secondary is. */
@@ -63,7 +63,7 @@ export async function lookAtOwn(): Promise<void> {
   model.own = await heard(ownApi, model.own)
   model.lastOperations = {
     ...model.lastOperations,
-    own: model.own.word?.status.operation ?? model.lastOperations.own,
+    own: model.own.answer?.status.operation ?? model.lastOperations.own,
   }
   const now = Date.now()
   model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
@@ -77,8 +77,8 @@ export async function lookAtPeer(): Promise<void> {
   model.peer = { ...peer, seen }
   model.lastOperations = {
     ...model.lastOperations,
-    peer: seen.word?.status.operation ?? model.lastOperations.peer,
+    peer: seen.answer?.status.operation ?? model.lastOperations.peer,
   }
 }
 
-export const bothSeen = (): ClusterSeen[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
+export const bothSeen = (): ObservedCluster[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

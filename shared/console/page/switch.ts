@@ -9,7 +9,7 @@ const DR = 'sys/replication/dr'
 /** Asks for the readiness, by the operation token on a secondary if there is one, else by the token. */
 async function askReadiness(): Promise<void> {
   const { operationToken, token } = model
-  const bySecondary = model.own.word?.status.mode === 'secondary' && operationToken !== ''
+  const bySecondary = model.own.answer?.status.mode === 'secondary' && operationToken !== ''
   say('readiness-said', 'It is being asked.')
   try {
     const answer = bySecondary
@@ -112,9 +112,9 @@ async function promote(force: boolean): Promise<void> {
       return say('promote-said', 'It has taken over.', 'good')
     }
     await lookAtOwn()
-    const { word } = model.own
-    const { mode, operation } = word?.status ?? {}
-    const goesOn = operation?.name === 'promotion' || (mode === 'primary' && word?.health !== 200)
+    const own = model.own.answer
+    const { mode, operation } = own?.status ?? {}
+    const goesOn = operation?.name === 'promotion' || (mode === 'primary' && own?.health !== 200)
     if (answer.retryAfter === undefined || !goesOn || Date.now() > end)
       return say('promote-said', `It was refused: ${answer.refused}`, 'bad')
     say('promote-said', 'It is under way, and takes longer than a request may.', 'busy')

@@ -2,7 +2,7 @@ import type { Drill } from '../../model/drill.ts'
 import { lossShape } from '../../set/loss.ts'
 import { type Goal, type Stage, waits } from '../../set/plan.ts'
 import { type Program, RunStopped, type SetCluster, takeStep } from '../../set/run.ts'
-import { type ClusterHeard, isHeard, lookAtCluster } from '../../set/status.ts'
+import { type AnsweringCluster, hasAnswered, observeCluster } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { type DrillAnswer, type Drilling, DrillStopped } from './run.ts'
@@ -17,20 +17,20 @@ const PAUSE_MS = 1000
 export type DrillMember = 'own' | 'peer'
 const may = ['promote', 'follow'] as const
 const goals: Readonly<Record<'there' | 'back', Goal>> = {
-  there: { kind: 'switch', may, waits },
-  back: { kind: 'switchBack', may, waits },
+  there: { kind: 'switch', allowedActions: may, waits },
+  back: { kind: 'switchBack', allowedActions: may, waits },
 }
 
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
 /** Looks at a cluster. @throws DrillStopped where it answers as no cluster does, Error where it does not answer */
-export async function lookAtDrilled({ ask, clock }: Drilling, name: DrillMember): Promise<ClusterHeard> {
+export async function lookAtDrilled({ ask, clock }: Drilling, name: DrillMember): Promise<AnsweringCluster> {
   const reply = async (path: string) => {
     const answer = await ask(name, 'GET', path)
     return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
   }
-  const seen = await lookAtCluster({ name }, reply, () => clock.now())
-  if (isHeard(seen)) return seen
+  const seen = await observeCluster({ name }, reply, () => clock.now())
+  if (hasAnswered(seen)) return seen
   const text = `${name}: ${seen.silent?.why}`
   throw seen.silent?.answered === 'oddly' ? new DrillStopped(text) : new Error(text)
 }
@@ -76,8 +76,8 @@ export async function changeRoles(
 ): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
   const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
-    look: () => lookAtDrilled(drilling, member),
-    ask: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
+    observe: () => lookAtDrilled(drilling, member),
+    write: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
     admittedAs,
   })
   let endWatch: (() => Promise<Watched>) | undefined
@@ -87,10 +87,10 @@ export async function changeRoles(
     clusters: { from: clusterOf('own', await drilling.ownName()), to: clusterOf('peer', drill.peer) },
     clock,
     operationToken: drilling.token,
-    before: async step => {
+    beforeStep: async step => {
       if (step.do === 'promote') endWatch = watchServing(() => serving(drilling), clock, LOOK_MS)
     },
-    did: async () => {
+    afterStep: async () => {
       unserved = (await endWatch?.())?.longestGap ?? unserved
       endWatch = undefined
     },

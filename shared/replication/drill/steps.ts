@@ -2,7 +2,7 @@ import { primaryOf } from '../../model/cluster.ts'
 import type { Drill } from '../../model/drill.ts'
 import { judgePair } from '../../set/pair.ts'
 import { waits } from '../../set/plan.ts'
-import { readinessFault } from '../../set/readiness.ts'
+import { findReadinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
@@ -50,16 +50,17 @@ export const drillSteps: readonly DrillStep[] = [
  */
 async function checkBoth(drilling: Drilling): Promise<string> {
   const [own, peer] = await Promise.all([lookAtDrilled(drilling, 'own'), lookAtDrilled(drilling, 'peer')])
-  if (own.word.status.mode !== 'primary')
+  if (own.answer.status.mode !== 'primary')
     throw new DrillStopped('this cluster is no primary: the one that is rehearses')
-  const { mode, set, memberName } = peer.word.status
-  if (mode !== 'secondary' || set !== own.word.status.set)
+  const { mode, set, memberName } = peer.answer.status
+  if (mode !== 'secondary' || set !== own.answer.status.set)
     throw new DrillStopped(`peer: it is no secondary of this set, but ${mode}`)
   const token = await drilling.token()
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
   if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)
   const fault =
-    readinessFault('own', ready.data) || readinessFault('peer', await fetchReadiness(drilling, 'peer'))
+    findReadinessFault('own', ready.data) ||
+    findReadinessFault('peer', await fetchReadiness(drilling, 'peer'))
   if (fault) throw new DrillStopped(fault)
   const { situation, sentence } = judgePair(own, peer)
   if (situation !== 'following') throw new DrillStopped(sentence)
@@ -86,7 +87,7 @@ async function settle(
   way: 'there' | 'back',
 ): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
-  const fault = readinessFault(member, await fetchReadiness(drilling, member))
+  const fault = findReadinessFault(member, await fetchReadiness(drilling, member))
   const lost = fault ? undefined : await lostSince(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
   if (clock.now() - drill.stepAt >= waits['catching-up'])

@@ -1,6 +1,6 @@
 import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { expect, test } from 'vitest'
-import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
+import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
 import { attemptHandler } from '../../../shared/workers/attempts.ts'
 import { ceremonyWorld, unmasked } from '../../unit/ceremony/support.ts'
 import { stateMachine, until } from './support.ts'
@@ -16,7 +16,7 @@ const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda
 /** An execution that watches, and how its steps that wait are answered. */
 async function watching(input: object) {
   const orders: Order[] = []
-  const machine = await stateMachine(attemptDefinition(arns).States, (_, order: Order) => {
+  const machine = await stateMachine(defineAttemptWorkflow(arns).States, (_, order: Order) => {
     orders.push(order)
     return null
   })
@@ -80,7 +80,7 @@ test('started by hand, it waits for the request that begins an attempt', async (
 test('begun from the console: the answer to the request alone has the password, and the history shows how far it is', async () => {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
   let waits = 0
-  const machine = await stateMachine(attemptDefinition(arns).States, async (_, order: object) => {
+  const machine = await stateMachine(defineAttemptWorkflow(arns).States, async (_, order: object) => {
     await attemptHandler(w.ports)(order)
     waits += 1
   })

@@ -1,8 +1,8 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
-import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
+import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
+import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import { AwsError } from '../../../infra/local/provider/wire/errors.ts'
 import { type Machines, startMachines } from '../../../infra/local/states/machines.ts'
@@ -129,7 +129,7 @@ const stepsOf = (name: keyof typeof workflows) =>
 const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
   name,
   {
-    definition: definitionOf(name, workflows[name], arns),
+    definition: defineWorkflow(name, workflows[name], arns),
     work: nothing,
     takes,
     status: 'SUCCEEDED',
@@ -138,7 +138,7 @@ const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
 ]
 
 const refused: Scene = {
-  definition: definitionOf('promotion', workflows.promotion, arns),
+  definition: defineWorkflow('promotion', workflows.promotion, arns),
   work: ({ step }) => {
     if (step === 'drain') throw new FunctionFault(FINAL, 'refused')
   },
@@ -148,7 +148,7 @@ const refused: Scene = {
 
 /** An attempt that is told of a share and of its end; who asks what it missed is told at once. */
 const attempt: Scene = {
-  definition: attemptDefinition(arns),
+  definition: defineAttemptWorkflow(arns),
   work: ({ token = '' }, outer, machines) => {
     const outcome = outer.shares === 0 ? 'share' : 'completed'
     outer.shares += 1

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { attemptDefinition } from '../../../infra/constructs/attempt-definition.ts'
-import { drillDefinition } from '../../../infra/constructs/drill-definition.ts'
-import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
+import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
+import { defineDrillWorkflow } from '../../../infra/constructs/drill-definition.ts'
+import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { readDefinition } from '../../../infra/local/states/definition.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW, workflows } from '../../../shared/workers/workflows.ts'
@@ -70,9 +70,9 @@ describe('definitions that the interpreter honours, and no others', () => {
   })
 
   test.each([
-    ...Object.entries(workflows).map(([name, one]) => [name, definitionOf(name, one, arns)] as const),
-    [DRILL_WORKFLOW, drillDefinition(arns)] as const,
-    [ATTEMPT_WORKFLOW, attemptDefinition(arns)] as const,
+    ...Object.entries(workflows).map(([name, one]) => [name, defineWorkflow(name, one, arns)] as const),
+    [DRILL_WORKFLOW, defineDrillWorkflow(arns)] as const,
+    [ATTEMPT_WORKFLOW, defineAttemptWorkflow(arns)] as const,
   ])('the definition of the template for %s is accepted', (_, definition) => {
     expect(readDefinition(JSON.parse(JSON.stringify(definition))).StartAt).toBe(definition.StartAt)
   })

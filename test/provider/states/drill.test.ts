@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { drillDefinition } from '../../../infra/constructs/drill-definition.ts'
+import { defineDrillWorkflow } from '../../../infra/constructs/drill-definition.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { drillSteps } from '../../../shared/replication/drill/steps.ts'
 import { stateMachine, until } from './support.ts'
@@ -16,7 +16,7 @@ const names = [...drillSteps.map(({ name }) => name), 'report']
 /** An execution of a drill. @param answer of its worker, at the n-th time that a step is asked for */
 async function drilling(answer: (step: string, times: number) => unknown) {
   const orders: Order[] = []
-  const machine = await stateMachine(drillDefinition(arns).States, (_, order: Order) => {
+  const machine = await stateMachine(defineDrillWorkflow(arns).States, (_, order: Order) => {
     orders.push(order)
     return answer(order.step, orders.filter(({ step }) => step === order.step).length)
   })

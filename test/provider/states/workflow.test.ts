@@ -1,6 +1,6 @@
 import { SendTaskSuccessCommand } from '@aws-sdk/client-sfn'
 import { describe, expect, test } from 'vitest'
-import { definitionOf } from '../../../infra/constructs/workflow-definition.ts'
+import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import type { StepResult } from '../../../shared/replication/operation/run.ts'
 import type { Workflow } from '../../../shared/workers/workflows.ts'
@@ -29,7 +29,7 @@ async function running(
   input: object = { operation: 'op-1' },
 ) {
   const orders: Order[] = []
-  const { States } = definitionOf('example', workflow, arns)
+  const { States } = defineWorkflow('example', workflow, arns)
   const machine = await stateMachine(States, (_, order: Order) => {
     orders.push(order)
     return answer(order, orders.filter(({ step }) => step === order.step).length) ?? { next: 'done' }

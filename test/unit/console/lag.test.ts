@@ -8,7 +8,7 @@ import {
   topOf,
   withSample,
 } from '../../../shared/console/lag.ts'
-import type { ClusterSeen } from '../../../shared/set/status.ts'
+import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { countOf, spanOf } from '../../../shared/values/words.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
@@ -27,10 +27,10 @@ const secondary = (received: number, age: string | undefined, at = NOW) =>
     472,
     { at },
   )
-const gone = async (one: Promise<ClusterSeen>) => silent(await one)
+const gone = async (one: Promise<ObservedCluster>) => silent(await one)
 
 describe('both lags', () => {
-  test.each<[string, Promise<ClusterSeen>[], object]>([
+  test.each<[string, Promise<ObservedCluster>[], object]>([
     [
       'all is stored: a quiet set loses nothing, however old its newest entry is',
       [primary(5), secondary(5, '9000')],

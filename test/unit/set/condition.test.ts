@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ClusterState, classifyCluster, states } from '../../../shared/set/condition.ts'
+import { type ClusterState, classifyCluster, clusterStates } from '../../../shared/set/condition.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 
 const peer = {
@@ -120,7 +120,7 @@ describe('the condition of a cluster, by its own word', () => {
   })
 
   test('every state of the table has a vector, and every sentence says what should be', async () => {
-    expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(states))
+    expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(clusterStates))
     for (const [, given] of vectors) expect(classifyCluster(await given).sentence).toMatch(/should/)
   })
 
@@ -132,8 +132,8 @@ describe('the condition of a cluster, by its own word', () => {
   test('a cluster that does not answer is unreachable, and its last word is shown and not judged', async () => {
     const gone = classifyCluster(silent(await seen(secondary), 'no answer in time'))
     expect(gone).toMatchObject({ state: 'unreachable', severity: 'bad' })
-    expect(gone.sentence).toMatch(/no answer in time\. It should answer.*last word/)
-    expect(classifyCluster(silent({ name: 'west' })).sentence).toContain('has not said a word so far')
+    expect(gone.sentence).toMatch(/no answer in time\. It should answer.*last answer/)
+    expect(classifyCluster(silent({ name: 'west' })).sentence).toContain('has not answered so far')
     expect(classifyCluster({ name: 'west' }).state).toBe('asking')
   })
 

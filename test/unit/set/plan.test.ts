@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Goal, nextStep, type SetAction, waits } from '../../../shared/set/plan.ts'
+import { decideNextStep, type Goal, type SetAction, waits } from '../../../shared/set/plan.ts'
 import {
   changing,
   east,
@@ -17,7 +17,7 @@ import {
 
 /** The next step, with east as `from` and west as `to`. */
 const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
-  nextStep({ from: await from, to: await to }, { kind, may: ACTIONS, waits, ...rules })
+  decideNextStep({ from: await from, to: await to }, { kind, allowedActions: ACTIONS, waits, ...rules })
 
 const ACTIONS: readonly SetAction[] = ['enable', 'admit', 'promote', 'force', 'follow', 'readmit']
 type Vector = readonly [what: string, from: Seen, to: Seen, expected: object]
@@ -81,9 +81,9 @@ describe('the next step of a switch', () => {
       text.replace(/:"(from|to)"/g, (_, side) => (side === 'to' ? ':"from"' : ':"to"'))
     for (const [, from, to] of switches) {
       const { where: _, ...there } = await next('switch', from, to)
-      const { where: __, ...back } = nextStep(
+      const { where: __, ...back } = decideNextStep(
         { from: await to, to: await from },
-        { kind: 'switchBack', may: ACTIONS, waits },
+        { kind: 'switchBack', allowedActions: ACTIONS, waits },
       )
       const { do: action } = there
       if (action === 'promote' || action === 'follow')
@@ -172,13 +172,15 @@ test.each<[SetAction, Goal['kind'], Seen, Seen]>([
   ['admit', 'join', east(), inNoSet('west')],
 ])('a goal that may not %s leaves that to an operator', async (action, kind, from, to) => {
   const may = ACTIONS.filter(one => one !== action)
-  expect(await next(kind, from, to, { may })).toMatchObject({
+  expect(await next(kind, from, to, { allowedActions: may })).toMatchObject({
     do: 'stop',
     why: expect.stringContaining('operator'),
   })
 })
 
 test('what comes after a wait is left to an operator too', async () => {
-  const step = await next('join', east(), west({ connection_state: 'connecting' }), { may: ['follow'] })
+  const step = await next('join', east(), west({ connection_state: 'connecting' }), {
+    allowedActions: ['follow'],
+  })
   expect(step).toMatchObject(waiting('contact', 'stop'))
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Goal, nextStep, type SetAction, type Side, waits } from '../../../shared/set/plan.ts'
+import { decideNextStep, type Goal, type SetAction, type Side, waits } from '../../../shared/set/plan.ts'
 import { type Program, run, type SetCluster, takeStep } from '../../../shared/set/run.ts'
-import type { ClusterSeen } from '../../../shared/set/status.ts'
+import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
 
@@ -40,7 +40,7 @@ function applied(world: World, side: Side, path: string): World {
   return { ...world, ...left, [side]: primaryOf(other), promotions }
 }
 
-type Ask = (side: Side, path: string) => ReturnType<SetCluster['ask']>
+type Ask = (side: Side, path: string) => ReturnType<SetCluster['write']>
 
 interface Played {
   asked: string[]
@@ -62,7 +62,7 @@ function programOf(
     isKilled = true
     throw new Killed()
   }
-  const seen = async (side: Side): Promise<ClusterSeen> => {
+  const seen = async (side: Side): Promise<ObservedCluster> => {
     if (isKilled) kill()
     const status = played.world[side]
     return status ? seenAs(side, statusOf(status, played.world.promotions)) : silent({ name: side })
@@ -78,8 +78,8 @@ function programOf(
   }
   const ask = changedAsk?.(asWorld) ?? asWorld
   const clusterOf = (side: Side): SetCluster => ({
-    look: () => seen(side),
-    ask: path => ask(side, path),
+    observe: () => seen(side),
+    write: path => ask(side, path),
   })
   return {
     goal,
@@ -97,7 +97,7 @@ function programOf(
 
 const goalOf = (kind: Goal['kind'], rules: Partial<Goal> = {}): Goal => ({
   kind,
-  may: ACTIONS,
+  allowedActions: ACTIONS,
   waits,
   ...rules,
 })
@@ -164,8 +164,8 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
     for (const changing of ['secondary/promote', 'secondary/update-primary', 'secondary/enable'])
       expect(count(changing)).toBeLessThanOrEqual(1)
     const { clusters } = programOf(played, goalOf(kind))
-    const pair = { from: await clusters.from.look(), to: await clusters.to.look() }
-    expect(nextStep(pair, goalOf(kind)).do).toBe('done')
+    const pair = { from: await clusters.from.observe(), to: await clusters.to.observe() }
+    expect(decideNextStep(pair, goalOf(kind)).do).toBe('done')
   })
 })
 
@@ -273,6 +273,6 @@ test('what somebody else did while a program asked is not done again', async () 
   const before = async () => {
     played.world = { ...played.world, from: followerOf('to', 'from') }
   }
-  await run(programOf(played, goalOf('switch'), 0, false, { before }))
+  await run(programOf(played, goalOf('switch'), 0, false, { beforeStep: before }))
   expect(played.asked).toEqual([])
 })

@@ -7,8 +7,8 @@ import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
 import type { Watched } from '../../../../shared/replication/drill/watch.ts'
 import { lossShape } from '../../../../shared/set/loss.ts'
 import { waits } from '../../../../shared/set/plan.ts'
-import { haveFollow, type Program, run } from '../../../../shared/set/run.ts'
-import type { ClusterSeen } from '../../../../shared/set/status.ts'
+import { type Program, repointSecondary, run } from '../../../../shared/set/run.ts'
+import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
 import { polling } from '../../../../shared/values/retrying.ts'
@@ -185,7 +185,7 @@ export const followAs = (
   token: string,
   say?: Rehearsal['say'],
 ): Promise<void> =>
-  haveFollow(
+  repointSecondary(
     { primary: setClusterOf(primary, token, say), secondary: setClusterOf(cluster, token, say) },
     id,
     { dr_operation_token: token },
@@ -213,11 +213,11 @@ export async function disaster(
   const { east, west, tap, load, token, root, say } = rehearsal
   let isCut = true
   const [from, to] = [setClusterOf(east, token, say), setClusterOf(west, token, say)]
-  const away: ClusterSeen = { name: east.cluster, silent: { why: 'it is cut off', answered: 'nothing' } }
+  const away: ObservedCluster = { name: east.cluster, silent: { why: 'it is cut off', answered: 'nothing' } }
   const program: Program = {
     clock,
-    goal: { kind: 'takeOver', may: ['force', 'follow'], waits },
-    clusters: { from: { ...from, look: async () => (isCut ? away : from.look()) }, to },
+    goal: { kind: 'takeOver', allowedActions: ['force', 'follow'], waits },
+    clusters: { from: { ...from, observe: async () => (isCut ? away : from.observe()) }, to },
     operationToken: async () => token,
   }
   const doing = {

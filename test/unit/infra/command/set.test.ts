@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { clusterNamed, lookAtNamed } from '../../../../infra/command/set/look.ts'
 import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
-import type { ClusterSeen } from '../../../../shared/set/status.ts'
+import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { silent } from '../../../builders/cluster-seen.ts'
 import {
   changing,
@@ -16,7 +16,7 @@ import {
 } from '../../../builders/pair-seen.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-const shown = (...clusters: ClusterSeen[]) =>
+const shown = (...clusters: ObservedCluster[]) =>
   shownSet(
     clusters,
     clusters.map(({ name }) => ({ name, base: `https://${name}/v1` })),
@@ -24,7 +24,7 @@ const shown = (...clusters: ClusterSeen[]) =>
   )
 
 describe('the verdict on a set', () => {
-  test.each<[string, Promise<ClusterSeen>[], object]>([
+  test.each<[string, Promise<ObservedCluster>[], object]>([
     [
       'a primary that serves and a secondary that follows',
       [east(), west()],
@@ -62,11 +62,14 @@ describe('what status tells', () => {
 
   test('keeps the last word of who is silent, and says how old it is', async () => {
     const seen = await east()
-    const word = seen.word && { ...seen.word, at: PAIR_SEEN_AT - 90_000 }
-    const old = silent({ ...seen, ...(word && { word }) }, 'https://x cannot be reached (ECONNREFUSED)')
+    const word = seen.answer && { ...seen.answer, at: PAIR_SEEN_AT - 90_000 }
+    const old = silent(
+      { ...seen, ...(word && { answer: word }) },
+      'https://x cannot be reached (ECONNREFUSED)',
+    )
     expect(shown(old).clusters[0]).toMatchObject({ reachable: false, age_ms: 90_000, role: 'primary' })
     expect(describedSet(shown(old))).toMatch(/silent .*ECONNREFUSED\)\n {2}last word +90 s ago/)
-    const { word: _, ...never } = old
+    const { answer: _, ...never } = old
     expect(shown(never).clusters[0]).toMatchObject({ reachable: false, age_ms: null, role: null })
     expect(describedSet(shown(never))).toMatch(/^east: cannot be reached\n/)
   })

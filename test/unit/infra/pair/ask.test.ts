@@ -10,8 +10,8 @@ test('an address that sends its clients elsewhere is no cluster, and nobody else
   )
   const asking = { connection: memberConnection, token: 'hvs.secret', say: () => undefined }
   const member = setClusterAt(namedMember({ name: 'west', address: url }), asking)
-  await expect(member.ask('x', { id: 'west' })).rejects.toThrow(/is not followed/)
-  expect(await member.look()).toMatchObject({ silent: { answered: 'nothing' } })
+  await expect(member.write('x', { id: 'west' })).rejects.toThrow(/is not followed/)
+  expect(await member.observe()).toMatchObject({ silent: { answered: 'nothing' } })
   expect(requests).toHaveLength(3)
   expect(elsewhere.requests).toEqual([])
 })

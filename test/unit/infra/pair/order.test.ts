@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type MemberStanding, memberStandingOf, orderOf } from '../../../../infra/pair/order.ts'
-import type { ClusterSeen } from '../../../../shared/set/status.ts'
+import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { seenAs, silent } from '../../../builders/cluster-seen.ts'
 import { east, inNoSet, promotion, starting, west } from '../../../builders/pair-seen.ts'
 
@@ -62,7 +62,7 @@ describe('the order in which a pair is deployed', () => {
 })
 
 describe('what a cluster is, by its answers', () => {
-  test.each<[string, Promise<ClusterSeen>, MemberStanding]>([
+  test.each<[string, Promise<ObservedCluster>, MemberStanding]>([
     ['no answer', inNoSet('west').then(one => silent(one)), 'absent'],
     ['health 501', seenAs('west', { mode: 'disabled' }, 501), 'blank'],
     ['health 200, of no set', inNoSet('west'), 'alone'],

@@ -10,7 +10,7 @@ import {
   DrillStopped,
 } from '../../../../shared/replication/drill/run.ts'
 import { takeDrillStep } from '../../../../shared/replication/drill/steps.ts'
-import { readinessFault } from '../../../../shared/set/readiness.ts'
+import { findReadinessFault } from '../../../../shared/set/readiness.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../../builders/pair-seen.ts'
 import { portsWith } from '../../../builders/ports.ts'
@@ -153,7 +153,7 @@ describe('a cluster is ready for a drill', () => {
     ],
     ['not without checks', { checks: undefined }, 'own: the answer is no readiness: checks is missing'],
   ])('%s', (_, change, fault) => {
-    expect(readinessFault('own', JSON.parse(JSON.stringify(readiness(change))))).toBe(fault)
+    expect(findReadinessFault('own', JSON.parse(JSON.stringify(readiness(change))))).toBe(fault)
   })
 })
 
