@@ -9,9 +9,9 @@ export const monitoringTables = (): Record<string, string> => ({
   [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),
 })
 
-const METRICS = '| metric | unit | by | written by | tells | series: usually, at most |'
-const ALARMS = '| alarm | counts | on when | says |'
-const QUERIES = '| query | over | answers |'
+const METRICS = '| metric | unit | dimensions | written by | value | series: usually, at most |'
+const ALARMS = '| alarm | counts | on after |'
+const QUERIES = '| query | reads | shows |'
 
 const tableOf = (head: string, rows: readonly (readonly string[])[]): string =>
   [head, head.replace(/[^|]+/g, '---'), ...rows.map(row => `| ${row.join(' | ')} |`)].join('\n')
@@ -24,33 +24,33 @@ function metricRow(name: MetricName): string[] {
 }
 
 const countedIn = (counts: Counted): string => {
-  if (counts.kind === 'pattern') return 'lines of functions'
+  if (counts.kind === 'pattern') return 'log lines'
   if (counts.kind === 'own') return codes(counts.own)
   return `\`${counts.metric}\` (${counts.aws}) of ${counts.whose}`
 }
 
 const SPANS: Readonly<Record<number, string>> = {
-  60: 'a minute',
-  300: 'five minutes',
-  900: 'a quarter of an hour',
-  3600: 'an hour',
+  60: '1 min',
+  300: '5 min',
+  900: '15 min',
+  3600: '1 h',
 }
 
-/** When an alarm is on, in words. */
+/** Prints the condition that switches an alarm on. */
 function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1, 1] }: AlarmRow): string {
   const span = SPANS[period] ?? `${period} s`
   const what = below === undefined ? (above === 0 ? 'any' : `more than ${above}`) : `less than ${below}`
-  return periods === 1 ? `${what} in ${span}` : `${what} in ${span}, in ${count} of ${periods}`
+  return periods === 1 ? `${what} in ${span}` : `${what} in ${span}, in ${count} of ${periods} periods`
 }
 
 function alarmRow(name: AlarmName): string[] {
   const row = rowOfAlarm(name)
   const link = `[\`${name}\`](../do/troubleshooting.md#${name.toLowerCase()})`
-  return [link, countedIn(row.counts), conditionIn(row), row.says]
+  return [link, countedIn(row.counts), conditionIn(row)]
 }
 
 const queryRow = ([name, { group, answers }]: [string, SavedQuery]): string[] => [
   codes([name]),
-  group === 'audit' ? 'the audit log' : 'lines of functions',
+  group === 'audit' ? 'audit log' : 'log lines',
   answers,
 ]

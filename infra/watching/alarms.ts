@@ -48,9 +48,9 @@ export const alarms = {
       aws: 'AWS/ApiGateway',
       metric: '5xx',
       dimension: 'ApiId',
-      whose: 'the API; of another front, what it calls them',
+      whose: 'the API, or the corresponding metric of another front',
     },
-    says: 'The API answers with 5xx: the log lines of those requests name the causes',
+    says: 'The API answers with 5xx: the log lines of these requests name the causes',
     above: 10,
     of: [2, 3],
   },
@@ -60,9 +60,9 @@ export const alarms = {
       aws: 'AWS/ApiGateway',
       metric: '5xx',
       dimension: 'ApiId',
-      whose: 'the API of other clusters, where they have one',
+      whose: 'the API for other clusters, if it exists',
     },
-    says: 'Other clusters of the DR set are answered with 5xx: the log lines of those calls name the causes',
+    says: 'The link answers other clusters of the DR set with 5xx: the log lines of these calls name the causes',
     above: 10,
     of: [2, 3],
     ofFronts: true,
@@ -73,9 +73,9 @@ export const alarms = {
       aws: 'AWS/ApplicationELB',
       metric: 'HTTPCode_ELB_5XX_Count',
       dimension: 'LoadBalancer',
-      whose: 'the load balancer, where there is one',
+      whose: 'the load balancer, if there is one',
     },
-    says: 'The load balancer itself answers with 5xx: functions did not answer it, or not as it understands',
+    says: 'The load balancer itself answers with 5xx, because a function gave no valid answer',
     above: 10,
     of: [2, 3],
     ofFronts: true,
@@ -87,55 +87,55 @@ export const alarms = {
       pattern:
         '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
     },
-    says: 'A function ended with an error, ran out of time, or, as a Web Function, did not start: its log says why',
+    says: 'A function threw, crashed or timed out, or a Web Function did not start: its log says why',
   },
   Throttled: {
     counts: lambda('Throttles', '`login`, `link` and `on-audit-entries`'),
-    says: 'Lambda refuses to run logins, the link, or the carrier of the audit log: no environment is free for them',
+    says: 'Lambda throttles logins, the link, or the function that copies the audit log',
   },
   WorkersThrottled: {
     counts: lambda('Throttles', 'the workers'),
-    says: 'Lambda refuses to run a worker: no environment is free for it',
+    says: 'Lambda throttles a worker',
   },
   ProviderThrottled: {
     counts: { kind: 'own', own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
-    says: 'EC2, IAM or STS refuse calls because there are too many of them: logins become slow, and then fail',
+    says: 'EC2, IAM or STS throttle calls: logins become slow, then fail',
     above: 10,
     of: [2, 3],
   },
   Keyring: {
     counts: { kind: 'pattern', pattern: errorText(`${alarming.keyring}*`) },
-    says: 'KMS does not open the keyring: look at the state and the policy of the key',
+    says: 'KMS does not decrypt the keyring: check the state and the policy of the key',
   },
   Head: {
     counts: { kind: 'pattern', pattern: messages(alarming.head) },
-    says: 'The head of the journal is broken, or would have been: the log line says which rules, and by which move',
+    says: 'The head of the journal violates a rule, or a write would have violated one: the log line names the rules and the write',
   },
   Corrupted: {
     counts: { kind: 'pattern', pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
-    says: 'What is stored is not what was written: a check found the tree wrong, or items are not as the primary has them',
+    says: 'The Merkle tree and the tables differ, or items differ from those of the primary',
   },
   Peer: {
     counts: { kind: 'pattern', pattern: messages(alarming.peer) },
-    says: 'A cluster of the DR set is silent or behind: the log line says which, status what it was',
+    says: 'Another cluster of the DR set is silent or behind: the log line names it',
     // told once a minute: a change of role may leave one or two
     period: MINUTE,
     of: [3, 10],
   },
   NotReady: {
     counts: { kind: 'own', own: ['NotReady'] },
-    says: 'This secondary could not take over: status says what would refuse the promotion',
+    says: 'This secondary cannot be promoted without force: readiness in its status lists the obstacles',
     // tried every ten minutes, and after changes: a first sync, or one refusal, wakes nobody
     period: 15 * MINUTE,
     of: [2, 3],
   },
   RoleChanged: {
     counts: { kind: 'pattern', pattern: messages(alarming.role) },
-    says: 'The role of this cluster has changed: the log line says from what to what, and by which operation',
+    says: 'The role of this cluster changed: the log line has the old role, the new role and the operation',
   },
   Licence: {
     counts: { kind: 'own', own: ['LicenceDays'] },
-    says: `The licence ends within ${NOTICE_DAYS} days, or has ended: nothing new of DR replication can begin without one`,
+    says: `The licence expires within ${NOTICE_DAYS} days, or has expired: new secondaries and sets need a valid one`,
     below: NOTICE_DAYS,
     // measured once an hour
     period: HOUR,
@@ -143,7 +143,7 @@ export const alarms = {
   },
   Certificate: {
     counts: { kind: 'own', own: ['CertificateDays'] },
-    says: `A certificate that a mount trusts ends within ${NOTICE_DAYS} days, or has ended: whoever signs by it will sign by another`,
+    says: `A registered certificate of a mount expires within ${NOTICE_DAYS} days, or has expired: its owner will soon sign with another key`,
     below: NOTICE_DAYS,
     period: HOUR,
     of: [1, 3],
@@ -156,15 +156,15 @@ export const alarms = {
       dimension: 'RuleName',
       whose: 'the rule `workflow ends`',
     },
-    says: 'A workflow failed, was stopped, or took too long: the log of on-journal says which, its operation why',
+    says: 'A workflow failed, was stopped or timed out: the log of on-journal names it, status has the error of its operation',
   },
   Initialised: {
     counts: lambda('Invocations', '`init`'),
-    says: 'Somebody has invoked the function that initialises the cluster',
+    says: 'Somebody invoked the function that initialises the cluster',
   },
   RootGeneration: {
     counts: lambda('Invocations', '`generate-root`'),
-    says: 'Somebody makes, or tries to make, a root token from recovery shares',
+    says: 'Somebody makes a root token from recovery shares, or tries to',
   },
   OperationToken: {
     counts: {
@@ -172,7 +172,7 @@ export const alarms = {
       pattern:
         '{ $.message.audit = "response" && $.message.request.path = "sys/replication/dr/secondary/generate-operation-token/update" && $.message.response.data.complete IS TRUE }',
     },
-    says: 'Holders of recovery shares have made a DR operation token',
+    says: 'Holders of recovery shares made a DR operation token',
   },
   Undelivered: {
     counts: {
@@ -180,13 +180,13 @@ export const alarms = {
       aws: 'AWS/SQS',
       metric: 'ApproximateNumberOfMessagesVisible',
       dimension: 'QueueName',
-      whose: 'the queue of what could not be carried',
+      whose: 'the queue of undelivered audit entries',
     },
-    says: 'Audit entries wait in the queue, because they could not be carried to the audit log',
+    says: 'Audit entries wait in the queue, because they could not be copied to the audit log',
   },
   Lost: {
     counts: lambda('DeadLetterErrors', '`on-audit-entries`'),
-    says: 'Audit entries could be carried neither to the audit log nor to the queue',
+    says: 'Audit entries reached neither the audit log nor the queue: only the log group of the functions still has them',
   },
 } as const satisfies Record<string, AlarmRow>
 

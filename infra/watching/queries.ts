@@ -17,7 +17,7 @@ const GRANTED = [
 export const queries = {
   'failed requests': {
     group: 'functions',
-    answers: 'which requests were answered with 5xx, and why',
+    answers: 'which requests failed with 5xx, and why',
     query: [
       'fields @timestamp, operation, status, code, why, cause.0, cause.1, id',
       'filter message = "request" and status >= 500',
@@ -27,7 +27,7 @@ export const queries = {
   },
   'refused logins': {
     group: 'functions',
-    answers: 'which logins are refused, by mount and by the rule that refused them',
+    answers: 'which logins are refused, by mount and rule',
     query: [
       'filter message = "request" and outcome != "granted" and ispresent(outcome)',
       'stats count(*) as logins by type, outcome, reason, why, mount',
@@ -36,7 +36,7 @@ export const queries = {
   },
   'slow logins': {
     group: 'functions',
-    answers: 'how long logins take, and how many calls to AWS and to the tables they make',
+    answers: 'how long logins take, and how many calls to AWS and the tables they make',
     query: [
       'filter message = "request" and ispresent(outcome)',
       'stats count(*) as logins, pct(milliseconds, 50) as half, pct(milliseconds, 99) as slowest, sum(calls.ec2) as ec2, sum(calls.sts) as sts, sum(calls.dynamodb) as tables by bin(5m)',
@@ -44,7 +44,7 @@ export const queries = {
   },
   'calls of AWS that failed': {
     group: 'functions',
-    answers: 'when EC2, IAM and STS refused calls, or did not answer',
+    answers: 'when EC2, IAM and STS throttled calls or failed',
     query: [
       'filter message = "request"',
       'stats sum(Ec2Throttles) as ec2_throttled, sum(IamThrottles) as iam_throttled, sum(StsThrottles) as sts_throttled, sum(Ec2Failures) as ec2_failed, sum(IamFailures) as iam_failed, sum(StsFailures) as sts_failed by bin(5m)',
@@ -52,7 +52,7 @@ export const queries = {
   },
   'what went wrong': {
     group: 'functions',
-    answers: 'all warnings and errors, by function and by what they say',
+    answers: 'all warnings and errors, by function and message',
     query: [
       'filter level = "ERROR" or level = "WARN"',
       'stats count(*) as lines, latest(@timestamp) as last by service, level, message',
@@ -61,7 +61,7 @@ export const queries = {
   },
   'how far replication is': {
     group: 'functions',
-    answers: 'lag, age of the heartbeat and position, minute by minute',
+    answers: 'lag, heartbeat age and position for each minute',
     query: [
       'filter message = "replication"',
       'stats max(Lag) as lag, max(HeartbeatAge) as heartbeat_age, max(Frontier) as frontier by bin(1m)',
@@ -69,7 +69,7 @@ export const queries = {
   },
   'roles that make tokens': {
     group: 'audit',
-    answers: 'the roles by whose logins most tokens are made',
+    answers: 'the roles whose logins made the most tokens',
     query: [
       ...GRANTED,
       'fields request.path as mount, coalesce(request.data.role, response.auth.metadata.role, response.auth.metadata.role_id) as role',
@@ -80,7 +80,7 @@ export const queries = {
   },
   'mounts that make tokens': {
     group: 'audit',
-    answers: 'the mounts at which most logins are granted, by the type of their tokens',
+    answers: 'the mounts that granted the most logins, by token type',
     query: [
       ...GRANTED,
       'fields request.path as mount, response.auth.token_type as token',
@@ -91,8 +91,7 @@ export const queries = {
   },
   'one request': {
     group: 'audit',
-    answers:
-      'everything that the audit log has of a request; its id stands in the answer’s header X-Request-Id',
+    answers: 'all audit entries of a request, by the id in its response header X-Request-Id',
     query: ['filter request.id = "<id>"', 'sort @timestamp asc'],
   },
 } as const satisfies Record<string, SavedQuery>

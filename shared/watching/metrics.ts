@@ -26,15 +26,15 @@ const EVERY_HOUR = [1, 1] as const
 const refusals = (service: string) =>
   ({
     unit: 'Count',
-    from: 'any function, with the line of the request that asked',
-    tells: `calls that ${service} refused because there are too many of them, those too that were repeated with success`,
+    from: 'any function that calls it',
+    tells: `calls that ${service} throttled, including those that a retry completed`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 const failures = (service: string) =>
   ({
     unit: 'Count',
-    from: 'any function, with the line of the request that asked',
-    tells: `calls to ${service} that came to nothing: no answer in time, a fault of the service, or our own request refused`,
+    from: 'any function that calls it',
+    tells: `calls to ${service} that timed out or failed, or that it refused to cloud-auth itself`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 
@@ -43,14 +43,14 @@ export const metrics = {
   Logins: {
     unit: 'Count',
     dimensions: ['type', 'outcome', 'reason'],
-    from: '`login`, with the line of each login; the mount stands in the line only',
-    tells: 'logins by type, by what they came to, and by what that was for',
+    from: '`login`, for each login',
+    tells: 'logins by type, outcome and reason',
     series: [3, 13],
   },
   LoginLatency: {
     unit: 'Milliseconds',
-    from: '`login`, with the line of each login',
-    tells: 'how long logins take here, calls to AWS included',
+    from: '`login`, for each login',
+    tells: 'duration of logins, including calls to AWS',
     series: EVERY_HOUR,
   },
   Ec2Throttles: refusals('EC2'),
@@ -61,21 +61,21 @@ export const metrics = {
   StsFailures: failures('STS'),
   TidyRemoved: {
     unit: 'Count',
-    from: '`on-job`, with the line of a run of tidy that removed something',
-    tells: 'entries that tidy has removed from the access list and the deny list',
+    from: '`on-job`, after a tidy run that removed entries',
+    tells: 'entries that tidy removed from access lists and deny lists',
     series: EVERY_HOUR,
   },
   TidyFailed: {
     unit: 'Count',
-    from: '`on-job`, with the line of a run of tidy that could not remove something',
-    tells: 'entries that tidy could not remove: the next round tries them again',
+    from: '`on-job`, after a tidy run that failed to remove entries',
+    tells: 'entries that tidy could not remove; the next run tries again',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   HeartbeatAge: {
     unit: 'Seconds',
     from: '`on-journal`, each minute, in a set',
     tells:
-      'on a secondary, how long the primary has been silent; on a primary, the secondary that has been silent longest',
+      'time since the last heartbeat: on a secondary of the primary, on a primary of the longest silent secondary',
     series: EVERY_HOUR,
     idle: 'both',
   },
@@ -83,7 +83,7 @@ export const metrics = {
     unit: 'Count',
     from: '`on-journal`, each minute, in a set',
     tells:
-      'commits that a secondary has not applied, by the last heartbeat; on a primary, of the one that is furthest behind',
+      'commits that a secondary has not applied, as of the last heartbeat; on a primary the largest of all secondaries',
     series: EVERY_HOUR,
     idle: 'both',
   },
@@ -91,34 +91,34 @@ export const metrics = {
     unit: 'None',
     from: '`on-journal`, each minute, in a set',
     tells:
-      'the position up to which nothing is missing: where it stands still while clients write, nothing is replicated',
+      'the position up to which no journal entry is missing; if it stops while clients write, replication has stopped',
     series: EVERY_HOUR,
     idle: 'both',
   },
   LinkRefusals: {
     unit: 'Count',
-    from: '`link`, with the line of each call that it refuses',
-    tells: 'calls of other clusters, or of strangers, that the link refused',
+    from: '`link`, for each call that it refuses',
+    tells: 'calls of other clusters or strangers that the link refused',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   NotReady: {
     unit: 'Count',
-    from: '`on-pull`, every ten minutes and after changes of role or contact, on a secondary',
-    tells: '1: a promotion without force would be refused right now; 0: it would go through',
+    from: '`on-pull` of a secondary, every ten minutes and after changes of role or contact',
+    tells: '1 if a promotion without `force` would be refused now, else 0',
     series: EVERY_HOUR,
     idle: 'secondary',
   },
   LicenceDays: {
     unit: 'Count',
-    from: '`on-tidy-schedule`, each hour, where there is a licence',
-    tells: 'days until the licence ends; negative: it has ended',
+    from: '`on-tidy-schedule`, each hour, if there is a licence',
+    tells: 'days until the licence expires; negative afterwards',
     series: EVERY_HOUR,
     idle: 'both',
   },
   CertificateDays: {
     unit: 'Count',
-    from: '`on-tidy-schedule`, each hour, where a mount has registered certificates',
-    tells: 'days until the first registered certificate of a mount ends; keys are pinned, so logins go on',
+    from: '`on-tidy-schedule`, each hour, if a mount has registered certificates',
+    tells: 'days until the first registered certificate of a mount expires',
     series: ONLY_WHEN_IT_HAPPENS,
   },
 } as const satisfies Record<string, Metric>

@@ -56,7 +56,7 @@ describe('every alarm', () => {
     const page = readFileSync(`${root}docs/look-up/monitoring.md`, 'utf8')
     expect(page).toContain(`${metrics} metrics, ${ofAlarms.toFixed(2)} USD`)
     expect(page).toContain(
-      `${idlePrimary.toFixed(2)} USD for a primary and ${idleSecondary.toFixed(2)} USD for a secondary where no client calls`,
+      `${idlePrimary.toFixed(2)} USD for a primary and ${idleSecondary.toFixed(2)} USD for a secondary |`,
     )
     expect(page).toContain(`${usual.toFixed(2)} USD a month`)
     expect(page).toContain(`${most.toFixed(2)} USD`)

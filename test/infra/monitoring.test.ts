@@ -24,8 +24,8 @@ describe('docs/look-up/monitoring.md', () => {
     expect(monitoring).toContain(`${table}\n\n`)
   })
 
-  test('says of every field of the status what it is when all is well, and when to look closer', () => {
-    const rows = rowsOf(monitoring, '| field | when all is well | look closer when |')
+  test('has the normal value of every status field, and when to check it', () => {
+    const rows = rowsOf(monitoring, '| field | normal | check when |')
     const words = rows.flatMap(([field = '']) => [...field.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     const fields = [...new Set(fieldsIn(drStatus))]
     // names that stand in several places, of which the page of the status says what they are there
