@@ -1,4 +1,4 @@
-/** How the command ends, for scripts. @see docs/command.md#exit-codes */
+/** How the command ends, for scripts. @see docs/look-up/command.md#exit-codes */
 export const exitCodes = {
   done: 0,
   refused: 1,

@@ -133,14 +133,14 @@ describe('the page of the imitated AWS', () => {
 })
 
 describe('the page of the command', () => {
-  const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/command.md', 'Log in')
-  const [helper = '', ...more] = blocksOf('docs/command.md', 'A token helper')
+  const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/look-up/command.md', 'Log in')
+  const [helper = '', ...more] = blocksOf('docs/look-up/command.md', 'A token helper')
 
   test('has no block that is not run, here or with the runbooks', () => {
     const headings = ['Log in', 'A token helper', 'Status', 'Switch']
-    const run = headings.flatMap(heading => blocksOf('docs/command.md', heading))
+    const run = headings.flatMap(heading => blocksOf('docs/look-up/command.md', heading))
     expect([...further, ...more]).toEqual([])
-    expect(blocksOf('docs/command.md')).toEqual(run)
+    expect(blocksOf('docs/look-up/command.md')).toEqual(run)
   })
 
   test('its logins print a token each, and its lines are evaluated', async () => {

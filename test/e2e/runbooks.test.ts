@@ -113,7 +113,7 @@ describe('the runbooks, one after the other', () => {
     mkdirSync(`${checkout}/bin`)
     symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await shell.paste('PATH=$PWD/bin:$PATH')
-    const [block = ''] = blocksOf('docs/command.md', 'Status')
+    const [block = ''] = blocksOf('docs/look-up/command.md', 'Status')
     const shown = await eventually(async () => {
       const told = JSON.parse((await shell.paste(`${block} --json || true`)).stdout)
       return told.verdict === 'done' && told.clusters.every(isFresh) ? told : undefined
@@ -161,7 +161,7 @@ describe('the runbooks, one after the other', () => {
           await eventually(async () => ((await healthOf(west)) === 200 ? true : undefined))
           ends.push(await (await switching(east, west, 'n\n', '--json')).ended)
         },
-        rejoin: () => shell.paste(blocksOf('docs/command.md', 'Switch')[0] ?? ''),
+        rejoin: () => shell.paste(blocksOf('docs/look-up/command.md', 'Switch')[0] ?? ''),
       },
     )
     expect(switched).toMatchObject({ lost: [], mostAtOnce: 1 })
