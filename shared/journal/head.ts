@@ -11,38 +11,35 @@ export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing
  * @see docs/spec/journal-head.md
  */
 export interface Head {
-  /** What the journal is doing. It decides who may move the head, and how. */
+  /** What the journal is doing. It decides which moves are possible. */
   mode: HeadMode
-  /** The epoch of the last position. A call that takes a position or ends the epoch has to name it. */
+  /** The epoch of the last position. A call that takes a position or ends the epoch names it. */
   epoch: Epoch
-  /** The epoch that this cluster itself writes, or wrote last; empty where it follows. Only the cluster that owns its epoch gives its journal to others. */
+  /** The epoch that this cluster writes, or wrote last; empty on a follower. Only the owner of an epoch serves its journal to others. */
   ownEpoch: Epoch | ''
-  /** The last position that was given to a commit, or staged. The next position is one higher. */
+  /** The last position given to a commit, or staged. The next is one higher. */
   last: number
-  /**
-   * The last position up to which all is applied; of a cluster that writes, up to which no journal entry is known to be missing.
-   * Unfinished work starts again behind it.
-   */
+  /** The last position up to which everything is applied; on a primary, up to which no journal entry is known to be missing. Unfinished work restarts after it. */
   applied: number
-  /** The first part of all marks. It grows with every take-over, every sync and the end of each, so that writes of earlier runs are refused. */
+  /** The first part of all marks. It grows with every promotion, sync and end of a sync, so that writes of earlier runs are rejected. */
   incarnation: number
-  /** The lineage: epochs with their first positions. It tells where two journals fork. */
+  /** Epochs with their first positions. It shows where two journals fork. */
   lineage: Lineage
-  /** Journal entries behind this position are kept. Earlier ones are neither read nor rewound. */
+  /** Journal entries after this position are kept. Earlier ones are neither read nor rewound. */
   retainedFrom: number
-  /** The position at which the replay after a sync ends; 0: no replay. Up to there an item may be newer than its journal entry. */
+  /** The position at which the replay after a sync ends; 0: no replay. Until there an item may be newer than its journal entry. */
   replayUntil: number
-  /** What an unfinished sync may have changed: nothing, everything, or the items that a report names. The next sync fetches it. */
+  /** What an unfinished sync may have changed: nothing, everything, or the items of a report. The next sync fetches it. */
   unfinishedSync: null | 'all' | string
-  /** The epoch of the source of the last sync, while its replay lasts; else empty. With a source of another epoch the sync starts again. */
+  /** The epoch of the last sync’s source during its replay; else empty. With a source of another epoch the sync starts again. */
   unfinishedSyncEpoch: Epoch | ''
-  /** The highest epoch number that this cluster has ever seen. A new epoch gets a higher one. */
+  /** The highest epoch number that this cluster has seen. A new epoch gets a higher one. */
   maxEpoch: number
-  /** UUID of the only cluster that may take over the closed epoch; empty: no cluster has asked. It has no meaning in the mode `writing`. */
+  /** UUID of the only cluster that may take over the closed epoch; empty: none has asked. It means nothing in the mode `writing`. */
   successor: string
-  /** When the last staged journal entry was written, epoch milliseconds by the clock of its writer; 0 or absent: unknown. Status shows it. */
+  /** When the last staged entry was written, epoch milliseconds by its writer’s clock; 0 or absent: unknown. The status shows it. */
   stagedAt?: number
-  /** Name of the link by which this cluster follows; empty: it never followed. What arrives by another link is refused. */
+  /** Name of the link by which this cluster follows; empty: it never followed. Entries by another link are rejected. */
   link: string
 }
 
@@ -100,7 +97,7 @@ const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
  */
 export const headRules = {
   applied: {
-    says: 'no position is applied, or known to be dense, before it was given to a commit or staged',
+    says: 'a position is applied, or known to be dense, only after it was given to a commit or staged',
     oneOf: [compared(f.applied, 'upTo', f.last)],
   },
   kept: {
@@ -108,11 +105,11 @@ export const headRules = {
     oneOf: [compared(f.retainedFrom, 'upTo', f.applied)],
   },
   writer: {
-    says: 'a cluster that writes does so in its own epoch',
+    says: 'a cluster writes only its own epoch',
     oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.ownEpoch, 'same', f.epoch)],
   },
   follower: {
-    says: 'a cluster that applies another one’s journal has no epoch of its own',
+    says: 'a cluster that applies another cluster’s journal has no epoch of its own',
     oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.ownEpoch, '')],
   },
   owner: {
@@ -128,11 +125,11 @@ export const headRules = {
     oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
   },
   replaying: {
-    says: 'during a replay it is noted what the sync may have changed',
+    says: 'during a replay the head still has what the sync may have changed',
     oneOf: [is(f.replayUntil, 0), isNot(f.unfinishedSync, null)],
   },
   replayed: {
-    says: 'a replay that still names its source has not applied everything yet',
+    says: 'a replay that still names its source has not applied everything',
     oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
   },
   alone: {
@@ -140,7 +137,7 @@ export const headRules = {
     oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
-    says: 'the lineage rises, ends at the last position or before it, and has twelve epochs at most',
+    says: 'the lineage rises, begins no epoch after the last position, and has at most twelve epochs',
     of: [f.lineage, f.epoch, f.last],
     holds: ({ lineage, epoch, last }) => {
       const [lastEpoch, lastStart] = lineage.at(-1) ?? ['', 0]

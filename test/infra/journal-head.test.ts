@@ -11,7 +11,6 @@ const source = readFileSync(`${root}shared/journal/head.ts`, 'utf8')
 
 interface Row {
   readonly modes: Readonly<Record<string, string>>
-  readonly expects: object
   readonly by: string
   readonly why: string
 }
@@ -64,22 +63,17 @@ function picture(): string {
 
 const parts: Readonly<Record<string, string>> = {
   fields: table(
-    ['field', 'what it says'],
+    ['field', 'meaning'],
     fields().map(([name, text]) => [code(name), text]),
   ),
   rules: table(
-    ['rule', ''],
+    ['rule', 'invariant'],
     headRuleList.map(([name, { says }]) => [code(name), says]),
   ),
   modes: picture(),
   moves: table(
-    ['move', 'expects', 'made by', 'why'],
-    rows.map(([name, { expects, by, why }]) => [
-      code(name),
-      Object.keys(expects).map(code).join(', '),
-      by,
-      why,
-    ]),
+    ['move', 'made by', 'effect'],
+    rows.map(([name, { by, why }]) => [code(name), by, why]),
   ),
 }
 

@@ -20,7 +20,11 @@ function rowsUnder(column: string): string[][] {
   return lines.slice(2).map(line => line.slice(2, -2).split(' | '))
 }
 
-const whoAsks = { secondary: 'a secondary', newcomer: 'who proves its key', primary: 'the primary' } as const
+const whoAsks = {
+  secondary: 'a secondary',
+  newcomer: 'a cluster that proves its key',
+  primary: 'the primary',
+} as const
 
 test('each method of the link has a row, which says who asks, how long that may take, and what it does', () => {
   const rows = rowsUnder('method')
@@ -35,13 +39,13 @@ test('each method of the link has a row, which says who asks, how long that may 
 
 test('the calls that are not answered twice are those whose rows say so', () => {
   const [, named = ''] =
-    /is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
+    /Is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).once)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
 test('the calls that need no clock are those whose rows say so', () => {
-  const [, named = ''] = /are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
+  const [, named = ''] = /Are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).withoutTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
