@@ -3,7 +3,7 @@ import { root } from '../../../infra/checkout.ts'
 import { isAlone, runnerState } from '../service/running-file.ts'
 
 /** The file that ran before in this worker; what is said of a worker outlives the modules of its tests. */
-const worker = globalThis as { fileBefore?: string }
+const worker = globalThis as { fileBefore?: string; backgroundWork?: (() => Promise<void>)[] }
 
 /** Keeps what it compiled of the document of the interface, and of each file only what `takeFaults` and `tellAnswers` take. */
 const CONTRACT = /\/test\/support\/service\/(contract|json-schema|resolved-document)\.ts$/
@@ -16,6 +16,12 @@ worker.fileBefore = filepath
 if (fileBefore !== undefined && (isAlone(filepath) || isAlone(fileBefore)))
   for (const [path, module] of evaluatedModules.idToModuleMap)
     if (path.startsWith(`${root}test/`) && !CONTRACT.test(path)) evaluatedModules.invalidateModule(module)
+
+// The SDK's clients of this process call the service that was started last. Background work that outlived its file would
+// therefore start its next job there, and the next file would count that job's calls as its own.
+afterAll(async () => {
+  await Promise.all((worker.backgroundWork ?? []).map(settled => settled()))
+})
 
 // what a policy refuses may be swallowed by whoever asked: it is no less wrong
 afterAll(async () => {

@@ -115,6 +115,9 @@ export interface ServiceOptions {
 
 const BASE_URL = 'http://service.test/v1'
 
+/** The worker of the test runner. `backgroundWork` waits for the background work of each service that it has started. */
+const worker = globalThis as { backgroundWork?: Service['settled'][] }
+
 /** Starts a service with tables of its own; it ends with the process. */
 export async function startService(ground: Ground, options: ServiceOptions = {}): Promise<Service> {
   const { engine, model, authority } = ground
@@ -236,6 +239,7 @@ function functionsOf(
   const settled = async (): Promise<void> => {
     while (background.size > 0) await Promise.all(background)
   }
+  worker.backgroundWork = [...(worker.backgroundWork ?? []), settled]
   return { lambdas, settled }
 }
 
