@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 import type { Prepared } from './endpoint.ts'
 
 /** Head of the journal and roots of the tree, as they were read. */
-export type JournalSeen = Omit<Awaited<ReturnType<Ports['journalView']['look']>>, 'items'>
+export type JournalSeen = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
 
 /** What the first read of a request brought of the journal, and of which tree. */
 interface EarlyLook {
@@ -29,7 +29,7 @@ export function lookEarly(
   return {
     prepared: early,
     read: async keys => {
-      const { items, ...seen } = await journalView.look(early.treeId, keys)
+      const { items, ...seen } = await journalView.readStatus(early.treeId, keys)
       early.seen = seen
       return items
     },
@@ -42,5 +42,5 @@ export async function journalSeen(
   treeId: string | undefined,
 ): Promise<JournalSeen> {
   const early = prepared as EarlyLook | undefined
-  return early?.seen && early.treeId === treeId ? early.seen : ports.journalView.look(treeId)
+  return early?.seen && early.treeId === treeId ? early.seen : ports.journalView.readStatus(treeId)
 }

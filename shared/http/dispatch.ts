@@ -9,7 +9,7 @@ import {
 } from '../api/call.ts'
 import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { BY_ROLE, countRefusal, isByRole, tellRefusals } from '../journal/counted-refusals.ts'
+import { BY_ROLE, countRefusal, isRoleRefusal, logRefusalCounts } from '../journal/counted-refusals.ts'
 import { isActive } from '../model/cluster.ts'
 import { mountAt } from '../model/mount.ts'
 import { tokenText } from '../model/token.ts'
@@ -66,14 +66,14 @@ export const serve =
       const endpoint = intake.found.kind === 'miss' ? undefined : intake.found.endpoint
       const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
       operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
-      await tellRefusals(ports)
+      await logRefusalCounts(ports)
       const state: State = { accessor: '', login: endpoint?.login?.(intake.given) }
       login = state.login
       try {
         return served(await attempt(intake, trail, ports, state), state.accessor)
       } catch (error) {
         const known = asApiError(error)
-        if (isByRole(known)) await countRefusal(BY_ROLE, operation, ports)
+        if (isRoleRefusal(known)) await countRefusal(BY_ROLE, operation, ports)
         else if (!state.uninitialised) await trail?.response({ kind: 'failed', error: known })
         return served(renderError(known), state.accessor, known)
       }

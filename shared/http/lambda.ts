@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda'
 import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalid } from '../api/errors.ts'
-import { isByRole } from '../journal/counted-refusals.ts'
+import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { bounds } from '../values/bounds.ts'
 import { defined } from '../values/defined.ts'
@@ -58,7 +58,7 @@ const observe = (ports: Ports) => ({
   after: (request: Observing) => {
     const { served, gatewayId, calls, front } = request.response as Observed
     const milliseconds = ports.clock.now() - Number(request.internal['started'])
-    if (!served.error || !isByRole(served.error))
+    if (!served.error || !isRoleRefusal(served.error))
       tell(served, { gateway_id: gatewayId, milliseconds, calls }, ports)
     request.response = front
   },

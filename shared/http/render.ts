@@ -1,6 +1,6 @@
 import type { Answer, Auth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
-import { isByRole } from '../journal/counted-refusals.ts'
+import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import { defined } from '../values/defined.ts'
 import type { HttpResponse } from './request.ts'
@@ -106,7 +106,7 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
  * service leads by now. @see docs/spec/transport.md#kept-connections
  */
 const leadsElsewhere = (error: ApiError): boolean =>
-  error.code === 'path_disabled' || isByRole(error) || error.reason?.['why'] === 'handing-over'
+  error.code === 'path_disabled' || isRoleRefusal(error) || error.reason?.['why'] === 'handing-over'
 
 /** A failure on the wire. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {

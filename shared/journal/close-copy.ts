@@ -15,7 +15,7 @@ type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entro
  * primary's role.
  * @see docs/runbooks/restore.md
  */
-export async function closeCopy(ports: Dependencies): Promise<void> {
+export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
   const { store, journal, entropy, deployment, log } = ports
   const readAt = ports.clock.now()
   const [record] = await store.read([key('cluster')])

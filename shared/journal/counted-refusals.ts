@@ -10,7 +10,7 @@ const REFUSALS_PERIOD_MS = 10_000
 
 /** Refusals because of the cluster's role: the reason of the gate's answer says so. */
 export const BY_ROLE = 'cluster-role'
-export const isByRole = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
+export const isRoleRefusal = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
 
 /** Refusals of activation tokens and fences, by the link. */
 export const BY_LINK = 'link'
@@ -28,14 +28,14 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
   const { toldAt, counts } = ports.memory.refusals.get(why) ?? { toldAt: 0, counts: new Map() }
   counts.set(operation, (counts.get(operation) ?? 0) + 1)
   ports.memory.refusals.set(why, { toldAt, counts })
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
 }
 
 /**
  * Writes the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this, so
  * that counts do not wait for the next refusal.
  */
-export async function tellRefusals({ memory, audit, clock }: Dependencies): Promise<void> {
+export async function logRefusalCounts({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()
   for (const [why, { toldAt, counts }] of memory.refusals ?? []) {
     if (counts.size === 0 || now - toldAt < REFUSALS_PERIOD_MS) continue

@@ -6,7 +6,7 @@ import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { noopEntry } from './journal-entry.ts'
 import { epochNumber } from './position.ts'
-import { journalWritten } from './refusals.ts'
+import { journalBusy } from './refusals.ts'
 import { moves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
@@ -17,7 +17,7 @@ const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
 /** The frontier: the last position below which no journal entry is missing. The journal of a follower is always dense. */
-export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
+export async function findFrontier(journal: Journal, head: Head): Promise<number> {
   if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
   for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
     const entries = await journal.entries(head.lineage, at, Math.min(at + WINDOW, head.last))
@@ -30,11 +30,11 @@ export async function denseUpTo(journal: Journal, head: Head): Promise<number> {
 /**
  * The frontier, the positions behind it that have no journal entry, and whether a later position has one.
  */
-async function holes(
+async function findHoles(
   { journal }: Dependencies,
   head: Head,
 ): Promise<{ dense: number; open: { seq: number; below: boolean; since: number }[] }> {
-  const dense = await denseUpTo(journal, head)
+  const dense = await findFrontier(journal, head)
   const entries = await journal.entries(head.lineage, dense, head.last)
   const last = entries.findLastIndex(entry => entry !== undefined)
   const open = entries.flatMap((entry, index) => {
@@ -64,11 +64,11 @@ async function mayHaveLost(
  * @param which `below`: positions that have a later entry behind them; `all`: the newest too
  * @returns the frontier
  */
-export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
+export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
   if (head?.mode !== 'writing' || head.ownEpoch !== head.epoch) return head?.applied ?? 0
-  const { dense: before, open } = await holes(ports, head)
+  const { dense: before, open } = await findHoles(ports, head)
   const found = open.filter(({ below }) => below || which === 'all')
   const isOld = found.length > 0 && (await mayHaveLost(ports, head))
   if (found.length > 0) {
@@ -78,7 +78,7 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
       found.map(({ seq }) => journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))),
     )
   }
-  const dense = found.length > 0 ? await denseUpTo(journal, head) : before
+  const dense = found.length > 0 ? await findFrontier(journal, head) : before
   if (dense > head.applied) await journal.moveHead(moves.noteDense(head, dense, { isOld }))
   return dense
 }
@@ -88,8 +88,8 @@ export async function fill(ports: Dependencies, which: 'below' | 'all'): Promise
  * @returns whether some of them may have been commits
  * @throws ApiError `busy` when one stays undecided: call again
  */
-async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
-  const { open } = await holes({ journal, clock }, head)
+async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
+  const { open } = await findHoles({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
     const result = await retrying(
@@ -99,18 +99,18 @@ async function fillAll({ journal, clock }: Dependencies, head: Head): Promise<{ 
         return put === 'conflict' ? CONFLICT : ok()
       },
     )
-    if (!result.ok) throw journalWritten()
+    if (!result.ok) throw journalBusy()
   }
   return { isOld }
 }
 
 /** Which epoch must end: `epoch`, or any epoch lower than `below`. */
-export interface WhichEpoch {
+export interface EpochToEnd {
   readonly epoch?: string
   readonly below?: string
 }
 
-const isMeant = ({ epoch, below = '' }: WhichEpoch, head: Pick<Head, 'epoch'>): boolean =>
+const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<Head, 'epoch'>): boolean =>
   epoch === undefined ? head.epoch < below : head.epoch === epoch
 
 /**
@@ -122,17 +122,17 @@ const isMeant = ({ epoch, below = '' }: WhichEpoch, head: Pick<Head, 'epoch'>): 
  */
 export async function endEpoch(
   ports: Dependencies,
-  ending: WhichEpoch,
+  ending: EpochToEnd,
   successor = '',
 ): Promise<{ epoch: string; seq: number } | undefined> {
   const { journal } = ports
   const before = await journal.head()
   const seen = ending.below === undefined ? 0 : epochNumber(ending.below)
-  if (before?.mode === 'writing' && isMeant(ending, before))
+  if (before?.mode === 'writing' && mustEnd(ending, before))
     await journal.moveHead(moves.close(before, successor, seen))
   const head = await journal.head()
-  if (head?.mode !== 'closed' || head.ownEpoch !== head.epoch || !isMeant(ending, head)) return undefined
-  await journal.moveHead(moves.noteEnd(head, await fillAll(ports, head)))
+  if (head?.mode !== 'closed' || head.ownEpoch !== head.epoch || !mustEnd(ending, head)) return undefined
+  await journal.moveHead(moves.noteEnd(head, await fillAllHoles(ports, head)))
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
     ? { epoch: head.epoch, seq: head.last }

@@ -20,7 +20,7 @@ export const generationOf = (expires: number | undefined, now: number): number |
 export const hasEnded = (generation: number, now: number): boolean => generation * GENERATION_SECONDS <= now
 
 /** The newest generation that no longer counts: sums and hashes made now leave it out. */
-export const lastEnded = (now: number): number => Math.floor(now / GENERATION_SECONDS)
+export const lastEndedGeneration = (now: number): number => Math.floor(now / GENERATION_SECONDS)
 
 /** Epoch seconds from which on the engine may delete the items of a generation. */
 export const ttlOf = (generation: number): number => generation * GENERATION_SECONDS + DELETION_MARGIN_SECONDS
@@ -28,10 +28,11 @@ export const ttlOf = (generation: number): number => generation * GENERATION_SEC
 /** The generation to which a time for the engine's own deletion belongs. */
 export const generationOfTtl = (ttl: number): number => (ttl - DELETION_MARGIN_SECONDS) / GENERATION_SECONDS
 
-const current = (now: number): number => Math.ceil(now / GENERATION_SECONDS)
+const currentGeneration = (now: number): number => Math.ceil(now / GENERATION_SECONDS)
 
 /** Whether a generation ended so long ago that it counts by no cluster's clock: nothing is added to its sums. */
-export const isForgotten = (generation: number, now: number): boolean => generation <= current(now) - 2
+export const isForgotten = (generation: number, now: number): boolean =>
+  generation <= currentGeneration(now) - 2
 
 const DROPPED = 9
 /** Over how many updates of a bucket the removals are spread: names are most of an update's cost, so each has only some. */
@@ -41,7 +42,7 @@ const SPREAD = 3
  * Which of the newest ended generations an update of a bucket removes the sums of.
  * @param turn any number that differs from update to update
  */
-export const toDrop = (now: number, turn: number): number[] =>
-  Array.from({ length: DROPPED }, (_, index) => current(now) - 2 - index).filter(
+export const listGenerationsToDrop = (now: number, turn: number): number[] =>
+  Array.from({ length: DROPPED }, (_, index) => currentGeneration(now) - 2 - index).filter(
     generation => (generation + turn) % SPREAD === 0,
   )

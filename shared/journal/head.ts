@@ -157,10 +157,10 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
 /** Fields that never decrease. */
-export const growing: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
+export const growingFields: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 
 /** Whether a fact holds; undefined if one of its fields is unknown. */
-export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined {
+export function evaluateFact(fact: Fact, head: Partial<Head>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
   if (fact.kind === 'among') return fact.among.includes(value)
@@ -175,7 +175,7 @@ export function judgeFact(fact: Fact, head: Partial<Head>): boolean | undefined 
 /** Names of the rules that a head breaks; for a partly known head, those that it breaks whatever the unknown fields are. */
 export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
-    if (!rule.holds) return rule.oneOf.every(fact => judgeFact(fact, head) === false) ? [name] : []
+    if (!rule.holds) return rule.oneOf.every(fact => evaluateFact(fact, head) === false) ? [name] : []
     return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
   })
 }

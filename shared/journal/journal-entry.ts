@@ -41,7 +41,7 @@ export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry =>
 })
 
 /** Whether two journal entries are the same one: staged twice, or committed by a call whose answer was lost. */
-export const sameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
+export const isSameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
   a.epoch === b.epoch && a.seq === b.seq && a.id === b.id && a.noop === b.noop
 
 type Packed = [kind: Kind, pk: string, sk: string, prev: PackedLeaf, next: PackedLeaf, item: object | null]

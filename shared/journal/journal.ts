@@ -65,7 +65,7 @@ export type Element =
  * The outcome of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not hold.
  * A conflict decides nothing: another write was under way, or the engine was busy.
  */
-export type Transacted = 'done' | 'conflict' | { readonly condition: readonly number[] }
+export type TransactionOutcome = 'done' | 'conflict' | { readonly condition: readonly number[] }
 
 export interface ScanPage {
   readonly items: StoredItem[]
@@ -105,7 +105,7 @@ export interface JournalView {
    * along with them, in the order given: all of it is one batch read.
    * @param treeId absent: there is no tree
    */
-  look(
+  readStatus(
     treeId: string | undefined,
     keys?: readonly Key[],
   ): Promise<{ head?: Head; roots?: StoredRoots; items: readonly (Item | undefined)[] }>
@@ -133,9 +133,9 @@ export interface Journal {
    */
   putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>
   /** Writes all elements, or none. */
-  transact(elements: readonly Element[]): Promise<Transacted>
+  transact(elements: readonly Element[]): Promise<TransactionOutcome>
   /** Items as stored, expired ones included. */
-  raw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
+  readRaw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
   /** A page of the items of the table `data`, as stored. */
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
   /** Deletes items of the table `data`, except those of the tree with this id. @returns how many were deleted */
@@ -156,7 +156,7 @@ export interface Journal {
    * that it may not know yet.
    * @param also further keys, of this bucket or not; those that are not there are left out
    */
-  itemsOf(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
+  readBucketItems(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
   /** Deletes all buckets or hashes of a partition of a tree that is no longer used. @returns how many were deleted */
   dropPartition(pk: string): Promise<number>
   /** All buckets of a page, by sort key. */

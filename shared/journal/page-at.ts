@@ -1,10 +1,10 @@
 import type { StoredBucket } from './journal.ts'
-import { type Position, positionOf, posText } from './position.ts'
+import { type Position, parsePosition, posText } from './position.ts'
 import type { Tail } from './tail.ts'
 import { type Limbs, pageHash, sumLive } from './tree.ts'
 
 /** The position in a mark. */
-const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
+const positionInMark = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
 
 /**
  * The hash of a page as it was at a position: what its buckets already hold of later ones is taken out again.
@@ -12,19 +12,19 @@ const posIn = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
  * @param now epoch seconds: generations that had ended by then do not count
  * @returns undefined when buckets are ahead of the journal entries that could be read
  */
-export async function hashOfPageAt(
+export async function computePageHashAt(
   pk: string,
   buckets: ReadonlyMap<string, StoredBucket>,
   { tail, at, now }: { tail: Tail; at: Position; now: number },
 ): Promise<string | undefined> {
-  const marks = [...buckets.values()].flatMap(({ mark }) => (mark ? [posIn(mark)] : []))
-  const ahead = marks.filter(pos => pos > posText(at)).map(pos => positionOf(pos).seq)
-  const missing = await tail.upTo(Math.max(at.seq, ...ahead))
+  const marks = [...buckets.values()].flatMap(({ mark }) => (mark ? [positionInMark(mark)] : []))
+  const ahead = marks.filter(pos => pos > posText(at)).map(pos => parsePosition(pos).seq)
+  const missing = await tail.readUpTo(Math.max(at.seq, ...ahead))
   if (ahead.some(seq => missing.has(seq))) return undefined
   const sums = new Map([...buckets].map(([sk, bucket]) => [sk, sumLive(bucket.sums, now)]))
-  for (const { pos, sk, limbs } of tail.of(pk)) {
+  for (const { pos, sk, limbs } of tail.changesOfPage(pk)) {
     const mark = buckets.get(sk)?.mark
-    if (pos > posText(at) && mark && posIn(mark) >= pos)
+    if (pos > posText(at) && mark && positionInMark(mark) >= pos)
       sums.set(sk, minus(sums.get(sk) ?? [0n, 0n, 0n], limbs))
   }
   return pageHash(sums)

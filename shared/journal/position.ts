@@ -14,7 +14,7 @@ export interface Position {
 export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 /** Reports whether two lineages are the same. */
-export const sameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const isSameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
@@ -28,10 +28,11 @@ const EPOCH_DIGITS = 6
 /** The highest number that is a safe integer. */
 const LAST_EPOCH = 999_999_999_999_999
 /** How far an epoch number from another cluster may be above the known one: each take-over raises it by one. */
-export const MOST_AHEAD = 1000
+export const MAX_EPOCH_LEAD = 1000
 
 /** Whether an epoch number is further above the known one than take-overs can explain. @param known number of an epoch */
-export const isTooFar = (epoch: Epoch, known: number): boolean => epochNumber(epoch) > known + MOST_AHEAD
+export const isTooFarAhead = (epoch: Epoch, known: number): boolean =>
+  epochNumber(epoch) > known + MAX_EPOCH_LEAD
 
 /**
  * The name of an epoch; its cluster is in it, so that no two clusters ever write in one.
@@ -62,7 +63,7 @@ export const epochNumber = (epoch: Epoch): number =>
   Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
 
 /** A text that sorts behind all positions of epochs with a lower number. */
-export const behindNumber = (number: number): string => `${String(number).padStart(6, '0')}/`
+export const lowestPositionText = (number: number): string => `${String(number).padStart(6, '0')}/`
 
 /** `<epoch>/<12 digits>`: texts compare as positions do. */
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
@@ -71,7 +72,7 @@ export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText
 export const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
 
 /** @throws Error for what is no position */
-export function positionOf(text: string): Position {
+export function parsePosition(text: string): Position {
   const [, epoch, seq] = POSITION.exec(text) ?? []
   if (!epoch || !isEpoch(epoch) || !seq)
     throw new Error(`${JSON.stringify(text)} is no position of a journal`)
@@ -90,7 +91,7 @@ export const epochAt = (lineage: Lineage, seq: number): Epoch =>
   lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
 /** The lineage with one more epoch; the oldest one is dropped if it would be too long. */
-export const withEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
+export const appendEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
   [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**

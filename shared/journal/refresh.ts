@@ -1,12 +1,12 @@
-import { denseUpTo } from './density.ts'
-import { lastEnded } from './generation.ts'
+import { findFrontier } from './density.ts'
+import { lastEndedGeneration } from './generation.ts'
 import type { Head } from './head.ts'
 import type { Journal, StoredPage } from './journal.ts'
-import { hashOfPageAt } from './page-at.ts'
-import { epochAt, type Position, positionOf, posText } from './position.ts'
+import { computePageHashAt } from './page-at.ts'
+import { epochAt, type Position, parsePosition, posText } from './position.ts'
 import { treeAhead } from './refusals.ts'
-import { type Tail, tailOf } from './tail.ts'
-import { deltasOf, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
+import { openTail, type Tail } from './tail.ts'
+import { computeDeltas, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
 /** Where the hashes of both roots stand, by subtree, and that of both together (`whole`). */
 export const rootsPk = (treeId: string): string => `t#${treeId}#root`
@@ -15,7 +15,7 @@ export const SUBTREES = ['replicated', 'local'] as const
 export type Subtree = (typeof SUBTREES)[number]
 
 /** All partitions of a tree: its buckets, and the hashes of pages and roots. */
-export const partitionsOf = (treeId: string): string[] => [
+export const listTreePartitions = (treeId: string): string[] => [
   ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(treeId, of, page))),
   rootsPk(treeId),
 ]
@@ -28,7 +28,7 @@ const AT_ONCE = 16
 const LOOKS = 5
 
 /** A tree, and where its journal stands. */
-interface Standing {
+interface TreeContext {
   journal: Journal
   treeId: string
   head: Head
@@ -54,7 +54,7 @@ const isDue = ({ at = 0, pages = 0 }: Pick<StoredPage, 'at' | 'pages'>, now: num
 /** How a refresh is done. */
 interface RefreshOptions {
   /** pages to compute even if unchanged; if given, both roots are computed too */
-  anew?: Pages
+  recompute?: Pages
   /** leaves it to a later run where the last refresh was costly and recent */
   paced?: boolean
 }
@@ -64,20 +64,23 @@ interface RefreshOptions {
  * buckets already contain of later positions is subtracted. When a generation ends, all pages are computed again.
  * @returns how many pages were computed
  */
-export async function refreshTree(standing: Standing, { anew, paced }: RefreshOptions = {}): Promise<number> {
+export async function refreshTree(
+  standing: TreeContext,
+  { recompute, paced }: RefreshOptions = {},
+): Promise<number> {
   const { journal, treeId, head, now } = standing
   if (head.mode === 'syncing' || head.replayUntil > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
-  const seq = own ? await denseUpTo(journal, head) : head.applied
+  const seq = own ? await findFrontier(journal, head) : head.applied
   const at = { epoch: epochAt(head.lineage, seq) || head.epoch, seq }
-  const [asOf, gen] = [posText(at), lastEnded(now)]
+  const [asOf, gen] = [posText(at), lastEndedGeneration(now)]
   const roots = await journal.pageHashes(rootsPk(treeId))
   const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
-  if (isFresh && !anew) return 0
-  const known = Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, gen)))
+  if (isFresh && !recompute) return 0
+  const known = Math.min(...SUBTREES.map(of => refreshedPosition(roots.get(of), head, gen)))
   if (paced && known >= 0 && !isDue(roots.get('whole') ?? {}, now)) return 0
   const changed = await changedPages(standing, known, seq)
-  const making: Making = {
+  const making: RefreshContext = {
     journal,
     treeId,
     head,
@@ -85,13 +88,13 @@ export async function refreshTree(standing: Standing, { anew, paced }: RefreshOp
     at,
     asOf,
     gen,
-    tail: tailOf(journal, { treeId, lineage: head.lineage, after: seq, now }),
-    due: pk => has(changed, pk) || (anew !== undefined && has(anew, pk)),
+    tail: openTail(journal, { treeId, lineage: head.lineage, after: seq, now }),
+    due: pk => has(changed, pk) || (recompute !== undefined && has(recompute, pk)),
   }
   const made = new Map<string, string>()
   let count = 0
   for (const of of SUBTREES) {
-    const { hash, pages } = await refreshSubtree(making, of, anew ? undefined : roots.get(of))
+    const { hash, pages } = await refreshSubtree(making, of, recompute ? undefined : roots.get(of))
     // a sync may have begun: its changes have no journal entries, and it deletes these hashes
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
@@ -105,7 +108,7 @@ export async function refreshTree(standing: Standing, { anew, paced }: RefreshOp
 }
 
 /** Makes the next refresh compute all hashes: something has changed that no journal entry tells. */
-export async function forgetHashes(
+export async function invalidateHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
   treeId: string,
 ): Promise<void> {
@@ -116,7 +119,7 @@ export async function forgetHashes(
   }
 }
 
-interface Making extends Standing {
+interface RefreshContext extends TreeContext {
   at: Position
   asOf: string
   gen: number
@@ -126,7 +129,7 @@ interface Making extends Standing {
 
 /** @param known the stored root: where none of its pages has changed it stays, and their hashes are not read */
 async function refreshSubtree(
-  making: Making,
+  making: RefreshContext,
   of: Subtree,
   known: StoredPage | undefined,
 ): Promise<{ hash: string; pages: number }> {
@@ -138,7 +141,7 @@ async function refreshSubtree(
   for (let index = 0; index < wanted.length; index += AT_ONCE)
     await Promise.all(
       wanted.slice(index, index + AT_ONCE).map(async page => {
-        const next = { hash: await hashNow(making, pagePk(treeId, of, page)), asOf, gen }
+        const next = { hash: await computePageHash(making, pagePk(treeId, of, page)), asOf, gen }
         await journal.putPageHash(pk, page, next, hashes.get(page)?.hash)
         hashes.set(page, next)
       }),
@@ -150,19 +153,19 @@ async function refreshSubtree(
  * The position that the stored root describes; -1 if that is not in this journal's lineage, or if a generation has ended
  * since.
  */
-export function refreshedUpTo(
+export function refreshedPosition(
   root: StoredPage | undefined,
   { lineage }: Pick<Head, 'lineage'>,
   gen: number,
 ): number {
   if (!root || root.gen !== gen) return -1
-  const { epoch, seq } = positionOf(root.asOf)
+  const { epoch, seq } = parsePosition(root.asOf)
   return epochAt(lineage, seq) === epoch || seq === 0 ? seq : -1
 }
 
 /** Partitions of the pages that the commits behind `after` up to `to` have changed. */
 async function changedPages(
-  { journal, treeId, head, now }: Standing,
+  { journal, treeId, head, now }: TreeContext,
   after: number,
   to: number,
 ): Promise<Pages> {
@@ -170,14 +173,14 @@ async function changedPages(
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
     for (const entry of await journal.entries(head.lineage, at, Math.min(at + WINDOW, to)))
-      for (const { bucket } of deltasOf(treeId, entry?.body ?? [], now)) changed.add(bucket.pk)
+      for (const { bucket } of computeDeltas(treeId, entry?.body ?? [], now)) changed.add(bucket.pk)
   return changed
 }
 
 /** @throws ApiError `busy` when buckets contain changes whose journal entries cannot be read yet */
-async function hashNow({ journal, tail, at, now }: Making, pk: string): Promise<string> {
+async function computePageHash({ journal, tail, at, now }: RefreshContext, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const hash = await hashOfPageAt(pk, await journal.page(pk), { tail, at, now })
+    const hash = await computePageHashAt(pk, await journal.page(pk), { tail, at, now })
     if (hash !== undefined) return hash
   }
   throw treeAhead()

@@ -6,12 +6,12 @@ import { type ApiError, refused } from '../api/errors.ts'
  * @see docs/spec/replication.md#refusals
  */
 
-export const journalWritten = (): ApiError =>
+export const journalBusy = (): ApiError =>
   refused('busy', 'the journal is still being written', 'repeat this: what was done stays done', {
     retryAfter: 1,
   })
 
-export const noJournalOpen = (): ApiError =>
+export const notWriting = (): ApiError =>
   refused(
     'busy',
     'this cluster does not write a journal of its own',
@@ -19,7 +19,7 @@ export const noJournalOpen = (): ApiError =>
     { retryAfter: 5 },
   )
 
-export const recordWritten = (): ApiError =>
+export const recordBusy = (): ApiError =>
   refused('busy', 'the cluster record is being changed', 'repeat this: what was done stays done', {
     retryAfter: 1,
   })

@@ -21,7 +21,7 @@ interface RoleChanged {
  * so the bus is told at least once.
  * @param now epoch milliseconds
  */
-export function roleEvent(
+export function makeRoleEvent(
   { from, to, position, operation, lost }: RoleChanged,
   now: number,
 ): { place: Key<'role-event'>; data: RoleEvent } {
@@ -39,7 +39,7 @@ export function roleEvent(
 }
 
 /** The same item as a change of a commit. */
-export const roleEventChange = (changed: RoleChanged, now: number): Change => {
-  const { place, data } = roleEvent(changed, now)
+export const makeRoleEventChange = (changed: RoleChanged, now: number): Change => {
+  const { place, data } = makeRoleEvent(changed, now)
   return create(place, data)
 }

@@ -5,10 +5,10 @@ import { key } from '../storage/kinds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
 import { retrying } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
-import { noteEvent } from './events.ts'
+import { writeAuditEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
-import { recordWritten } from './refusals.ts'
-import { roleEventChange } from './role-event.ts'
+import { recordBusy } from './refusals.ts'
+import { makeRoleEventChange } from './role-event.ts'
 
 /** Why a primary steps down. */
 export type StepDown =
@@ -50,14 +50,14 @@ export async function stepDown(
       mode: 'secondary',
       link: emptyLink(record.data.link.ownKey),
     }
-    await noteEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
+    await writeAuditEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }
-    const changes = [replace(record, record, closed), roleEventChange(told, readAt)]
+    const changes = [replace(record, record, closed), makeRoleEventChange(told, readAt)]
     return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
   })
-  if (!ended.ok) throw recordWritten()
+  if (!ended.ok) throw recordBusy()
   return ended.value
 }
 

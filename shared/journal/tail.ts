@@ -1,9 +1,9 @@
 import type { Journal } from './journal.ts'
 import { type Lineage, posText } from './position.ts'
-import { type Bucket, bucketText, deltasOf, type Limbs, sumLive } from './tree.ts'
+import { type Bucket, bucketText, computeDeltas, type Limbs, sumLive } from './tree.ts'
 
 /** What one journal entry of the tail does to a bucket, with the keys that it changes there. */
-interface Late {
+interface TailChange {
   readonly pos: string
   readonly sk: string
   readonly limbs: Limbs
@@ -18,11 +18,11 @@ export interface DataKey {
 /** The journal behind a position. Each journal entry is read once, and only as far as callers ask. */
 export interface Tail {
   /** Reads up to a position. @returns positions up to there that have no journal entry yet */
-  upTo(seq: number): Promise<ReadonlySet<number>>
+  readUpTo(seq: number): Promise<ReadonlySet<number>>
   /** what the journal entries read so far do to the buckets of a page, in order */
-  of(pk: string): readonly Late[]
+  changesOfPage(pk: string): readonly TailChange[]
   /** the keys that they change in a bucket */
-  keys(bucket: Bucket): readonly DataKey[]
+  changedKeys(bucket: Bucket): readonly DataKey[]
 }
 
 function push<T>(lists: Map<string, T[]>, name: string, one: T): void {
@@ -38,11 +38,11 @@ const WINDOW = 500
  * @param after the position behind which the tail begins
  * @param now epoch seconds: generations that had ended by then do not count
  */
-export function tailOf(
+export function openTail(
   journal: Pick<Journal, 'entries'>,
   { treeId, lineage, after, now }: { treeId: string; lineage: Lineage; after: number; now: number },
 ): Tail {
-  const lates = new Map<string, Late[]>()
+  const lates = new Map<string, TailChange[]>()
   const keys = new Map<string, DataKey[]>()
   const missing = new Set<number>()
   let end = after
@@ -50,12 +50,12 @@ export function tailOf(
   function take(entry: Awaited<ReturnType<Journal['entries']>>[number]): void {
     if (!entry) return
     missing.delete(entry.seq)
-    for (const { bucket, sums } of deltasOf(treeId, entry.body, now)) {
+    for (const { bucket, sums } of computeDeltas(treeId, entry.body, now)) {
       const late = { pos: posText(entry), sk: bucket.sk, limbs: sumLive(sums, now) }
       push(lates, bucket.pk, late)
     }
     for (const change of entry.body) {
-      const [delta] = deltasOf(treeId, [change], now)
+      const [delta] = computeDeltas(treeId, [change], now)
       const name = delta ? bucketText(delta.bucket) : ''
       push(keys, name, { pk: change.pk, sk: change.sk })
     }
@@ -77,12 +77,12 @@ export function tailOf(
   // one read after the other, so that no journal entry is counted twice
   let turn: Promise<unknown> = Promise.resolve()
   return {
-    upTo: seq => {
+    readUpTo: seq => {
       const mine = turn.then(() => read(seq))
       turn = mine.catch(() => undefined)
       return mine
     },
-    of: pk => lates.get(pk) ?? [],
-    keys: bucket => keys.get(bucketText(bucket)) ?? [],
+    changesOfPage: pk => lates.get(pk) ?? [],
+    changedKeys: bucket => keys.get(bucketText(bucket)) ?? [],
   }
 }

@@ -16,20 +16,20 @@ export interface TermNeeds {
 }
 
 /** Needs no term. */
-export const nothingNeeded: TermNeeds = { number: 0, ids: [] }
+export const NO_TERMS_NEEDED: TermNeeds = { number: 0, ids: [] }
 
 /** The terms that items need: those that encrypted their fields, and those that they name. */
-export const needsOf = (items: readonly StoredItem[]): TermNeeds => ({
+export const termNeedsOfItems = (items: readonly StoredItem[]): TermNeeds => ({
   number: Math.max(0, ...items.map(numberOf)),
   ids: items.filter(isLiving).map(({ sk }) => sk),
 })
 
 /** The terms that the items of journal entries need. */
-export const needsIn = (entries: readonly JournalEntry[]): TermNeeds =>
-  needsOf(entries.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
+export const termNeedsOfEntries = (entries: readonly JournalEntry[]): TermNeeds =>
+  termNeedsOfItems(entries.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
 /** Whether this cluster has all terms that are needed. */
-export const meets = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>
+export const hasNeededTerms = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>
   number <= held.number &&
   ids.every(id => held.ids.includes(id)) &&
   (active === undefined || held.active === undefined || active === held.active)

@@ -1,5 +1,5 @@
 import { firstHead, type Head, type HeadMode } from './head.ts'
-import { type Epoch, epochAt, epochNumber, type Lineage, type Position, withEpoch } from './position.ts'
+import { appendEpoch, type Epoch, epochAt, epochNumber, type Lineage, type Position } from './position.ts'
 
 /*
  * Every way in which the head of a journal moves, one row for each. What all rows keep is said by `headRules`.
@@ -251,7 +251,7 @@ export const transitions = {
       applied: last,
       ...NOTHING_TO_FETCH,
       ...(unfinishedSync === null
-        ? { lineage: withEpoch(before(lineage, last), epoch, last + 1) }
+        ? { lineage: appendEpoch(before(lineage, last), epoch, last + 1) }
         : // what an unfinished sync has touched leads from nowhere
           { lineage: [[epoch, last + 1]], retainedFrom: last }),
     }),

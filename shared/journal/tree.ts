@@ -51,7 +51,7 @@ export const pagePk = (treeId: string, of: 'replicated' | 'local', page: string)
 export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
 
 /** The key of the bucket that the attribute `bucket` of an item names. */
-export function bucketIn(text: string): Bucket {
+export function parseBucketText(text: string): Bucket {
   const at = text.lastIndexOf('/')
   return { pk: text.slice(0, at), sk: text.slice(at + 1) }
 }
@@ -66,14 +66,14 @@ export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredIt
 }
 
 /** The leaf of a stored item; null if it was written without a journal. */
-export const leafIn = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
+export const storedLeaf = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
 /** The same in one tree: items of another tree have none. */
-export const leafInTree = (
+export const storedLeafInTree = (
   stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>,
   treeId: string,
-): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? leafIn(stored) : null)
+): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? storedLeaf(stored) : null)
 
 /** An item with its place in a tree, as the cluster with this tree stores it. */
 export const placeInTree = (item: StoredItem, treeId: string): StoredItem => ({
@@ -123,7 +123,7 @@ export interface LeafChange {
  * whose sums do not change are included, because their marks keep the order of changes.
  * @param now epoch seconds: generations that ended long before are left out
  */
-export function deltasOf(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
+export function computeDeltas(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
   const byBucket = new Map<string, { bucket: Bucket; sums: Map<string, Limbs> }>()
   for (const { kind, pk, sk, prev, next } of changes) {
     const bucket = bucketOf(treeId, kind, pk, sk)
@@ -154,7 +154,7 @@ export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =
 const SUM = /^(?:(p)|(g\d+)_)([012])$/
 
 /** The sums of a bucket from its attributes; other attributes are ignored. */
-export function sumsFrom(attributes: Readonly<Record<string, bigint>>): Sums {
+export function parseSums(attributes: Readonly<Record<string, bigint>>): Sums {
   const sums = new Map<string, [bigint, bigint, bigint]>()
   for (const [attribute, part] of Object.entries(attributes)) {
     const [, p, generation, index] = SUM.exec(attribute) ?? []
@@ -179,7 +179,7 @@ export const liveSums = (sums: Sums, now: number): Sums =>
   new Map([...sums].filter(([slot]) => slot === 'p' || !hasEnded(Number(slot.slice(1)), now)))
 
 /** The total of a bucket as a text; empty if the total is zero. */
-export function amountOf(sums: Sums, now: number): string {
+export function totalText(sums: Sums, now: number): string {
   const limbs = sumLive(sums, now)
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }

@@ -1,5 +1,5 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { epochNumber, isEpoch, isTooFar, type Lineage, MOST_AHEAD } from '../journal/position.ts'
+import { epochNumber, isEpoch, isTooFarAhead, type Lineage, MAX_EPOCH_LEAD } from '../journal/position.ts'
 import type { LineageEpoch } from '../wire/gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
@@ -125,7 +125,9 @@ export const lineageForm = (lineage: Lineage) =>
 /** @throws Error for a value that is not a lineage */
 export const lineageOf = (given: readonly LineageEpoch[]): Lineage => {
   const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
-  if (line.some(([epoch], index) => index > 0 && isTooFar(epoch, epochNumber(line[index - 1]?.[0] ?? ''))))
-    throw new Error(`a lineage leaves out more than ${MOST_AHEAD} epochs`)
+  if (
+    line.some(([epoch], index) => index > 0 && isTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')))
+  )
+    throw new Error(`a lineage leaves out more than ${MAX_EPOCH_LEAD} epochs`)
   return line
 }

@@ -1,4 +1,4 @@
-import { MOST_AHEAD } from '../journal/position.ts'
+import { MAX_EPOCH_LEAD } from '../journal/position.ts'
 import { printTime } from '../values/time.ts'
 import type { Method } from '../wire/carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
@@ -279,7 +279,7 @@ export const epochOfAnother = (epoch: string, cluster: string) =>
 export const epochTooFar = (epoch: string, own: string) =>
   refused(
     'invalid_argument',
-    `${epoch} is more than ${MOST_AHEAD} epochs above ${own}: take-overs cannot have led there`,
+    `${epoch} is more than ${MAX_EPOCH_LEAD} epochs above ${own}: take-overs cannot have led there`,
     'revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   )
 

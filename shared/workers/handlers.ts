@@ -3,9 +3,9 @@ import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
 import { everyHour } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
-import { closeCopy } from '../journal/close-copy.ts'
+import { handleRestoredCopy } from '../journal/close-copy.ts'
+import { sendRoleEvents } from '../journal/send-role-events.ts'
 import { finishStepDown } from '../journal/step-down.ts'
-import { tellRoleEvents } from '../journal/tell-events.ts'
 import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
@@ -49,13 +49,13 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     }
     if (isFrom(event, HOST_REFRESHES.source)) return refreshHashes(ports, 'now')
     tellEnd(event, ports)
-    await closeCopy(ports)
+    await handleRestoredCopy(ports)
     await maintainOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
     await maintainReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
     await maintainJournal(ports)
     await refreshHashes(ports, 'paced')
-    await tellRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
+    await sendRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
     await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
   }
 }

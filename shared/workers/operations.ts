@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
-import { tellRoleEvents } from '../journal/tell-events.ts'
+import { sendRoleEvents } from '../journal/send-role-events.ts'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
 import { abandon, endActivation, firstSync } from '../replication/activation/first-sync.ts'
@@ -121,7 +121,7 @@ export const operationHandler =
       }),
     )
     // at once; what is not told now is told within a minute
-    await tellRoleEvents(ports).catch(() => undefined)
+    await sendRoleEvents(ports).catch(() => undefined)
     ports.log.info('step', { workflow, operation, step, result: result.next, calls })
     return result
   }

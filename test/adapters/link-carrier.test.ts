@@ -154,7 +154,7 @@ describe('what carries calls', () => {
   })
 
   test('brings large answers whole', async () => {
-    w.memory.journal.raw = async places =>
+    w.memory.journal.readRaw = async places =>
       places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { text: 'x'.repeat(300_000) } }))
     const { url } = await listening(createServer(gateway([])))
     const one = await admitted([url])

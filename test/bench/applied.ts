@@ -12,7 +12,7 @@ import type { Head } from '../../shared/journal/head.ts'
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
 import { epochName, posText } from '../../shared/journal/position.ts'
 import { moves } from '../../shared/journal/transitions.ts'
-import { leafIn, leafOf } from '../../shared/journal/tree.ts'
+import { leafOf, storedLeaf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
 import { followOn } from '../../shared/replication/secondary/follow.ts'
 import { type Follower, newSession, sendHeartbeat } from '../../shared/replication/secondary/follower.ts'
@@ -61,8 +61,8 @@ function loginEntries(count: number, instances: number): JournalEntry[] {
       kind: item.kind,
       pk: item.pk,
       sk: item.sk,
-      prev: before ? leafIn(before) : null,
-      next: leafIn(item),
+      prev: before ? storedLeaf(before) : null,
+      next: storedLeaf(item),
       item,
     })
     const body = [change(token), change(entry, entries.get(instance))]

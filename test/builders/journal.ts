@@ -1,7 +1,7 @@
 import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
 import { type Epoch, posText } from '../../shared/journal/position.ts'
-import { bucketOf, bucketText, leafIn, leafOf } from '../../shared/journal/tree.ts'
+import { bucketOf, bucketText, leafOf, storedLeaf } from '../../shared/journal/tree.ts'
 import type { Kind } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
@@ -47,7 +47,7 @@ export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, 
       const item = value === null ? null : stored(place, value, pos, at, expires)
       if (item) items.set(nameOf(place), item)
       else items.delete(nameOf(place))
-      return { ...place, prev: own ? leafIn(own) : null, next: item && leafIn(item), item }
+      return { ...place, prev: own ? storedLeaf(own) : null, next: item && storedLeaf(item), item }
     })
     const entry: JournalEntry = { epoch, seq, id: `commit ${epoch} ${seq}`, at, body }
     entries.push(entry)

@@ -1,11 +1,11 @@
 import {
-  bucketIn,
   bucketText,
+  computeDeltas,
   type Delta,
-  deltasOf,
   type Limbs,
-  leafIn,
+  parseBucketText,
   placeInTree,
+  storedLeaf,
 } from '../../shared/journal/tree.ts'
 import type { Found, If, Piece, Steps } from '../../shared/replication/apply/judge.ts'
 import type { Target } from '../../shared/replication/apply/window.ts'
@@ -66,7 +66,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   /** Sums of what stands there, and sums as they were kept: equal but for generations that have ended. */
   const tree = (now: number) => ({
     kept: textOf(
-      [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: bucketIn(place), sums })),
+      [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: parseBucketText(place), sums })),
       now,
     ),
     right: textOf(summed(items, now), now),
@@ -78,9 +78,9 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
 }
 
 const summed = (items: ReadonlyMap<string, StoredItem>, now: number): Delta[] =>
-  deltasOf(
+  computeDeltas(
     TREE_ID,
-    [...items.values()].map(item => ({ ...item, prev: null, next: leafIn(item) })),
+    [...items.values()].map(item => ({ ...item, prev: null, next: storedLeaf(item) })),
     now,
   )
 

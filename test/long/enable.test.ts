@@ -4,7 +4,7 @@ import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb
 import { expect, inject, test } from 'vitest'
 import { clientOf } from '../../infra/local/engine/engine.ts'
 import { jobRun } from '../../shared/jobs/job.ts'
-import { leafInTree } from '../../shared/journal/tree.ts'
+import { storedLeafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import { backfillAll } from '../../shared/replication/primary/backfill.ts'
@@ -110,7 +110,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   )
 
   const items = await standing(journal)
-  expect(items.filter(item => !leafInTree(item, begun.treeId))).toEqual([])
+  expect(items.filter(item => !storedLeafInTree(item, begun.treeId))).toEqual([])
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal)).toEqual([])

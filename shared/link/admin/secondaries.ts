@@ -1,4 +1,4 @@
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Revoked, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -80,7 +80,7 @@ export const noteRevocation = (
   record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
   ports: Pick<Ports, 'audit' | 'clock'>,
 ): Promise<void> =>
-  noteEvent('revocation', request, record, defined({ id: name || cluster, secondary: cluster }), ports)
+  writeAuditEvent('revocation', request, record, defined({ id: name || cluster, secondary: cluster }), ports)
 
 /**
  * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was revoked.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { epochNumber, isEpochOf, isTooFar } from '../../journal/position.ts'
+import { epochNumber, isEpochOf, isTooFarAhead } from '../../journal/position.ts'
 import { stepDown } from '../../journal/step-down.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { Member, Secondary } from '../../model/link.ts'
@@ -48,7 +48,7 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
     await answerBack(asked, call, ports).catch(() => undefined)
     throw fencedLater(head.ownEpoch, asked.epoch)
   }
-  if (isTooFar(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.ownEpoch)
+  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.ownEpoch)
   const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await remember(asked, call, ports)

@@ -1,4 +1,4 @@
-import { denseUpTo } from '../../journal/density.ts'
+import { findFrontier } from '../../journal/density.ts'
 import { refreshTree } from '../../journal/refresh.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { Method } from '../../wire/carry.ts'
@@ -21,7 +21,7 @@ export const handlers: {
   Entries: ({ journal }, { question }) => serveEntries(journal, question),
   Items: ({ journal }, { question }) => serveItems(journal, question),
   Scan: async ({ journal }, { question, head }) =>
-    serveScan(journal, question, await denseUpTo(journal, head)),
+    serveScan(journal, question, await findFrontier(journal, head)),
   Tree: async ({ journal }, { question, record, set, head, now }) => {
     const treeId = record.treeId ?? set
     // whoever compares needs the hashes of now

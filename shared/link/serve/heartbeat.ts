@@ -1,4 +1,4 @@
-import { denseUpTo } from '../../journal/density.ts'
+import { findFrontier } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
@@ -28,7 +28,7 @@ export async function serveHeartbeat(
   // the primary's format must not be higher than the secondary's, which could misread its entries
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
   const [dense, [keyring]] = await Promise.all([
-    denseUpTo(ports.journal, head),
+    findFrontier(ports.journal, head),
     ports.store.read([key('keyring')]),
   ])
   const [newest, held] = await Promise.all([

@@ -1,10 +1,10 @@
-import { bucketLine } from '../../journal/bucket-line.ts'
+import { formatBucketLine } from '../../journal/bucket-line.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { compareLineages, sameLineage } from '../../journal/position.ts'
+import { compareLineages, isSameLineage } from '../../journal/position.ts'
 import { moves } from '../../journal/transitions.ts'
-import { amountOf, pageNames } from '../../journal/tree.ts'
+import { pageNames, totalText } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
@@ -46,7 +46,7 @@ export async function serveEntries(
   if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
   const found = await dense(journal, head, from, Math.min(maxBytes, LARGEST))
   const after = await servingHead(journal)
-  if (!sameLineage(head.lineage, after.lineage)) throw lineageMoves()
+  if (!isSameLineage(head.lineage, after.lineage)) throw lineageMoves()
   const frontier = from + found.length
   if (from <= after.applied) await noteDense(journal, after, frontier)
   return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
@@ -92,10 +92,10 @@ const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
 
 /** As many of the items as one message can contain; the head is read after them, so it holds for all of them. */
 export async function serveItems(
-  journal: Pick<Journal, 'head' | 'raw'>,
+  journal: Pick<Journal, 'head' | 'readRaw'>,
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {
-  const all = await journal.raw(keys)
+  const all = await journal.readRaw(keys)
   const { last, lineage, epoch } = await servingHead(journal)
   return { items: upTo(all, LARGEST), seq: last, lineage, epoch }
 }
@@ -129,7 +129,7 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
  * @param now epoch milliseconds
  */
 export async function serveTree(
-  journal: Pick<Journal, 'page' | 'pageHashes' | 'itemsOf'>,
+  journal: Pick<Journal, 'page' | 'pageHashes' | 'readBucketItems'>,
   { level, page }: TreeRequest,
   treeId: string,
   now: number,
@@ -141,9 +141,10 @@ export async function serveTree(
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
   if (name === undefined || (sub === undefined) !== (level === 'page')) throw noSuchPage()
   const pk = `t#${treeId}#${name}`
-  if (sub !== undefined) return { hashes: (await journal.itemsOf({ pk, sk: sub }, [])).map(bucketLine) }
+  if (sub !== undefined)
+    return { hashes: (await journal.readBucketItems({ pk, sk: sub }, [])).map(formatBucketLine) }
   const buckets = await journal.page(pk)
-  const sums = pageNames.map(sk => amountOf(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))
+  const sums = pageNames.map(sk => totalText(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))
   return { hashes: sums }
 }
 

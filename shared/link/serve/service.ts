@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import { BY_LINK, countRefusal, tellRefusals } from '../../journal/counted-refusals.ts'
+import { BY_LINK, countRefusal, logRefusalCounts } from '../../journal/counted-refusals.ts'
 import type { Head } from '../../journal/head.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -72,7 +72,7 @@ const addressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]
 
 async function answerCounted(asked: Received, ports: LinkPorts): Promise<Uint8Array> {
   const { method } = asked
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   try {
     return await answer(asked, ports)
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import type { ScanPage } from '../../journal/journal.ts'
-import { roleEventChange } from '../../journal/role-event.ts'
+import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { moves } from '../../journal/transitions.ts'
 import { admissionChanges } from '../../link/admin/joining.ts'
 import { linkPair } from '../../link/pair.ts'
@@ -74,7 +74,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
       replace(again.record, again.record, secondary),
       toStep(again, now, { step: 'sync' }),
       // it has served no clients since `close`
-      roleEventChange(
+      makeRoleEventChange(
         { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
         now,
       ),

@@ -4,11 +4,11 @@ import type { EntryChange } from '../../journal/journal-entry.ts'
 import { markText } from '../../journal/position.ts'
 import {
   type Bucket,
+  computeDeltas,
   type Delta,
-  deltasOf,
   type LeafChange,
-  leafInTree,
   placeInTree,
+  storedLeafInTree,
 } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -110,7 +110,7 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
     .map(
       ({ change, own }): LeafChange => ({
         ...pickPlace(change),
-        prev: own ? leafInTree(own, setting.treeId) : null,
+        prev: own ? storedLeafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
     )
@@ -149,6 +149,6 @@ function steps(
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {
-  const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = deltasOf(treeId, leaves, now)
+  const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = computeDeltas(treeId, leaves, now)
   return { items, bucket: delta, mark: markText(incarnation, pos) }
 }

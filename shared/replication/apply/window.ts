@@ -144,7 +144,7 @@ export const pauseBefore = (
 export const targetOf = (own: Own): Target => ({
   find: async pieces => {
     const [items, buckets] = await Promise.all([
-      own.journal.raw(pieces.flatMap(({ changes }) => changes)),
+      own.journal.readRaw(pieces.flatMap(({ changes }) => changes)),
       own.journal.buckets(pieces.map(({ bucket }) => bucket)),
     ])
     let at = 0

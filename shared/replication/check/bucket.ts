@@ -4,7 +4,7 @@ import {
   type Bucket,
   bucketOf,
   bucketText,
-  deltasOf,
+  computeDeltas,
   type Leaf,
   type Limbs,
   leafOf,
@@ -59,7 +59,7 @@ export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts)
     const next = leafByContent({ kind, pk, sk, ...rest }, treeId) ?? null
     return { kind, pk, sk, prev: null, next }
   })
-  const sums = liveSums(deltasOf(treeId, changes, now)[0]?.sums ?? new Map(), now)
+  const sums = liveSums(computeDeltas(treeId, changes, now)[0]?.sums ?? new Map(), now)
   const misplaced = own.filter(item => isMisplaced(item, treeId))
   const names = misplaced.map(({ pk, sk, rev }) => JSON.stringify([pk, sk, rev])).sort()
   const difference = [...differing(sums, liveSums(stored?.sums ?? new Map(), now)), ...names].join()

@@ -1,8 +1,8 @@
-import { lastEnded } from '../../journal/generation.ts'
+import { lastEndedGeneration } from '../../journal/generation.ts'
 import type { StoredBucket } from '../../journal/journal.ts'
-import { hashOfPageAt } from '../../journal/page-at.ts'
+import { computePageHashAt } from '../../journal/page-at.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
-import { positionOf } from '../../journal/position.ts'
+import { parsePosition } from '../../journal/position.ts'
 import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
 import { pageNames, rootHash, wholeRoot } from '../../journal/tree.ts'
 import type { Clock } from '../../ports.ts'
@@ -89,10 +89,10 @@ export async function readBucket(
   subpage: number,
 ): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
   const bucket = bucketAt(treeId, place, subpage)
-  const also = [...findMisplaced(tally, place, subpage), ...tail.keys(bucket)]
+  const also = [...findMisplaced(tally, place, subpage), ...tail.changedKeys(bucket)]
   let [before] = await journal.buckets([bucket])
   for (let looks = 0; looks < LOOKS; looks++) {
-    const items: StoredItem[] = await journal.itemsOf(bucket, also)
+    const items: StoredItem[] = await journal.readBucketItems(bucket, also)
     const [stored] = await journal.buckets([bucket])
     if (isSame(before, stored)) {
       const facts = { treeId, bucket, stored, items, now }
@@ -122,9 +122,9 @@ async function pageFault(
   const root = hashes.roots.get(place.of)
   const stored = hashes.pages[place.of].get(pageNames[place.page] ?? '')
   if (!root || !stored) return 'none'
-  if (stored.gen !== lastEnded(now)) return undefined
-  const at = positionOf(stored.asOf > root.asOf ? stored.asOf : root.asOf)
-  const hash = await hashOfPageAt(pkOfPage(treeId, place), buckets, { tail, at, now })
+  if (stored.gen !== lastEndedGeneration(now)) return undefined
+  const at = parsePosition(stored.asOf > root.asOf ? stored.asOf : root.asOf)
+  const hash = await computePageHashAt(pkOfPage(treeId, place), buckets, { tail, at, now })
   if (hash === undefined) return undefined
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }

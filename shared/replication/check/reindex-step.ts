@@ -1,5 +1,5 @@
 import { allPages, pkOfPage } from '../../journal/page-places.ts'
-import { forgetHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
+import { invalidateHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
 import { key } from '../../storage/kinds.ts'
 import { inParallel } from '../../values/in-parallel.ts'
 import { bucketsWritten, hashesMove } from '../operation/faults.ts'
@@ -70,7 +70,7 @@ async function repairHashes(
   { treeId, operation }: Pick<TreeStand, 'treeId' | 'operation'>,
 ): Promise<void> {
   const { force = false, skipFlush = false } = operation.data.reindex ?? {}
-  if (skipFlush) return forgetHashes(view.journal, treeId)
+  if (skipFlush) return invalidateHashes(view.journal, treeId)
   const touched = faults.filter(fault => fault.level === 'bucket' || fault.level === 'page')
   const pks = new Set(touched.map(fault => pkOfPage(treeId, fault)))
   if (!force && faults.length === 0) return
@@ -84,7 +84,7 @@ async function repairHashes(
     const head = await view.journal.head()
     if (!head) break
     const now = Math.floor(view.clock.now() / 1000)
-    await refreshTree({ journal: view.journal, treeId, head, now }, { anew })
+    await refreshTree({ journal: view.journal, treeId, head, now }, { recompute: anew })
     // a refresh that read the state before the repair may have stored its hashes later
     if ((await lastingFaults(view, again)).length === 0) return
   }

@@ -1,10 +1,10 @@
-import { denseUpTo } from '../../journal/density.ts'
-import { lastEnded } from '../../journal/generation.ts'
+import { findFrontier } from '../../journal/density.ts'
+import { lastEndedGeneration } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal, StoredPage } from '../../journal/journal.ts'
-import { refreshedUpTo, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
+import { refreshedPosition, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
 import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
-import { type Tail, tailOf } from '../../journal/tail.ts'
+import { openTail, type Tail } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
@@ -51,10 +51,10 @@ export async function viewTree(
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
   if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncomplete()
-  const dense = head.mode === 'writing' ? await denseUpTo(journal, head) : head.applied
+  const dense = head.mode === 'writing' ? await findFrontier(journal, head) : head.applied
   const known = async (): Promise<number> => {
     const roots = await journal.pageHashes(rootsPk(treeId))
-    return Math.min(...SUBTREES.map(of => refreshedUpTo(roots.get(of), head, lastEnded(now))))
+    return Math.min(...SUBTREES.map(of => refreshedPosition(roots.get(of), head, lastEndedGeneration(now))))
   }
   const oldest = Math.max(head.retainedFrom, dense - BEFORE)
   if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
@@ -68,7 +68,7 @@ export async function viewTree(
     head,
     now,
     tally: newTally(treeId, now),
-    tail: tailOf(journal, { treeId, lineage: head.lineage, after, now }),
+    tail: openTail(journal, { treeId, lineage: head.lineage, after, now }),
     hashes: await readHashes({ journal, treeId }),
   }
 }
@@ -92,7 +92,7 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
 export async function lookAgain(view: TreeView): Promise<void> {
   const head = await view.journal.head()
   if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()
-  await view.tail.upTo(head.last)
+  await view.tail.readUpTo(head.last)
   view.hashes = await settledHashes(view)
 }
 

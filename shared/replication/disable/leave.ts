@@ -1,9 +1,9 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms } from '../../cluster/terms.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
-import { roleEventChange } from '../../journal/role-event.ts'
+import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
 import { moves } from '../../journal/transitions.ts'
 import { withoutNewTerm } from '../../link/admin/holders.ts'
@@ -81,8 +81,8 @@ async function commitLeave(
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = noteTerms(made.terms, known, now, { id, name })
   const position = posText(lastPosition(head))
-  const told = roleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
-  await noteEvent('secondary-disabled', operation, record.data, { position }, ports)
+  const told = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
+  await writeAuditEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([
     { kind: 'head', head: moves.leaveSet(head, n) },
     ...toElements(

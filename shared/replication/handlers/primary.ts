@@ -1,8 +1,8 @@
 import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
-import { roleEventChange } from '../../journal/role-event.ts'
+import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
 import { forgetOthers } from '../../link/admin/joining.ts'
 import { newOwnKey } from '../../link/admin/keys.ts'
@@ -45,7 +45,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     ...(address === '' ? {} : { clusterAddr: address }),
     link: emptyLink(await newOwnKey(ports)),
   }
-  await noteEvent('primary-enabled', request.id, record, {}, ports)
+  await writeAuditEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
   await ports.background.start(backfillJob(treeId, now))
   return { answer: nothing([BECOMING]) }
@@ -62,7 +62,7 @@ async function becomePrimary(
   { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
 ): Promise<void> {
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
-  const changes = [replace(item, item, data), roleEventChange(change, now)]
+  const changes = [replace(item, item, data), makeRoleEventChange(change, now)]
   const done = await journal.transact([...toElements(changes, entropy), head])
   if (done !== 'done') throw roleChanging()
 }
@@ -91,7 +91,7 @@ export async function endOwnJournal(call: Call): Promise<JournalEnd> {
   const { data } = recordOf(call)
   checkTransition('primary/disable', data)
   const ended = await endJournal(call.ports, data)
-  await noteEvent('primary-disabled', call.request.id, data, { since: ended.journalStart }, call.ports)
+  await writeAuditEvent('primary-disabled', call.request.id, data, { since: ended.journalStart }, call.ports)
   return ended
 }
 
@@ -112,7 +112,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
     changes: [
       ...gone.slice(0, MOST),
       replace(item, item, to),
-      roleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
+      makeRoleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
     afterwards: () => ports.background.start(detachJob(journalStart, item.data.treeId, now)),
   }

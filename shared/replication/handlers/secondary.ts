@@ -1,6 +1,6 @@
 import { type Call, nothing, type Outcome } from '../../api/call.ts'
 import { text, unsupported } from '../../api/fields.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPending } from '../../link/admin/keys.ts'
 import { linkPair } from '../../link/pair.ts'
@@ -43,7 +43,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   checkTransition('secondary/enable', record)
   const operating = newOperation(ports)
   const activation = await activationInput(call, operating)
-  await noteEvent('activation', operating.id, record, { request: request.id }, ports)
+  await writeAuditEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed') throw givenUp(fault)

@@ -179,7 +179,7 @@ const REINDEXING =
 export async function computeMerkleRoot(call: Call): Promise<Outcome> {
   const { journal, journalView } = call.ports
   const treeId = treeIdOf(call)
-  const { head, roots } = await journalView.look(treeId)
+  const { head, roots } = await journalView.readStatus(treeId)
   if (head && call.now - (roots?.whole?.at ?? 0) >= TREE_FRESH_MS)
     await refreshTree({
       journal,
@@ -187,7 +187,7 @@ export async function computeMerkleRoot(call: Call): Promise<Outcome> {
       head,
       now: Math.floor(call.now / 1000),
     })
-  const facts = rootFacts((await journalView.look(treeId)).roots)
+  const facts = rootFacts((await journalView.readStatus(treeId)).roots)
   if (facts.root === '') throw treeNotBuilt()
   return answer(data(shownRoot(facts)))
 }

@@ -1,6 +1,6 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
-import { leafInTree } from '../../journal/tree.ts'
+import { storedLeafInTree } from '../../journal/tree.ts'
 import type { Reindex } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
@@ -36,7 +36,7 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
     // an item of an unknown kind was put there by hand, and is left alone
-    const loose = items.filter(item => isKind(item.kind) && !leafInTree(item, job.treeId))
+    const loose = items.filter(item => isKind(item.kind) && !storedLeafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += TOGETHER) {
       const some = loose.slice(at, at + TOGETHER)
       await backfillSome(run, some, cluster)

@@ -1,6 +1,6 @@
 import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
-import { partitionsOf } from '../../journal/refresh.ts'
+import { listTreePartitions } from '../../journal/refresh.ts'
 import { type Change, put, remove } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -36,7 +36,7 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Detac
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.treeId === treeId) return 'done'
-  const all = partitionsOf(treeId)
+  const all = listTreePartitions(treeId)
   for (let at = dropped; at < all.length; at += AT_ONCE) {
     if (!hasTime(run)) return { again: { ...job, treeId, dropped: at } }
     await Promise.all(all.slice(at, at + AT_ONCE).map(pk => journal.dropPartition(pk)))

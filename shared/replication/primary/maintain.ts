@@ -1,4 +1,4 @@
-import { fill } from '../../journal/density.ts'
+import { fillHoles } from '../../journal/density.ts'
 import { refreshTree } from '../../journal/refresh.ts'
 import { moves } from '../../journal/transitions.ts'
 import { type ClusterRecord, isCopyOfPrimary } from '../../model/cluster.ts'
@@ -21,7 +21,7 @@ async function readKeeping({ store, deployment }: Dependencies): Promise<Keeping
 
 /** Closes unused positions of a primary that have a later used one behind them. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
-  if ((await readKeeping(ports))?.mode === 'primary') await fill(ports, 'below')
+  if ((await readKeeping(ports))?.mode === 'primary') await fillHoles(ports, 'below')
 }
 
 /**
@@ -31,7 +31,7 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
 export async function maintainJournal(ports: Dependencies): Promise<void> {
   const cluster = await readKeeping(ports)
   if (!cluster) return
-  if (cluster.mode === 'primary') await fill(ports, 'all')
+  if (cluster.mode === 'primary') await fillHoles(ports, 'all')
   await trimJournal(ports)
 }
 

@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import { compareLineages } from '../../journal/position.ts'
-import { nothingNeeded } from '../../journal/terms.ts'
+import { NO_TERMS_NEEDED } from '../../journal/terms.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
@@ -168,7 +168,7 @@ async function askedPrimary(
 async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is an obstacle of its own
-  await fetchTerms(follower, nothingNeeded).catch(() => undefined)
+  await fetchTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
   const reported = { epoch, seq, frontier, skew: skewMs, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }

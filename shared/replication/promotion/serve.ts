@@ -1,6 +1,6 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
 import { noteTerms, signerBy } from '../../cluster/terms.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
@@ -80,7 +80,7 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
   const { ports } = run
   const at = ports.clock.now()
   const { requestHmac, warnings, force, takenOver, end } = promotion
-  await noteEvent(
+  await writeAuditEvent(
     'promotion',
     operation.sk,
     record.data,

@@ -1,8 +1,8 @@
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { type Epoch, epochName, epochNumber, posText } from '../../journal/position.ts'
-import { roleEventChange } from '../../journal/role-event.ts'
+import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
 import { moves } from '../../journal/transitions.ts'
 import { renewMembership } from '../../link/admin/keys.ts'
@@ -84,12 +84,12 @@ async function commitTakeOver(
       warnings: [...promotion.warnings, ...warnings, ...missing(promotion, lost)],
     },
   }
-  const told = roleEventChange(
+  const told = makeRoleEventChange(
     { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
     ports.clock.now(),
   )
   const { force } = promotion
-  await noteEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
+  await writeAuditEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
     { kind: 'head', head: moves.takeOver(head, epoch) },
     ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),

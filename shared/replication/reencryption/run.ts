@@ -1,5 +1,5 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import { lastPosition } from '../../journal/head.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
@@ -67,7 +67,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
   const { termNumber, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
   const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
-  await noteEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
+  await writeAuditEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(
     [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
     cluster,
@@ -83,7 +83,7 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
   const cluster = await run.cluster()
   if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== stand.record.keyringEdition) return
   const ids = terms.map(({ sk }) => sk)
-  await noteEvent(
+  await writeAuditEvent(
     'terms-destroyed',
     ids[0] ?? '',
     cluster.record,
@@ -105,7 +105,7 @@ async function drop(ports: Ports, stand: TermStand): Promise<void> {
   const { record, keyring } = stand.items
   const ids = terms.map(({ sk }) => sk)
   const made = await keyFactory.without(keyring.data, ids, clock.now())
-  await noteEvent(
+  await writeAuditEvent(
     'terms-dropped',
     ids[0] ?? '',
     record.data,

@@ -1,5 +1,5 @@
 import { alarming } from '../../api/alarming.ts'
-import { lastEnded } from '../../journal/generation.ts'
+import { lastEndedGeneration } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import { allPages } from '../../journal/page-places.ts'
 import { rootsPk, SUBTREES } from '../../journal/refresh.ts'
@@ -72,7 +72,7 @@ async function beginComparison(
   link: Beside['link'],
 ): Promise<Comparison> {
   const roots = await journal.pageHashes(rootsPk(treeId))
-  const ended = lastEnded(Math.floor(clock.now() / 1000))
+  const ended = lastEndedGeneration(Math.floor(clock.now() / 1000))
   if (!SUBTREES.every(of => roots.get(of)?.gen === ended))
     return { kind: 'due', notBefore: clock.now() + TREE_LOOK_PAUSE_MS }
   const [own, { hashes }] = await Promise.all([

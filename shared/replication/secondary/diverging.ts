@@ -1,5 +1,5 @@
 import { alarming } from '../../api/alarming.ts'
-import { noteEvent } from '../../journal/events.ts'
+import { writeAuditEvent } from '../../journal/events.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { replace } from '../../storage/changes.ts'
@@ -30,10 +30,10 @@ export const divergingOf = (
 
 /** Reads the keys that have been given up, each once, as texts of `placeText`. */
 export async function readGivenUpKeys(
-  journal: Pick<Journal, 'raw'>,
+  journal: Pick<Journal, 'readRaw'>,
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
-  const [item] = await journal.raw([key('diverging')])
+  const [item] = await journal.readRaw([key('diverging')])
   const keys = item ? divergingOf({ data: item.data as Diverging }, here) : []
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
@@ -116,7 +116,7 @@ export async function countRound(
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
     })
-    await noteEvent('divergence', linkName, read.record, facts, own)
+    await writeAuditEvent('divergence', linkName, read.record, facts, own)
   }
   const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
   if (written === 'conflict') return CONFLICT

@@ -3,7 +3,7 @@ import type { Head } from '../../journal/head.ts'
 import type { Journal, Place } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { compareLineages, epochAt, type Lineage } from '../../journal/position.ts'
-import { meets, needsIn, type TermNeeds } from '../../journal/terms.ts'
+import { hasNeededTerms, type TermNeeds, termNeedsOfEntries } from '../../journal/terms.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { EntriesAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
@@ -98,7 +98,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
   const entries = nextEntries(head, answer)
   const newest = entries.at(-1)
   if (!newest) return 'waiting'
-  await fetchTerms(follower, needsIn(entries))
+  await fetchTerms(follower, termNeedsOfEntries(entries))
   const staged = await stage(own.journal, head, { entries, lineage: answer.lineage, stored })
   if (staged === 'refused') return 'worked'
   streaming.lastStaged = { seq: newest.seq, at: newest.at }
@@ -138,7 +138,7 @@ async function storeEarly(
 ): Promise<boolean> {
   if (answer.kind !== 'entries') return false
   const entries = nextEntries(head, answer)
-  if (!held || !meets(held, needsIn(entries))) return false
+  if (!held || !hasNeededTerms(held, termNeedsOfEntries(entries))) return false
   return (await journal.putEntries(entries)) === 'done'
 }
 

@@ -1,7 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
 import type { PagePlace } from '../../journal/page-places.ts'
-import { meets, type TermNeeds } from '../../journal/terms.ts'
+import { hasNeededTerms, type TermNeeds } from '../../journal/terms.ts'
 import { decryptOwnKey } from '../../link/admin/keys.ts'
 import { type EntriesAnswer, type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
@@ -163,7 +163,7 @@ export async function fetchTerms(
 ): Promise<void> {
   const newest = session.source?.term ?? ''
   const needs = newest === '' ? { number, ids } : { number, ids: [...ids, newest], active: newest }
-  if (session.held && meets(session.held, needs)) return
+  if (session.held && hasNeededTerms(session.held, needs)) return
   session.held = await holdTerms(needs)
 }
 
@@ -291,11 +291,11 @@ async function holdTerm(
   if (!own) throw new Error('there is no keyring')
   const held = termsHeldBy(own.data)
   // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
-  if (meets(held, needs)) return held
+  if (hasNeededTerms(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
   const united = termsHeldBy(await takeSealed(ports, cluster, sealed))
   // a rotation since the primary's last answer may have made another term that encrypts
-  if (!meets(united, { ...needs, active: undefined }))
+  if (!hasNeededTerms(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
   return united
 }

@@ -1,4 +1,4 @@
-import { nothingNeeded } from '../../journal/terms.ts'
+import { NO_TERMS_NEEDED } from '../../journal/terms.ts'
 import { addVouchers } from '../../link/membership.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
 import type { Puller } from '../../model/secondary.ts'
@@ -150,7 +150,7 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
     await rememberAddresses(ports, follower, heard.addresses)
     await rememberMet(ports, now, known, [...heard.addresses, ...heard.memberAddresses])
     // a take-over needs the primary's term, even if nothing is encrypted by it yet
-    await fetchTerms(follower, nothingNeeded)
+    await fetchTerms(follower, NO_TERMS_NEEDED)
   } catch (error) {
     delete follower.session.source
     const refused = unansweredCall(error, before?.data, ports.clock.now())

@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { needsOf } from '../../journal/terms.ts'
+import { termNeedsOfItems } from '../../journal/terms.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -50,7 +50,7 @@ export async function resync(
     linkName,
     treeId,
     hasTime,
-    prepare: items => fetchTerms(follower, needsOf(items)),
+    prepare: items => fetchTerms(follower, termNeedsOfItems(items)),
     seen: keys => {
       reported.synced += keys
     },

@@ -58,7 +58,7 @@ export async function acknowledgements(
   const [record] = await store.read([key('cluster')])
   const none = { heard: [], missing: [] }
   if (record?.data.mode !== 'primary') return none
-  const { head } = await journalView.look(undefined)
+  const { head } = await journalView.readStatus(undefined)
   if (!head) return none
   let all: Secondary[] = []
   await polling(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {

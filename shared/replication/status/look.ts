@@ -1,6 +1,6 @@
 import type { AlwaysCall, Early } from '../../api/call.ts'
 import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
-import { positionOf } from '../../journal/position.ts'
+import { parsePosition } from '../../journal/position.ts'
 import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
 import { secondariesOf } from '../../link/admin/secondaries.ts'
@@ -125,7 +125,7 @@ async function knownHolders({ id }: ClusterRecord, { store }: Looking['ports']):
 async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalSeen> {
   const seen = await journalSeen(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
-    ? call.ports.journalView.look(treeId)
+    ? call.ports.journalView.readStatus(treeId)
     : seen
 }
 
@@ -211,7 +211,7 @@ export function rootFacts(
   const { whole, replicated, local } = roots
   return {
     root: whole?.hash ?? wholeRoot(replicated.hash, local.hash),
-    rootPosition: positionOf((whole ?? replicated).asOf).seq,
+    rootPosition: parsePosition((whole ?? replicated).asOf).seq,
     ...defined({ rootComputedAt: whole?.at }),
   }
 }

@@ -1,5 +1,5 @@
 import type { Head } from '../../journal/head.ts'
-import { positionOf } from '../../journal/position.ts'
+import { parsePosition } from '../../journal/position.ts'
 import { type GivenTo, givenTo, type KnownHolders } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
@@ -102,4 +102,4 @@ function newestOf(all: readonly GivenTo[]): GivenTo[] {
 const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
 
 /** Where the commit stands that wrote it last; what was written before there was a journal every secondary has. */
-const seqOf = ({ inTree }: Item<'term'>): number => (inTree?.pos ? positionOf(inTree.pos).seq : 0)
+const seqOf = ({ inTree }: Item<'term'>): number => (inTree?.pos ? parsePosition(inTree.pos).seq : 0)

@@ -1,8 +1,8 @@
-import { bucketLine, readBucketLine } from '../../journal/bucket-line.ts'
+import { formatBucketLine, parseBucketLine } from '../../journal/bucket-line.ts'
 import { generationOfTtl, hasEnded } from '../../journal/generation.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
-import { amountOf, bucketOf, bucketText, leafOf, pageNames } from '../../journal/tree.ts'
+import { bucketOf, bucketText, leafOf, pageNames, totalText } from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
@@ -62,14 +62,16 @@ export async function findSuspects({ journal, treeId, now, link }: Beside, place
   ])
   const keys: Key[] = []
   for (const [subpage, sk] of pageNames.entries()) {
-    if (amountOf(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
+    if (totalText(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
     const bucket = bucketAt(treeId, place, subpage)
     const [mine, theirs] = await Promise.all([
-      journal.itemsOf(bucket, []),
+      journal.readBucketItems(bucket, []),
       link.tree({ level: 'bucket', page: `${page}/${sk}` }),
     ])
     keys.push(
-      ...compareLines(mine.map(bucketLine), theirs.hashes, now).filter(one => isIn(bucket, treeId, one)),
+      ...compareLines(mine.map(formatBucketLine), theirs.hashes, now).filter(one =>
+        isIn(bucket, treeId, one),
+      ),
     )
   }
   return keys
@@ -78,7 +80,7 @@ export async function findSuspects({ journal, treeId, now, link }: Beside, place
 /** @param now epoch seconds: what had ended by then may be missing on either side */
 function compareLines(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
-  const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(readBucketLine)
+  const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(parseBucketLine)
   const counting = lines.filter(([, , , , gen]) => gen === null || !hasEnded(gen, now))
   const keys = counting.flatMap(([kind, pk, sk]) =>
     Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
@@ -106,7 +108,7 @@ export async function findStillDiffering(
   { journal, now, link }: Beside,
   { keys, items }: Looked,
 ): Promise<Place[]> {
-  const own = await journal.raw(keys)
+  const own = await journal.readRaw(keys)
   const second = await link.items({ keys })
   return keys.filter((_, index) => {
     const theirs = second.items[index]

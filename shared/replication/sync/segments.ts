@@ -1,5 +1,5 @@
 import type { Element, Place } from '../../journal/journal.ts'
-import { deltasOf, leafIn, leafInTree, placeInTree } from '../../journal/tree.ts'
+import { computeDeltas, placeInTree, storedLeaf, storedLeafInTree } from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
@@ -25,7 +25,7 @@ export interface HeldSegment {
 }
 
 export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
-  const found = await journal.raw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
+  const found = await journal.readRaw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
   return found.map((item, index) => ({
     index,
     rev: item?.rev,
@@ -204,7 +204,7 @@ async function writeSome(
   const written = await retrying(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
     async (): Promise<Result<HeldSegment | 'lost', 'conflict'>> => {
-      const mine = wanted.length > 0 ? await own.journal.raw(wanted.map(({ place }) => place)) : []
+      const mine = wanted.length > 0 ? await own.journal.readRaw(wanted.map(({ place }) => place)) : []
       const next = nextElement(own, held, data)
       const now = Math.floor(own.clock.now() / 1000)
       const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
@@ -245,10 +245,10 @@ export function pageElements(
       kind,
       pk,
       sk,
-      prev: mine ? leafInTree(mine, treeId) : null,
-      next: item ? leafIn(item) : null,
+      prev: mine ? storedLeafInTree(mine, treeId) : null,
+      next: item ? storedLeaf(item) : null,
     }))
-  const buckets = deltasOf(treeId, changes, now).filter(({ sums }) => sums.size > 0)
+  const buckets = computeDeltas(treeId, changes, now).filter(({ sums }) => sums.size > 0)
   return [...items, ...buckets]
 }
 
@@ -258,7 +258,7 @@ interface Pair extends Wanted {
 
 const isSame = (treeId: string, { item, own }: Pair): boolean =>
   item && own
-    ? item.rev === own.rev && item.pos === own.pos && leafInTree(own, treeId)?.leaf === item.leaf
+    ? item.rev === own.rev && item.pos === own.pos && storedLeafInTree(own, treeId)?.leaf === item.leaf
     : item === own
 
 function itemElement(treeId: string, pair: Pair): Element {

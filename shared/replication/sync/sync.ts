@@ -1,7 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Place } from '../../journal/journal.ts'
-import { epochNumber, type Lineage, sameLineage } from '../../journal/position.ts'
-import { forgetHashes } from '../../journal/refresh.ts'
+import { epochNumber, isSameLineage, type Lineage } from '../../journal/position.ts'
+import { invalidateHashes } from '../../journal/refresh.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
@@ -61,7 +61,7 @@ export async function findRunningSync(
     ({ data }) =>
       data?.incarnation === head.incarnation &&
       data.treeId === treeId &&
-      sameLineage(data.lineage, source.lineage),
+      isSameLineage(data.lineage, source.lineage),
   )
   const fresh = segments.some(({ data }) => data?.fresh === true)
   return goesOn ? { incarnation: head.incarnation, fresh, segments } : undefined
@@ -131,9 +131,9 @@ export async function endSync(
 ): Promise<void> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
-  if (!head || segment?.incarnation !== incarnation || !sameLineage(segment.lineage, source.lineage)) return
+  if (!head || segment?.incarnation !== incarnation || !isSameLineage(segment.lineage, source.lineage)) return
   // fetched items have changed sums, which no journal entry tells
-  await forgetHashes(own.journal, segment.treeId)
+  await invalidateHashes(own.journal, segment.treeId)
   const { scope, start, lineage } = segment
   const end = { what: scope, start, lineage, hasFetched: keys.length > 0, end: source }
   const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const

@@ -3,7 +3,14 @@ import type { Head } from '../../../shared/journal/head.ts'
 import type { Journal } from '../../../shared/journal/journal.ts'
 import { epochName } from '../../../shared/journal/position.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
-import { bucketText, deltasOf, leafIn, leafInTree, leafOf, sumLive } from '../../../shared/journal/tree.ts'
+import {
+  bucketText,
+  computeDeltas,
+  leafOf,
+  storedLeaf,
+  storedLeafInTree,
+  sumLive,
+} from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
@@ -68,17 +75,21 @@ export async function wrongSums(
   treeId: string,
   now = Math.floor(Date.now() / 1000),
 ): Promise<string[]> {
-  const items = (await standing(journal)).filter(item => leafInTree(item, treeId))
+  const items = (await standing(journal)).filter(item => storedLeafInTree(item, treeId))
   const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
-  const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
+  const changes = items.map(item => ({ ...item, prev: null, next: storedLeaf(item) }))
   const wanted = new Map(
-    deltasOf(treeId, changes, now)
+    computeDeltas(treeId, changes, now)
       .map(({ bucket, sums }) => [bucketText(bucket), sumLive(sums, now).join()] as const)
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
-  const touched = (await replayed(journal)).entries.flatMap(entry => deltasOf(treeId, entry?.body ?? [], now))
-  for (const pk of new Set([...touched, ...deltasOf(treeId, changes, now)].map(({ bucket }) => bucket.pk)))
+  const touched = (await replayed(journal)).entries.flatMap(entry =>
+    computeDeltas(treeId, entry?.body ?? [], now),
+  )
+  for (const pk of new Set(
+    [...touched, ...computeDeltas(treeId, changes, now)].map(({ bucket }) => bucket.pk),
+  ))
     for (const [sk, { sums }] of await journal.page(pk)) {
       const sum = sumLive(sums, now).join()
       if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)

@@ -4,10 +4,10 @@ import { refreshTree } from '../../../shared/journal/refresh.ts'
 import {
   type Bucket,
   bucketText,
-  deltasOf,
+  computeDeltas,
   type Limbs,
-  leafIn,
   type Sums,
+  storedLeaf,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { grownItem } from './grown.ts'
@@ -44,7 +44,11 @@ export async function grownJournal(treeId: string, count: number, now: number) {
   const inBucket = new Int32Array(count)
   for (let index = 0; index < count; index++) {
     const item = itemAt(index)
-    for (const { bucket, sums } of deltasOf(treeId, [{ ...item, prev: null, next: leafIn(item) }], now)) {
+    for (const { bucket, sums } of computeDeltas(
+      treeId,
+      [{ ...item, prev: null, next: storedLeaf(item) }],
+      now,
+    )) {
       add(bucket, sums)
       const name = bucketText(bucket)
       const number = numbers.get(name) ?? numbers.size
@@ -54,7 +58,7 @@ export async function grownJournal(treeId: string, count: number, now: number) {
   }
   const journal: Pick<
     Journal,
-    'head' | 'scan' | 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'entries'
+    'head' | 'scan' | 'buckets' | 'readBucketItems' | 'page' | 'pageHashes' | 'putPageHash' | 'entries'
   > = {
     head: async () => head,
     entries: async () => [],
@@ -65,7 +69,7 @@ export async function grownJournal(treeId: string, count: number, now: number) {
       return at < count ? { items, next: { pk: '', sk: String(at) } } : { items }
     },
     buckets: async places => places.map(({ pk, sk }) => pages.get(pk)?.get(sk)),
-    itemsOf: async bucket => {
+    readBucketItems: async bucket => {
       const number = numbers.get(bucketText(bucket))
       const found: StoredItem[] = []
       for (let index = 0; index < count; index++) if (inBucket[index] === number) found.push(itemAt(index))

@@ -7,10 +7,10 @@ import { refreshTree } from '../../../shared/journal/refresh.ts'
 import {
   type Bucket,
   bucketText,
-  deltasOf,
-  leafIn,
+  computeDeltas,
   leafOf,
   placeInTree,
+  storedLeaf,
   sumAttributes,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -63,8 +63,8 @@ export async function grown(at: Member, count: number): Promise<void> {
       grownItem(from + index, at.treeId, now),
     )
     await write(at.tables.data, items)
-    const changes = items.map(item => ({ ...item, prev: null, next: leafIn(item) }))
-    for (const { bucket, sums } of deltasOf(at.treeId, changes, now)) {
+    const changes = items.map(item => ({ ...item, prev: null, next: storedLeaf(item) }))
+    for (const { bucket, sums } of computeDeltas(at.treeId, changes, now)) {
       const name = bucketText(bucket)
       const { parts } = buckets.get(name) ?? { parts: new Map<string, bigint>() }
       for (const [attribute, part] of sumAttributes(sums))

@@ -3,11 +3,11 @@ import type { Model } from '../../../infra/local/template/assembly.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
-import { closeCopy } from '../../../shared/journal/close-copy.ts'
-import { fill } from '../../../shared/journal/density.ts'
+import { handleRestoredCopy } from '../../../shared/journal/close-copy.ts'
+import { fillHoles } from '../../../shared/journal/density.ts'
 import type { Head } from '../../../shared/journal/head.ts'
+import { sendRoleEvents } from '../../../shared/journal/send-role-events.ts'
 import { finishStepDown } from '../../../shared/journal/step-down.ts'
-import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import { linkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -177,12 +177,12 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         return journal(HOST_REFRESHES)
       }
       await run('on-journal', async () => {
-        await closeCopy(journaling)
+        await handleRestoredCopy(journaling)
         await maintainOperation(journaling)
         await finishStepDown(journaling)
         await maintainReencryption(journaling)
-        await tellRoleEvents(journaling)
-        await fill(journaling, 'all')
+        await sendRoleEvents(journaling)
+        await fillHoles(journaling, 'all')
         await trimJournal(journaling)
       })
     },

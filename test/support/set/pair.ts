@@ -16,7 +16,13 @@ import type { Element, Journal, Place } from '../../../shared/journal/journal.ts
 import { type EntryChange, noopEntry } from '../../../shared/journal/journal-entry.ts'
 import { compareLineages, epochName, markText, posText } from '../../../shared/journal/position.ts'
 import { moves } from '../../../shared/journal/transitions.ts'
-import { deltasOf, leafIn, leafInTree, leafOf, placeInTree } from '../../../shared/journal/tree.ts'
+import {
+  computeDeltas,
+  leafOf,
+  placeInTree,
+  storedLeaf,
+  storedLeafInTree,
+} from '../../../shared/journal/tree.ts'
 import { activationJwt, newSignerKey, signerKey } from '../../../shared/link/activation-token.ts'
 import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
 import { serveTree } from '../../../shared/link/serve/reading.ts'
@@ -213,7 +219,7 @@ export async function commit(at: Member, ...doings: Doing[]): Promise<number | u
     const { epoch } = await headOf(at)
     const given = await at.journal.allocate(epoch)
     if (given === 'refused') return undefined
-    const own = await at.journal.raw(doings.map(([place]) => place))
+    const own = await at.journal.readRaw(doings.map(([place]) => place))
     const { elements } = written(at, { epoch, ...given }, doings, own)
     if ((await at.journal.transact(elements)) === 'done') return given.seq
     await at.journal.putEntry(noopEntry({ epoch, seq: given.seq }, at.turn.ms))
@@ -233,7 +239,12 @@ function written(
     .filter(({ doing: [, value], mine }) => value !== null || mine)
   const body = pairs.map(({ doing: [place, value, expires], mine }): EntryChange => {
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
-    return { ...place, prev: mine ? leafInTree(mine, at.treeId) : null, next: item && leafIn(item), item }
+    return {
+      ...place,
+      prev: mine ? storedLeafInTree(mine, at.treeId) : null,
+      next: item && storedLeaf(item),
+      item,
+    }
   })
   const mark = markText(position.incarnation, pos)
   const elements: Element[] = [
@@ -248,7 +259,7 @@ function written(
       }
     }),
     { kind: 'entry', entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
-    ...deltasOf(at.treeId, body, now).map(delta => ({ ...delta, mark })),
+    ...computeDeltas(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }
 }
@@ -327,7 +338,7 @@ export function linkTo(at: Member): SourceLink {
       return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
     },
     items: async ({ keys }) => {
-      const items = await at.journal.raw(keys)
+      const items = await at.journal.readRaw(keys)
       const { last, lineage, epoch } = await headOf(at)
       return { items, seq: last, lineage, epoch }
     },

@@ -1,5 +1,5 @@
 import type { Journal, Place } from '../../../shared/journal/journal.ts'
-import { deltasOf, leafInTree } from '../../../shared/journal/tree.ts'
+import { computeDeltas, storedLeafInTree } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 /**
@@ -19,9 +19,9 @@ export async function everythingIn(
     from = page.next
   }
   const now = Math.floor(nowMs / 1000)
-  const deltas = deltasOf(
+  const deltas = computeDeltas(
     treeId,
-    items.map(item => ({ ...item, prev: null, next: leafInTree(item, treeId) })),
+    items.map(item => ({ ...item, prev: null, next: storedLeafInTree(item, treeId) })),
     now,
   )
   const right = deltas.map(({ bucket, sums }) => textOf(bucket, sums)).sort()

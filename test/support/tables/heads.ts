@@ -1,4 +1,4 @@
-import { brokenRules, growing, type Head } from '../../../shared/journal/head.ts'
+import { brokenRules, growingFields, type Head } from '../../../shared/journal/head.ts'
 import type { HeadMove } from '../../../shared/journal/transitions.ts'
 
 /** What a head is behind a move, whether or not that is allowed. */
@@ -19,7 +19,7 @@ export function isExpected(head: Head | undefined, { from, expect }: HeadMove): 
 
 /** Whether no field falls that never does. */
 export const isGrowing = (head: Head | undefined, after: Head): boolean =>
-  !head || growing.every(name => Number(after[name]) >= Number(head[name]))
+  !head || growingFields.every(name => Number(after[name]) >= Number(head[name]))
 
 /** What becomes of a head by a move, in memory. */
 export function movedBy(head: Head | undefined, move: HeadMove): Head | 'refused' {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BY_LINK, BY_ROLE, countRefusal, tellRefusals } from '../../../shared/journal/counted-refusals.ts'
+import { BY_LINK, BY_ROLE, countRefusal, logRefusalCounts } from '../../../shared/journal/counted-refusals.ts'
 import type { Memory } from '../../../shared/ports.ts'
 
 /** An environment whose clock the test turns. */
@@ -29,10 +29,10 @@ test('the first refusal gets an entry at once, those of the next ten seconds one
   for (let n = 0; n < 5; n++) await countRefusal(BY_ROLE, 'GET /a', ports)
   await countRefusal(BY_ROLE, 'no endpoint', ports)
   clock.ms += 9_999
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   expect(entries).toHaveLength(1)
   clock.ms += 1
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   expect(entries[1]).toEqual({
     audit: 'refusals',
     time: '2001-09-09T01:46:50Z',
@@ -44,10 +44,10 @@ test('the first refusal gets an entry at once, those of the next ten seconds one
 
 test('without refusals there is no entry', async () => {
   const { ports, entries, clock } = environment()
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   await countRefusal(BY_ROLE, 'GET /a', ports)
   clock.ms += 60_000
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   expect(entries).toHaveLength(1)
 })
 
@@ -62,7 +62,7 @@ test('refusals that come while an entry is written wait for the next one', async
   await countRefusal(BY_ROLE, 'GET /a', ports)
   await late
   clock.ms += 10_000
-  await tellRefusals(ports)
+  await logRefusalCounts(ports)
   expect(entries.map(entry => (entry as { counts: unknown }).counts)).toEqual([
     { 'GET /a': 1 },
     { 'GET /b': 1 },

@@ -5,7 +5,7 @@ import {
   generationOfTtl,
   hasEnded,
   isForgotten,
-  toDrop,
+  listGenerationsToDrop,
   ttlOf,
 } from '../../../shared/journal/generation.ts'
 
@@ -49,7 +49,7 @@ describe('generations of what expires', () => {
   test('sums are removed when their generation ended four days ago: nothing is added to them any more', () => {
     fc.assert(
       fc.property(times, at => {
-        const turns = [0, 1, 2].map(turn => toDrop(at, turn))
+        const turns = [0, 1, 2].map(turn => listGenerationsToDrop(at, turn))
         for (const generation of turns.flat()) {
           expect(isForgotten(generation, at)).toBe(true)
           expect(hasEnded(generation, at - 4 * DAY + 1)).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   brokenRules,
   firstHead,
-  growing,
+  growingFields,
   type Head,
   type HeadRuleName,
 } from '../../../shared/journal/head.ts'
@@ -103,7 +103,7 @@ describe('a rule is broken by', () => {
 })
 
 test('incarnations and epoch numbers are the fields that never fall', () =>
-  expect(growing).toEqual(['incarnation', 'maxEpoch']))
+  expect(growingFields).toEqual(['incarnation', 'maxEpoch']))
 
 function epochs(count: number): Head['lineage'] {
   return Array.from(

@@ -5,9 +5,9 @@ import {
   decodeBody,
   type EntryChange,
   encodeBody,
+  isSameEntry,
   type JournalEntry,
   noopEntry,
-  sameEntry,
 } from '../../../shared/journal/journal-entry.ts'
 import { posText } from '../../../shared/journal/position.ts'
 
@@ -53,11 +53,11 @@ describe('the body of a journal entry', () => {
 describe('a journal entry', () => {
   const entry: JournalEntry = { ...at, id: 'c', at: 1, body }
   test('is told by its commit', () => {
-    expect(sameEntry(entry, { ...entry, at: 2 })).toBe(true)
-    expect(sameEntry(entry, { ...entry, id: 'd' })).toBe(false)
-    expect(sameEntry(entry, noopEntry(at, 1))).toBe(false)
-    expect(sameEntry(noopEntry(at, 1), noopEntry(at, 2))).toBe(true)
-    expect(sameEntry(entry, { ...entry, seq: 8 })).toBe(false)
+    expect(isSameEntry(entry, { ...entry, at: 2 })).toBe(true)
+    expect(isSameEntry(entry, { ...entry, id: 'd' })).toBe(false)
+    expect(isSameEntry(entry, noopEntry(at, 1))).toBe(false)
+    expect(isSameEntry(noopEntry(at, 1), noopEntry(at, 2))).toBe(true)
+    expect(isSameEntry(entry, { ...entry, seq: 8 })).toBe(false)
   })
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { brokenRules, type Head } from '../../../shared/journal/head.ts'
-import { epochAt, epochNumber, type Lineage, withEpoch } from '../../../shared/journal/position.ts'
+import { appendEpoch, epochAt, epochNumber, type Lineage } from '../../../shared/journal/position.ts'
 import {
   type HeadMove,
   moves,
@@ -28,7 +28,7 @@ const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).pa
 function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
   const [, last] = lineage.at(-1) ?? ['', 0]
   if (b % 3 > 0) return lineage
-  return withEpoch(
+  return appendEpoch(
     lineage,
     epochOf(maxEpoch + 1 + (b % 2), 'bbbbbbbbbbbb'),
     Math.max(seq, last) + 1 + (a % 3),
@@ -40,7 +40,7 @@ function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
   const part = lineage.slice(0, 1 + (a % 3))
   const [, last] = part.at(-1) ?? ['', 0]
   const next = epochOf(maxEpoch + 1, 'cccccccccccc')
-  return b % 2 === 0 && part.length > 0 ? part : withEpoch(part, next, last + 1 + (b % 5))
+  return b % 2 === 0 && part.length > 0 ? part : appendEpoch(part, next, last + 1 + (b % 5))
 }
 
 /** Moves as their callers ask for them; undefined where a caller that has read this head would not. */

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  appendEpoch,
   compareLineages,
   epochAt,
   epochName,
   epochNumber,
-  isTooFar,
+  isTooFarAhead,
   type Lineage,
-  MOST_AHEAD,
+  MAX_EPOCH_LEAD,
   markText,
-  positionOf,
+  parsePosition,
   posText,
-  withEpoch,
 } from '../../../shared/journal/position.ts'
 
 const [a1, b2, a3] = ['000001.aaaaaaaaaaaa', '000002.bbbbbbbbbbbb', '000003.aaaaaaaaaaaa']
@@ -41,7 +41,7 @@ describe('positions as texts', () => {
   test('they compare as epochs and places do, and are read back', () => {
     fc.assert(
       fc.property(positions, positions, (a, b) => {
-        expect(positionOf(posText(a))).toEqual(a)
+        expect(parsePosition(posText(a))).toEqual(a)
         expect(sign(posText(a), posText(b))).toBe(sign(a.epoch, b.epoch) || Math.sign(a.seq - b.seq))
       }),
     )
@@ -57,8 +57,8 @@ describe('positions as texts', () => {
 
   test('numbers from other clusters cannot use up the numbers', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
-    expect(isTooFar(epochName(1 + MOST_AHEAD, cluster), 1)).toBe(false)
-    expect(isTooFar(epochName(2 + MOST_AHEAD, cluster), 1)).toBe(true)
+    expect(isTooFarAhead(epochName(1 + MAX_EPOCH_LEAD, cluster), 1)).toBe(false)
+    expect(isTooFarAhead(epochName(2 + MAX_EPOCH_LEAD, cluster), 1)).toBe(true)
   })
 
   test.each([
@@ -69,7 +69,7 @@ describe('positions as texts', () => {
     ['j1234567890123456', 'too long'],
     ['', 'no number'],
   ])('%j begins no epoch: %s', digits => {
-    expect(() => positionOf(`${digits}.0123456789ab/000000000001`)).toThrow('is no position')
+    expect(() => parsePosition(`${digits}.0123456789ab/000000000001`)).toThrow('is no position')
   })
 
   test('marks of a higher incarnation stand above all of a lower one', () => {
@@ -82,7 +82,7 @@ describe('positions as texts', () => {
 
   test.each(['', '1/2', `${a1}/1`, `${a1}/0000000000001`, `${a1}x/000000000001`, ` ${a1}/000000000001`])(
     '%j is no position',
-    text => expect(() => positionOf(text)).toThrow('is no position'),
+    text => expect(() => parsePosition(text)).toThrow('is no position'),
   )
 })
 
@@ -154,7 +154,7 @@ describe('lineage', () => {
       let start = at
       return steps.reduce<Lineage>((all, step) => {
         start += step
-        return withEpoch(all, epochName(all.length + 1, cluster), start)
+        return appendEpoch(all, epochName(all.length + 1, cluster), start)
       }, from)
     }
     fc.assert(
@@ -177,7 +177,7 @@ describe('lineage', () => {
   test('twelve epochs are remembered', () => {
     let long: Lineage = []
     for (let number = 1; number <= 20; number++)
-      long = withEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)
+      long = appendEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)
     expect(long).toHaveLength(12)
     expect(long.at(-1)?.[1]).toBe(20)
   })

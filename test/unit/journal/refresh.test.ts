@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { firstHead, type Head } from '../../../shared/journal/head.ts'
 import type { StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
-import { forgetHashes, type Pages, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
+import { invalidateHashes, type Pages, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
 import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
 import { serveTree } from '../../../shared/link/serve/reading.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -26,7 +26,7 @@ const { journal } = portsWith({
     head: async () => head,
     entries: async () => [],
     page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
-    itemsOf: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
+    readBucketItems: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
     pageHashes: async (root: string) => new Map(stored.get(root)),
     putPageHash: async (root: string, page: string, next: StoredPage) => {
       stored.set(root, new Map(stored.get(root)).set(page, next))
@@ -34,8 +34,8 @@ const { journal } = portsWith({
   },
 })
 
-const refresh = (at = now, anew?: Pages) =>
-  refreshTree({ journal, treeId: 'life', head, now: at }, anew ? { anew } : {})
+const refresh = (at = now, recompute?: Pages) =>
+  refreshTree({ journal, treeId: 'life', head, now: at }, recompute ? { recompute } : {})
 const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {
@@ -65,7 +65,7 @@ describe('hashes of a tree', () => {
     await refresh()
     expect(await refresh(now, new Set([filled]))).toBe(1)
     expect(await refresh(now, new Set())).toBe(0)
-    await forgetHashes(journal, 'life')
+    await invalidateHashes(journal, 'life')
     expect(await refresh()).toBe(ALL)
   })
 

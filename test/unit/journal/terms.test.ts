@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { meets, needsIn, needsOf } from '../../../shared/journal/terms.ts'
+import { hasNeededTerms, termNeedsOfEntries, termNeedsOfItems } from '../../../shared/journal/terms.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 const config = (data: object): StoredItem => ({
@@ -15,11 +15,11 @@ test('what items need: the highest number that encrypted a field, and the living
     config({ secretKey: '2.abc', previousSecretKey: '3.abc', endpoint: '9.abc' }),
     { pk: 'policy', sk: 'p', kind: 'policy', rev: 'r', data: { text: '7.abc' } } as const,
   ]
-  expect(needsOf(items)).toEqual({ number: 3, ids: [] })
-  expect(needsOf([])).toEqual({ number: 0, ids: [] })
-  expect(needsOf([config({}), config({ secretKey: 'nonsense' })]).number).toBe(0)
+  expect(termNeedsOfItems(items)).toEqual({ number: 3, ids: [] })
+  expect(termNeedsOfItems([])).toEqual({ number: 0, ids: [] })
+  expect(termNeedsOfItems([config({}), config({ secretKey: 'nonsense' })]).number).toBe(0)
   const term = (sk: string, data: object): StoredItem => ({ pk: 'term', sk, kind: 'term', rev: 'r', data })
-  expect(needsOf([term('a', { probe: '4.x' }), term('b', { probe: '5.x', destroyed: 1 })])).toEqual({
+  expect(termNeedsOfItems([term('a', { probe: '4.x' }), term('b', { probe: '5.x', destroyed: 1 })])).toEqual({
     number: 0,
     ids: ['a'],
   })
@@ -28,12 +28,12 @@ test('what items need: the highest number that encrypted a field, and the living
     { ...change, item: items[0] ?? null },
     { ...change, item: null },
   ]
-  expect(needsIn([{ epoch: '', seq: 1, id: '', at: 0, body }]).number).toBe(3)
+  expect(termNeedsOfEntries([{ epoch: '', seq: 1, id: '', at: 0, body }]).number).toBe(3)
 })
 
 test('needs are met by numbers and by identities alike', () => {
   const held = { number: 2, ids: ['a', 'b'] }
-  expect(meets(held, { number: 2, ids: ['b'] })).toBe(true)
-  expect(meets(held, { number: 3, ids: [] })).toBe(false)
-  expect(meets(held, { number: 1, ids: ['c'] })).toBe(false)
+  expect(hasNeededTerms(held, { number: 2, ids: ['b'] })).toBe(true)
+  expect(hasNeededTerms(held, { number: 3, ids: [] })).toBe(false)
+  expect(hasNeededTerms(held, { number: 1, ids: ['c'] })).toBe(false)
 })

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  bucketIn,
   bucketOf,
   bucketText,
-  deltasOf,
+  computeDeltas,
   type LeafChange,
   type Limbs,
-  leafIn,
-  leafInTree,
   leafOf,
   limbsOf,
   PAGES,
   pageHash,
   pageNames,
+  parseBucketText,
   placeInTree,
   rootHash,
+  storedLeaf,
+  storedLeafInTree,
   sumLive,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
@@ -43,7 +43,7 @@ describe('the bucket of a key', () => {
       sk: bucket.sk,
     })
     expect(bucketOf('abc', 'token', 'token#x', 'token').pk).toMatch(/^t#abc#l#/)
-    expect(bucketIn(bucketText(bucket))).toEqual(bucket)
+    expect(parseBucketText(bucketText(bucket))).toEqual(bucket)
   })
 
   test('depends on the key alone: a generation does not change it', () => {
@@ -54,7 +54,7 @@ describe('the bucket of a key', () => {
       prev: null,
       next: { leaf: leafOf(item), gen },
     })
-    const buckets = [null, alive, alive + 1].map(gen => deltasOf('abc', [change(gen)], now)[0]?.bucket)
+    const buckets = [null, alive, alive + 1].map(gen => computeDeltas('abc', [change(gen)], now)[0]?.bucket)
     expect(new Set(buckets.map(bucket => JSON.stringify(bucket))).size).toBe(1)
   })
 
@@ -101,9 +101,9 @@ describe('the leaf of an item', () => {
   })
 
   test('its generation is told by the time for the engine’s deletion', () => {
-    expect(leafIn({})).toBeNull()
-    expect(leafIn({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
-    expect(leafIn({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
+    expect(storedLeaf({})).toBeNull()
+    expect(storedLeaf({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
+    expect(storedLeaf({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
   })
 })
 
@@ -119,9 +119,9 @@ describe('an item in a tree', () => {
   })
 
   test('has a leaf in that one only: what an earlier tree left counts as not in any', () => {
-    expect(leafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
-    expect(leafInTree(stored, 'ab')).toBeNull()
-    expect(leafInTree(item, 'abc')).toBeNull()
+    expect(storedLeafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
+    expect(storedLeafInTree(stored, 'ab')).toBeNull()
+    expect(storedLeafInTree(item, 'abc')).toBeNull()
   })
 })
 
@@ -147,7 +147,7 @@ describe('sums of buckets', () => {
     const first = bucketText(bucketOf('abc', 'policy', 'policy', 'p0'))
     const twin = names.slice(1).find(name => bucketText(bucketOf('abc', 'policy', 'policy', name)) === first)
     if (!twin) throw new Error('no two names share a bucket')
-    const deltas = deltasOf('abc', [change('p0'), change(twin)], now)
+    const deltas = computeDeltas('abc', [change('p0'), change(twin)], now)
     expect(deltas).toHaveLength(1)
     const sum = [0, 1, 2].map(
       index =>
@@ -159,13 +159,17 @@ describe('sums of buckets', () => {
 
   test('a bucket is there although its sums stay as they are: it carries the order', () => {
     const same = { leaf: leafOf(item), gen: null }
-    const [delta] = deltasOf('abc', [{ kind: 'policy', pk: 'policy', sk: 'p1', prev: same, next: same }], now)
+    const [delta] = computeDeltas(
+      'abc',
+      [{ kind: 'policy', pk: 'policy', sk: 'p1', prev: same, next: same }],
+      now,
+    )
     expect([...(delta?.sums ?? [])]).toEqual([])
   })
 
   test('generations that ended long ago are neither added nor subtracted', () => {
     const old = { leaf: leafOf(item), gen: Math.ceil(now / 345_600) - 2 }
-    const [delta] = deltasOf(
+    const [delta] = computeDeltas(
       'abc',
       [{ kind: 'token', pk: 'token#x', sk: 'token', prev: old, next: null }],
       now,
@@ -181,7 +185,7 @@ describe('sums of buckets', () => {
         for (const [sk, next] of steps) {
           const change: LeafChange = { kind: 'token', pk: sk, sk, prev: there.get(sk) ?? null, next }
           there.set(sk, next)
-          for (const delta of deltasOf('abc', [change], now)) {
+          for (const delta of computeDeltas('abc', [change], now)) {
             const bucket = sums.get(bucketText(delta.bucket)) ?? new Map<string, Limbs>()
             sums.set(bucketText(delta.bucket), bucket)
             for (const [slot, by] of delta.sums) {

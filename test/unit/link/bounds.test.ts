@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { MOST_AHEAD } from '../../../shared/journal/position.ts'
+import { MAX_EPOCH_LEAD } from '../../../shared/journal/position.ts'
 import { envelopeOf } from '../../../shared/link/envelope.ts'
 import { fieldBounds } from '../../../shared/link/forms.ts'
 import { methodNames, questionIn } from '../../../shared/link/methods.ts'
@@ -93,6 +93,6 @@ test('a lineage that leaves out more epochs than claims do is refused', () => {
         })),
       }),
     )
-  expect(questionIn('Entries', lineTo(1 + MOST_AHEAD)).lineage).toHaveLength(2)
-  expect(() => questionIn('Entries', lineTo(2 + MOST_AHEAD))).toThrow('leaves out more than 1000 epochs')
+  expect(questionIn('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
+  expect(() => questionIn('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow('leaves out more than 1000 epochs')
 })

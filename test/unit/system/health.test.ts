@@ -45,7 +45,7 @@ const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: obj
           data: { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] } as never,
         },
       ]).store,
-      journalView: { look: async () => ({ ...(journal ? { head: journal } : {}) }) },
+      journalView: { readStatus: async () => ({ ...(journal ? { head: journal } : {}) }) },
     },
   })
 

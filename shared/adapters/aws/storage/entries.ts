@@ -1,4 +1,4 @@
-import { decodeBody, encodeBody, type JournalEntry, sameEntry } from '../../../journal/journal-entry.ts'
+import { decodeBody, encodeBody, isSameEntry, type JournalEntry } from '../../../journal/journal-entry.ts'
 import { epochAt, type Lineage, type Position, seqText } from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
@@ -127,7 +127,7 @@ export async function writeEntry(
   if (result.fault.kind === 'busy') return 'conflict'
   const [there] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
   if (!there) return 'conflict'
-  return sameEntry(there, entry) ? 'done' : there
+  return isSameEntry(there, entry) ? 'done' : there
 }
 
 /** Returns the writes that store a journal entry if its position has none. */

@@ -1,15 +1,15 @@
 import { alarming } from '../../../api/alarming.ts'
 import {
   brokenRules,
+  evaluateFact,
   type Fact,
-  growing,
+  growingFields,
   type Head,
   type HeadMode,
   headRuleList,
-  judgeFact,
 } from '../../../journal/head.ts'
 import type { Journal } from '../../../journal/journal.ts'
-import { behindNumber, type Epoch, epochNumber } from '../../../journal/position.ts'
+import { type Epoch, epochNumber, lowestPositionText } from '../../../journal/position.ts'
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
 import type { PlainItem } from '../wire/values.ts'
@@ -56,7 +56,7 @@ function conditionOf(
   const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }
   const known = Object.fromEntries(Object.entries(settled).filter(([field]) => !(field in add)))
   const rules = headRuleList.flatMap(([, rule]) => (rule.holds ? [] : ruleText(rule.oneOf, known, terms)))
-  const growth = growing
+  const growth = growingFields
     .filter(field => field in next)
     .map(field => `${name(field)} <= ${value(next[field])}`)
   const isKnown = `${name('format')} = ${value(STORED_FORMAT)}`
@@ -67,7 +67,7 @@ function conditionOf(
 
 /** A rule of which something is not known; nothing where the engine cannot judge it. */
 function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): string[] {
-  const verdicts = facts.map(fact => judgeFact(fact, known))
+  const verdicts = facts.map(fact => evaluateFact(fact, known))
   if (verdicts.includes(true)) return []
   const open = facts.filter((_, index) => verdicts[index] === undefined)
   const texts = open.map(fact => factText(fact, known, terms))
@@ -84,7 +84,7 @@ function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): str
   const [own, its] = [known[field], known[other]]
   if (kind === 'within') {
     if (own !== undefined) return `${name(other)} >= ${value(epochNumber(String(own)))}`
-    return its === undefined ? undefined : `${name(field)} < ${value(behindNumber(Number(its)))}`
+    return its === undefined ? undefined : `${name(field)} < ${value(lowestPositionText(Number(its)))}`
   }
   const [sign, turned] = SIGNS[kind]
   return own === undefined

@@ -51,8 +51,8 @@ const dynamoJournal = (engine: Engine, batchCalls: BatchCalls | undefined): Omit
 const WRITES_AT_ONCE = 16
 
 /** Reads and deletes stored items. */
-const dynamoItems = (engine: Engine): Pick<Journal, 'raw' | 'scan' | 'wipe' | 'detach'> => ({
-  raw: async places => {
+const dynamoItems = (engine: Engine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' | 'detach'> => ({
+  readRaw: async places => {
     const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
     const found = await engine.get(keys)
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
@@ -102,7 +102,7 @@ async function countOf<T>(elements: readonly T[], work: (element: T) => Promise<
 
 /** Reads head, roots and items of further keys by one batch read. */
 const journalView = ({ tables, get, seconds }: Engine): JournalView => ({
-  look: async (treeId, keys = []) => {
+  readStatus: async (treeId, keys = []) => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
     const head = inCluster(headKey.pk, headKey.sk)
     const names = treeId === undefined ? [] : ['replicated', 'local', 'whole']

@@ -1,9 +1,16 @@
 import { ApiError } from '../../../api/errors.ts'
 import { generationOf, ttlOf } from '../../../journal/generation.ts'
-import { type Journal, placeText, type Test, type Transacted } from '../../../journal/journal.ts'
+import { type Journal, placeText, type Test, type TransactionOutcome } from '../../../journal/journal.ts'
 import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
 import { markText, type Position, posText } from '../../../journal/position.ts'
-import { deltasOf, type Leaf, leafIn, leafInTree, leafOf, placeInTree } from '../../../journal/tree.ts'
+import {
+  computeDeltas,
+  type Leaf,
+  leafOf,
+  placeInTree,
+  storedLeaf,
+  storedLeafInTree,
+} from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import type { Change } from '../../../storage/changes.ts'
 import { type Item, type Kind, specOf } from '../../../storage/kinds.ts'
@@ -45,7 +52,7 @@ interface Attempt {
 /** What the writer works with. */
 interface Writing {
   readonly engine: Engine
-  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'raw'>
+  readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'readRaw'>
 }
 
 /** What was looked up in a commit, by `nameOf`. */
@@ -131,7 +138,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ kind: 'write' as const, write: toWrite(change, rev, engine.tables, now) })),
     { kind: 'entry', entry: { ...position, id: rev, at: engine.clock.now(), body } },
-    ...deltasOf(treeId, body, now).map(delta => ({ ...delta, mark })),
+    ...computeDeltas(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
   if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return ok('done')
@@ -168,7 +175,7 @@ async function planChanges(writing: Writing, changes: readonly Change[], era: Co
 
 async function look({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
   const keys = changes.map(({ key }) => key)
-  const items = await journal.raw(keys)
+  const items = await journal.readRaw(keys)
   for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })
 }
 
@@ -176,14 +183,14 @@ const assumes = (plan: ReturnType<typeof planChange> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
 /** No answer came: what was asked may have been done, or may be yet. */
-function conflictIfBusy(error: unknown): Transacted {
+function conflictIfBusy(error: unknown): TransactionOutcome {
   if (error instanceof ApiError && error.code === 'busy') return 'conflict'
   throw error
 }
 
 function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): EntryChange {
   const item = next && { ...next, pos: posText(position), leaf: leafOf(next) }
-  return { kind, pk, sk, prev, next: item && leafIn(item), item }
+  return { kind, pk, sk, prev, next: item && storedLeaf(item), item }
 }
 
 /** An item as one part of the transaction. */
@@ -272,7 +279,7 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
   }
   const looked = (assumed: boolean): Plan => {
     const old = seen?.item
-    return plan(old, old ? leafInTree(old, era.treeId) : null, assumed)
+    return plan(old, old ? storedLeafInTree(old, era.treeId) : null, assumed)
   }
   if (expected === 'any') return seen ? looked(true) : 'look'
   if (expected === 'absent') {
@@ -285,7 +292,7 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
     const isFound = seen.item ? seen.item.rev === rev : orAbsent
     return isFound ? looked(false) : 'conflict'
   }
-  const prev = inTree ? leafInTree(inTree, era.treeId) : null
+  const prev = inTree ? storedLeafInTree(inTree, era.treeId) : null
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = asStored(change.key as Item)
@@ -304,7 +311,7 @@ const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Pl
   kind: item.kind,
   pk: item.pk,
   sk: item.sk,
-  prev: leafInTree(item, treeId),
+  prev: storedLeafInTree(item, treeId),
   next: { ...stampGeneration(item, now), rev },
   if: { rev: item.rev },
   assumed: false,

@@ -1,4 +1,4 @@
-import type { Condition, Element, Place, Test, Transacted } from '../../../journal/journal.ts'
+import type { Condition, Element, Place, Test, TransactionOutcome } from '../../../journal/journal.ts'
 import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite, type ExpressionParts, type Terms, termsOf } from './conditional-writes.ts'
@@ -104,7 +104,7 @@ const isEvident = (part: Part): boolean =>
   part.kind === 'entry' || (part.kind === 'bucket' && part.mark !== undefined)
 
 /** Writes all parts, or none. */
-export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<Transacted> {
+export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<TransactionOutcome> {
   const refused = parts.flatMap((part, index) =>
     part.kind === 'head' && !isAllowed(engine, part.head) ? [index] : [],
   )

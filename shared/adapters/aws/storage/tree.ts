@@ -1,6 +1,6 @@
-import { toDrop } from '../../../journal/generation.ts'
+import { listGenerationsToDrop } from '../../../journal/generation.ts'
 import type { Element, Journal, StoredBucket, StoredPage } from '../../../journal/journal.ts'
-import { bucketText, liveSums, sumAttributes, sumsFrom } from '../../../journal/tree.ts'
+import { bucketText, liveSums, parseSums, sumAttributes } from '../../../journal/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
@@ -15,7 +15,7 @@ export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'b
   const { name, value } = all
   const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
   const grows = [...sums.keys()].some(slot => slot !== 'p')
-  const drops = (grows ? toDrop(now, turnOf(mark)) : [])
+  const drops = (grows ? listGenerationsToDrop(now, turnOf(mark)) : [])
     .map(generation => `g${generation}`)
     // a generation may have been forgotten since the sums were made
     .filter(slot => !sums.has(slot))
@@ -73,10 +73,13 @@ export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage
 /** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
 function parseBucket(item: PlainItem): StoredBucket {
   const mark = item['mark'] as string | undefined
-  return defined({ mark, sums: sumsFrom(item as Record<string, bigint>) })
+  return defined({ mark, sums: parseSums(item as Record<string, bigint>) })
 }
 
-type Tree = Pick<Journal, 'buckets' | 'itemsOf' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'>
+type Tree = Pick<
+  Journal,
+  'buckets' | 'readBucketItems' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'
+>
 
 /** The sums and hashes of the tree in their table. */
 export function dynamoTree(engine: Engine): Tree {
@@ -107,7 +110,7 @@ export function dynamoTree(engine: Engine): Tree {
         return item && parseBucket(item)
       })
     },
-    itemsOf: async (bucket, also) => {
+    readBucketItems: async (bucket, also) => {
       const listed = await queried({
         TableName: tables.data,
         IndexName: 'tree',

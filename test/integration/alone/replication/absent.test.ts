@@ -33,7 +33,8 @@ test('a secondary that was away for 31 days fetches everything, without being em
   })
   const set = await clusterSet(['east', 'west'], { memory: true, from: { at, members: kept } })
   expect((await set.at('east').head()).retainedFrom).toBeGreaterThan((await set.at('west').head()).applied)
-  const policy = async (name: string) => (await set.at('west').ports.journal.raw([key('policy', name)]))[0]
+  const policy = async (name: string) =>
+    (await set.at('west').ports.journal.readRaw([key('policy', name)]))[0]
   const stood = await policy('stays')
   await set.converge()
   const [east, west] = await Promise.all(['east', 'west'].map(set.everything))

@@ -158,7 +158,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       const { body } = await set.at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
       const place = key('token', body.auth.accessor)
       const { journal } = set.at('east').ports
-      const [item] = await journal.raw([place])
+      const [item] = await journal.readRaw([place])
       if (!item) throw new Error('the token is not there')
       await journal.transact([{ kind: 'item', item: place, put: null, if: { rev: item.rev } }])
       await checkTree()

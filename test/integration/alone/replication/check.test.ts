@@ -56,7 +56,7 @@ async function reindex(name: string, options = {}): Promise<void> {
 }
 
 async function itemAt(name: string, place: Key): Promise<StoredItem> {
-  const [item] = await journalOf(name).raw([place])
+  const [item] = await journalOf(name).readRaw([place])
   if (!item) throw new Error('there is no such item')
   return item
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { moves } from '../../../../shared/journal/transitions.ts'
-import { deltasOf, leafIn, leafOf, placeInTree } from '../../../../shared/journal/tree.ts'
+import { computeDeltas, leafOf, placeInTree, storedLeaf } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
 import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
@@ -28,13 +28,13 @@ beforeAll(async () => {
 async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
   const { journal } = set.at('west').ports
   const { treeId = '' } = await set.at('west').record()
-  const [like] = await journal.raw([policy('c')])
-  const [own] = await journal.raw([policy(name)])
+  const [like] = await journal.readRaw([policy('c')])
+  const [own] = await journal.readRaw([policy(name)])
   if (!like) throw new Error('there is no such item')
   const wanted = change(own ?? like)
   const put = wanted && placeInTree({ ...wanted, leaf: leafOf(wanted) }, treeId)
-  const next = put && leafIn(put)
-  const [delta] = deltasOf(treeId, [{ ...policy(name), prev: own ? leafIn(own) : null, next }], 0)
+  const next = put && storedLeaf(put)
+  const [delta] = computeDeltas(treeId, [{ ...policy(name), prev: own ? storedLeaf(own) : null, next }], 0)
   if (!delta) throw new Error('nothing has changed')
   const found = own ? { rev: own.rev } : ('absent' as const)
   expect(await journal.transact([{ kind: 'item', item: policy(name), put, if: found }, delta])).toBe('done')
@@ -110,5 +110,5 @@ test('an item that the primary gives otherwise each time is given up after three
   expect(body.data).toMatchObject({ corrupted_merkle_tree: true, diverging_items: [expect.any(String)] })
   await set.at('east').ok('POST', '/sys/policies/acl/b', { policy: 'path "later" {}' })
   await set.converge()
-  expect((await journal.raw([policy('b')]))[0]?.data).toEqual({ text: 'path "later" {}' })
+  expect((await journal.readRaw([policy('b')]))[0]?.data).toEqual({ text: 'path "later" {}' })
 })

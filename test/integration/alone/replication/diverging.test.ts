@@ -43,7 +43,7 @@ const status = async () => (await set.at('west').ok('GET', '/sys/replication/dr/
 /** What no journal tells of, then a commit that begins with it. */
 async function divergeOnce(text: string): Promise<void> {
   const { journal } = set.at('east').ports
-  const [item] = await journal.raw([X])
+  const [item] = await journal.readRaw([X])
   if (!item) throw new Error('there is no such item')
   const flipped = { ...item, rev: `flipped ${text}`, data: { text: 'flipped' } }
   const put = { ...flipped, leaf: leafOf(flipped) }
@@ -73,7 +73,7 @@ test('items that a primary keeps changing outside its journal are given up after
     connection_state: 'ready',
     diverging_items: [tagOf(X)],
   })
-  const { data } = (await set.at('west').ports.journal.raw([key('policy', 'other')]))[0] ?? {}
+  const { data } = (await set.at('west').ports.journal.readRaw([key('policy', 'other')]))[0] ?? {}
   expect(data).toEqual({ text: 'path "six" {}' })
 })
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { jobRun } from '../../../../shared/jobs/job.ts'
-import { denseUpTo, endEpoch, fill } from '../../../../shared/journal/density.ts'
+import { endEpoch, fillHoles, findFrontier } from '../../../../shared/journal/density.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { rootsPk } from '../../../../shared/journal/refresh.ts'
-import { bucketIn, leafInTree } from '../../../../shared/journal/tree.ts'
+import { parseBucketText, storedLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../../../shared/replication/primary/detach.ts'
@@ -161,7 +161,7 @@ describe('a journal is begun', () => {
       backfillJob(treeId, clock.ms),
     )
     expect((await recordNow()).treeComplete).toBe(true)
-    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    expect((await items()).filter(item => !storedLeafInTree(item, treeId))).toEqual([])
     expect(writes).toBeGreaterThan(10)
     await sound(treeId)
     const [reindex] = await store.read([key('reindex')])
@@ -193,7 +193,7 @@ describe('a journal is begun', () => {
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
     const treeId = await enabled()
     await backfillSome(treeId)
-    expect((await items()).filter(item => !leafInTree(item, treeId))).toEqual([])
+    expect((await items()).filter(item => !storedLeafInTree(item, treeId))).toEqual([])
     await sound(treeId)
   })
 
@@ -260,7 +260,7 @@ describe('a journal is ended', () => {
     await seeded(40)
     const treeId = await enabled()
     await backfillSome(treeId)
-    const [at] = (await items()).map(({ bucket = '' }) => bucketIn(bucket).pk)
+    const [at] = (await items()).map(({ bucket = '' }) => parseBucketText(bucket).pk)
     await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
     if (at === undefined) throw new Error('nothing was stamped')
     expect((await journal.page(at)).size).toBeGreaterThan(0)
@@ -277,7 +277,7 @@ describe('a journal is ended', () => {
     const treeId = await enabled()
     await backfillSome(treeId)
     await sound(treeId)
-    expect((await items()).every(item => leafInTree(item, treeId))).toBe(true)
+    expect((await items()).every(item => storedLeafInTree(item, treeId))).toBe(true)
   })
 
   test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {
@@ -331,11 +331,11 @@ describe('the journal is dense', () => {
     await journal.allocate(epoch)
     await write(create(place('b'), role('b')))
     await journal.allocate(epoch)
-    const now = async () => denseUpTo(journal, (await journal.head()) as never)
+    const now = async () => findFrontier(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
-    expect(await fill(ports, 'below')).toBe(3)
+    expect(await fillHoles(ports, 'below')).toBe(3)
     expect([await now(), (await journal.head())?.applied]).toEqual([3, 3])
-    expect(await fill(ports, 'all')).toBe(4)
+    expect(await fillHoles(ports, 'all')).toBe(4)
     expect((await replayed(journal)).holes).toEqual([])
   })
 
@@ -345,7 +345,7 @@ describe('the journal is dense', () => {
     await journal.allocate(epoch)
     await write(create(place('a'), role('a')))
     const start = clock.ms
-    await fill(ports, 'below')
+    await fillHoles(ports, 'below')
     expect(clock.ms - start).toBeGreaterThanOrEqual(300)
   })
 })

@@ -52,7 +52,7 @@ const request = (name: string, method: string, path: string, body: object = {}) 
 /** Removes an item, or changes it, behind the journal's back. */
 async function byHand(name: string, place: ReturnType<typeof key>, change?: object): Promise<void> {
   const { journal } = at(name).ports
-  const [item] = await journal.raw([place])
+  const [item] = await journal.readRaw([place])
   if (!item) throw new Error('there is no such item')
   await journal.transact([
     { kind: 'item', item: place, put: change ? { ...item, ...change } : null, if: { rev: item.rev } },

@@ -162,7 +162,7 @@ describe('a transaction', () => {
       { kind: 'check', check: place('c'), if: { rev: 'r1' } },
     ])
     expect(verdict).toEqual({ condition: [1, 3] })
-    expect((await journal.raw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
+    expect((await journal.readRaw([place('a'), place('b')])).map(one => one?.rev)).toEqual(['r1', undefined])
     expect(await journal.entries(lineage(), 0, 1)).toEqual([undefined])
   })
 
@@ -249,7 +249,7 @@ describe('a transaction', () => {
     const setting = { treeId: `life-${epoch}`, incarnation: 1, replayUntil: 0, now: 1_800_000_000 }
     expect(await applyWindow([entry], setting, targetOf(own))).toEqual({ busy: false, mismatch: [] })
     const [change] = entry.body
-    const [there] = await journal.raw(change ? [change] : [])
+    const [there] = await journal.readRaw(change ? [change] : [])
     expect(there).toMatchObject({ rev: 'r1', pos: posText(at(1)) })
     const [sums] = await journal.buckets(
       change ? [bucketOf(setting.treeId, change.kind, change.pk, change.sk)] : [],
@@ -337,17 +337,17 @@ describe('items as they stand', () => {
       { kind: 'item', item: b, put: item('b', { bucket: 't#life#r#00/00' }), if: 'absent' },
     ])
     expect(await journal.wipe(places, 'life')).toBe(2)
-    expect((await journal.raw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
+    expect((await journal.readRaw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
   })
 
   test('a wipe deletes what is of a kind that nobody knows, too', async () => {
     const place = { kind: 'policy', pk: `policy-${epoch}`, sk: 'by hand' } as const
     const foreign = { ...item('by hand'), kind: 'put by hand' } as unknown as StoredItem
     await journal.transact([{ kind: 'item', item: place, put: foreign, if: 'absent' }])
-    const [found] = await journal.raw([place])
+    const [found] = await journal.readRaw([place])
     if (!found) throw new Error('it is not there')
     expect(await journal.wipe([found], 'life')).toBe(1)
-    expect(await journal.raw([place])).toEqual([undefined])
+    expect(await journal.readRaw([place])).toEqual([undefined])
   })
 })
 

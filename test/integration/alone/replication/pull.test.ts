@@ -264,7 +264,7 @@ test('given-up items are fetched once more after recover, once', async () => {
   if (!record) throw new Error('not initialised')
   const as = { record: record.data, readAt: west.turn.ms }
   const x = policyAt('p1')
-  const [own] = await west.journal.raw([x])
+  const [own] = await west.journal.readRaw([x])
   if (!own) throw new Error('nothing has come')
   // as a journal entry has left it that did not find what it said
   await west.journal.transact([

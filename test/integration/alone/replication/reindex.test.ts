@@ -49,7 +49,7 @@ async function overwrite(
   change: (item: StoredItem) => StoredItem | null,
 ): Promise<void> {
   const { journal } = at('west').ports
-  const [item] = await journal.raw([policy(name)])
+  const [item] = await journal.readRaw([policy(name)])
   if (!item) throw new Error('there is no such item')
   const put = change(item)
   const done = await journal.transact([{ kind: 'item', item: policy(name), put, if: { rev: item.rev } }])
@@ -62,7 +62,7 @@ async function damage(set: ClusterSet): Promise<void> {
   const { treeId = '' } = await set.at('west').record()
   await overwrite(set, 'changed', item => ({ ...item, data: { text: 'other' } }))
   await overwrite(set, 'gone', () => null)
-  const [like] = await journal.raw([policy('p')])
+  const [like] = await journal.readRaw([policy('p')])
   if (!like) throw new Error('there is no such item')
   const extra = policy('extra')
   await journal.transact([{ kind: 'item', item: extra, put: { ...like, sk: extra.sk }, if: 'absent' }])

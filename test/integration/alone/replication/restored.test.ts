@@ -58,7 +58,7 @@ test('an old record that says primary makes no second one: the cluster serves no
   const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
   expect(east?.items).toEqual(west?.items)
   expect(east?.kept).toEqual(east?.right)
-  expect((await set.at('east').ports.journal.raw([key('policy', 'second')]))[0]).toBeUndefined()
+  expect((await set.at('east').ports.journal.readRaw([key('policy', 'second')]))[0]).toBeUndefined()
 })
 
 describe('a secondary whose tables are restored beside it', () => {

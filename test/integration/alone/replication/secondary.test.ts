@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Element, Journal, Transacted } from '../../../../shared/journal/journal.ts'
+import type { Element, Journal, TransactionOutcome } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { placeInTree } from '../../../../shared/journal/tree.ts'
@@ -58,7 +58,7 @@ async function isEqual(one = west, other = east): Promise<void> {
 
 const headOf = async (at: Member) => (await at.journal.head()) ?? expect.unreachable()
 
-const itemOf = async (at: Member, place: Doing[0]) => (await at.journal.raw([place]))[0]
+const itemOf = async (at: Member, place: Doing[0]) => (await at.journal.readRaw([place]))[0]
 
 /** A follower whose journal is another one in part. */
 async function withJournal(change: Partial<Journal>, link = linkTo(east)): Promise<Follower> {
@@ -491,7 +491,7 @@ describe('rules of a sync', () => {
   })
 
   /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
-  async function withPageInHand(): Promise<() => Promise<Transacted>> {
+  async function withPageInHand(): Promise<() => Promise<TransactionOutcome>> {
     const kept: (readonly Element[])[] = []
     const one = await withJournal({
       transact: async elements => {
@@ -550,8 +550,8 @@ describe('rules of a sync', () => {
   async function commitAt(
     given: { seq: number; incarnation: number },
     ...doings: Doing[]
-  ): Promise<Transacted> {
-    let result: Transacted = 'conflict'
+  ): Promise<TransactionOutcome> {
+    let result: TransactionOutcome = 'conflict'
     const journal: Journal = {
       ...east.journal,
       allocate: async () => given,

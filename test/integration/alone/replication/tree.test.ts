@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { fill } from '../../../../shared/journal/density.ts'
+import { fillHoles } from '../../../../shared/journal/density.ts'
 import { refreshTree, rootsPk } from '../../../../shared/journal/refresh.ts'
 import {
-  deltasOf,
+  computeDeltas,
   type Limbs,
-  leafIn,
   pageHash,
   pageNames,
   pagePk,
   rootHash,
+  storedLeaf,
   sumLive,
 } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
@@ -37,16 +37,16 @@ const commit = (...changes: Change[]) => store.commit(changes, { record, readAt:
 /** The root of what the journal says, up to a position: worked out from nothing but its journal entries. */
 async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
   const { entries } = await replayed(journal)
-  const items = new Map<string, Parameters<typeof deltasOf>[1][number]>()
+  const items = new Map<string, Parameters<typeof computeDeltas>[1][number]>()
   for (const change of entries.slice(0, seq).flatMap(entry => entry?.body ?? []))
     items.set(`${change.pk} ${change.sk}`, {
       ...change,
       prev: null,
-      next: change.item && leafIn(change.item),
+      next: change.item && storedLeaf(change.item),
     })
   const now = Math.floor(clock.ms / 1000)
   const pages = new Map<string, Map<string, Limbs>>()
-  for (const { bucket, sums } of deltasOf(record.treeId ?? '', [...items.values()], now)) {
+  for (const { bucket, sums } of computeDeltas(record.treeId ?? '', [...items.values()], now)) {
     const page = pages.get(bucket.pk) ?? new Map<string, Limbs>()
     pages.set(bucket.pk, page.set(bucket.sk, sumLive(sums, now)))
   }
@@ -100,7 +100,7 @@ describe('roots', () => {
     const around = { journal, treeId: record.treeId ?? '', head, now: Math.floor(clock.ms / 1000) }
     expect(await refreshTree(around)).toBeGreaterThan(0)
     await agree(1)
-    expect(await fill(ports, 'below')).toBe(3)
+    expect(await fillHoles(ports, 'below')).toBe(3)
     await maintained()
     await agree(3)
   })

@@ -4,7 +4,7 @@ import { ttlOf } from '../../../../shared/journal/generation.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
-import { leafInTree } from '../../../../shared/journal/tree.ts'
+import { storedLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import {
   type Change,
@@ -197,7 +197,7 @@ describe('times', () => {
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
     expect(item?.['ttl']).toBe(ttlOf(generation))
-    expect(leafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
+    expect(storedLeafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
     await sound()
   })
 
@@ -207,7 +207,10 @@ describe('times', () => {
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
-    expect([item?.['ttl'], leafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([undefined, null])
+    expect([item?.['ttl'], storedLeafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([
+      undefined,
+      null,
+    ])
     await sound()
   })
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Head } from '../../../../shared/journal/head.ts'
 import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
-import { leafInTree } from '../../../../shared/journal/tree.ts'
+import { storedLeafInTree } from '../../../../shared/journal/tree.ts'
 import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
 import { witness } from './entries.ts'
@@ -27,7 +27,7 @@ function fold(
 /** What stands and has not died. */
 function leavesOf({ data, record }: Standing, seconds: number): Map<string, string> {
   const { treeId = '' } = record ?? {}
-  const live = [...data].filter(([, item]) => leafInTree(item, treeId) && !isDead(item, seconds))
+  const live = [...data].filter(([, item]) => storedLeafInTree(item, treeId) && !isDead(item, seconds))
   return new Map(live.map(([name, { leaf = '' }]) => [name, leaf]))
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { brokenRules, growing } from '../../../../shared/journal/head.ts'
+import { brokenRules, growingFields } from '../../../../shared/journal/head.ts'
 import { posText } from '../../../../shared/journal/position.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
@@ -78,7 +78,7 @@ export const lawful = (): Check => {
     if (entry.what !== 'written' || !head) return undefined
     const [broken] = brokenRules(head)
     if (broken) return `its head breaks the rule ${broken}`
-    const falls = growing.find(field => Number(head[field]) < Number(before.head?.[field] ?? 0))
+    const falls = growingFields.find(field => Number(head[field]) < Number(before.head?.[field] ?? 0))
     return falls && `${falls} of its head falls`
   }
 }

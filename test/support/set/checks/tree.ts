@@ -1,11 +1,11 @@
 import { hasEnded } from '../../../../shared/journal/generation.ts'
 import {
-  bucketIn,
   bucketText,
   type Limbs,
-  leafInTree,
   limbsOf,
-  sumsFrom,
+  parseBucketText,
+  parseSums,
+  storedLeafInTree,
 } from '../../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
@@ -26,7 +26,7 @@ function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
 function rightSums(now: Standing, treeId: string, bucket: string): Map<string, Limbs> {
   const sums = new Map<string, Limbs>()
   for (const item of now.data.values()) {
-    const leaf = item.bucket === bucket ? leafInTree(item, treeId) : null
+    const leaf = item.bucket === bucket ? storedLeafInTree(item, treeId) : null
     if (!leaf) continue
     const slot = leaf.gen === null ? 'p' : `g${leaf.gen}`
     const [a, b, c] = limbsOf(leaf.leaf)
@@ -37,8 +37,8 @@ function rightSums(now: Standing, treeId: string, bucket: string): Map<string, L
 }
 
 const storedSums = (now: Standing, bucket: string) => {
-  const { pk, sk } = bucketIn(bucket)
-  return sumsFrom((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
+  const { pk, sk } = parseBucketText(bucket)
+  return parseSums((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
 }
 
 /** What a bucket holds is the sum of the leaves of its items, at every moment. */
@@ -91,7 +91,7 @@ export function treeText({ own, record }: Standing, seconds: number): string[] {
     .filter(({ pk }) => String(pk).startsWith(mine) && /#[rl]#[0-9a-f]{2}$/.test(String(pk)))
     .map(item => ({
       name: `${String(item['pk']).slice(mine.length)}/${item['sk']}`,
-      text: sumsText(sumsFrom(item as Record<string, bigint>), seconds),
+      text: sumsText(parseSums(item as Record<string, bigint>), seconds),
     }))
     .filter(({ text }) => text !== '')
     .map(({ name, text }) => `${name} ${text}`)

@@ -86,7 +86,7 @@ export async function rotate(world: World) {
     subject: stored.at(place),
     ports: {
       store: disturbed(as('rotate-root'), world.fault),
-      journalView: { look: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
+      journalView: { readStatus: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
       log: { warn: () => undefined },
       cipher: { ...plainCipher, expect: () => undefined },
       clock: {

@@ -101,7 +101,7 @@ const conflicts = () => {
   w.store.commit = async () => 'conflict'
 }
 const fails = (error: Error) => {
-  w.memory.journal.raw = () => Promise.reject(error)
+  w.memory.journal.readRaw = () => Promise.reject(error)
 }
 /** This cluster follows another one from the next commit on. */
 const closedMeanwhile = () => {

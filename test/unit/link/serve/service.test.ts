@@ -328,7 +328,7 @@ describe('what a cluster answers depends on what it is', () => {
 
   test('internal errors are logged here, and their text does not leave the cluster', async () => {
     const one = await admitted()
-    w.memory.journal.raw = async () => {
+    w.memory.journal.readRaw = async () => {
       throw new Error('secret details')
     }
     const asked = one.source.items({ keys: [key('policy', 'a')] })

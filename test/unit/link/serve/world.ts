@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { denseUpTo } from '../../../../shared/journal/density.ts'
-import { lastEnded } from '../../../../shared/journal/generation.ts'
+import { findFrontier } from '../../../../shared/journal/density.ts'
+import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
@@ -34,7 +34,7 @@ function memoryJournal(first: Head) {
   const all = new Map<number, JournalEntry>()
   const journal: Pick<
     Journal,
-    'head' | 'moveHead' | 'allocate' | 'entries' | 'putEntry' | 'raw' | 'scan' | 'page' | 'pageHashes'
+    'head' | 'moveHead' | 'allocate' | 'entries' | 'putEntry' | 'readRaw' | 'scan' | 'page' | 'pageHashes'
   > = {
     head: async () => head,
     moveHead: async move => {
@@ -56,7 +56,7 @@ function memoryJournal(first: Head) {
       all.set(entry.seq, entry)
       return 'done'
     },
-    raw: async places => places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { of: sk } })),
+    readRaw: async places => places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { of: sk } })),
     scan: async ({ index, of, from }) =>
       from
         ? { items: [{ kind: 'policy', pk: 'policy', sk: `second of ${index}/${of}`, rev: 'r', data: {} }] }
@@ -68,9 +68,9 @@ function memoryJournal(first: Head) {
     pageHashes: async pk => {
       if (pk !== rootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
       // both roots are those of this moment
-      const seq = await denseUpTo(journal as Journal, head)
+      const seq = await findFrontier(journal as Journal, head)
       const asOf = posText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
-      return new Map(SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEnded(START / 1000) }]))
+      return new Map(SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEndedGeneration(START / 1000) }]))
     },
   }
   return {

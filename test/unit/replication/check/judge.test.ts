@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { bucketLine, readBucketLine } from '../../../../shared/journal/bucket-line.ts'
+import { formatBucketLine, parseBucketLine } from '../../../../shared/journal/bucket-line.ts'
 import { ttlOf } from '../../../../shared/journal/generation.ts'
 import type { StoredBucket } from '../../../../shared/journal/journal.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
-import { bucketOf, deltasOf, leafIn, placeInTree } from '../../../../shared/journal/tree.ts'
+import { bucketOf, computeDeltas, placeInTree, storedLeaf } from '../../../../shared/journal/tree.ts'
 import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
 import { settleItem } from '../../../../shared/replication/check/repair.ts'
 import { countIn, newTally, suspectsIn } from '../../../../shared/replication/check/tally.ts'
@@ -29,9 +29,9 @@ const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(TREE_ID, kind, pk, sk)
 
 /** The bucket that items come to. */
 function sumOf(...items: StoredItem[]): StoredBucket {
-  const [delta] = deltasOf(
+  const [delta] = computeDeltas(
     TREE_ID,
-    items.map(item => ({ ...item, prev: null, next: leafIn(item) })),
+    items.map(item => ({ ...item, prev: null, next: storedLeaf(item) })),
     now,
   )
   return { mark: 'm', sums: delta?.sums ?? new Map() }
@@ -146,17 +146,17 @@ describe('a tally', () => {
 
 describe('a line of a bucket', () => {
   test('contains the place of an item and the leaf of its content', () => {
-    expect(readBucketLine(bucketLine(token))).toEqual([
+    expect(parseBucketLine(formatBucketLine(token))).toEqual([
       'token',
       'token#x',
       'token',
       token.leaf,
-      leafIn(token)?.gen,
+      storedLeaf(token)?.gen,
     ])
-    expect(readBucketLine(bucketLine(flipped))[3]).not.toBe(first.leaf)
+    expect(parseBucketLine(formatBucketLine(flipped))[3]).not.toBe(first.leaf)
   })
 
   test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('%j is none', text => {
-    expect(() => readBucketLine(text)).toThrow()
+    expect(() => parseBucketLine(text)).toThrow()
   })
 })

@@ -42,7 +42,7 @@ const answered = async (
     given,
     cluster: { record, readAt: 0 },
     fetched: { get: ({ kind }: { kind: string }) => (kind === 'diverging' ? diverging : undefined) },
-    ports: { store: storeOf(parts), journalView: { look: async () => ({ head, items: [] }) } },
+    ports: { store: storeOf(parts), journalView: { readStatus: async () => ({ head, items: [] }) } },
   })
   const { answer } = await showDivergence(call as Call<never>)
   return answer as unknown as {
@@ -187,10 +187,13 @@ describe('the report is complete', () => {
     }
     const call = callWith({
       cluster: { record: DISABLED, readAt: 0 },
-      ports: { store: { list: noted('list', []) }, journalView: { look: noted('look', { items: [] }) } },
+      ports: {
+        store: { list: noted('list', []) },
+        journalView: { readStatus: noted('readStatus', { items: [] }) },
+      },
     })
     await showDivergence(call as Call<never>)
-    expect(order).toEqual(['look', 'list'])
+    expect(order).toEqual(['readStatus', 'list'])
   })
 })
 

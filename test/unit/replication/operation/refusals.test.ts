@@ -77,8 +77,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary',
   ],
-  journalWritten: [
-    journal.journalWritten(),
+  journalBusy: [
+    journal.journalBusy(),
     'busy',
     'the journal is still being written; repeat this: what was done stays done',
   ],
@@ -92,8 +92,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
   ],
-  noJournalOpen: [
-    journal.noJournalOpen(),
+  notWriting: [
+    journal.notWriting(),
     'busy',
     'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no role change',
   ],
@@ -157,8 +157,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   ],
-  recordWritten: [
-    journal.recordWritten(),
+  recordBusy: [
+    journal.recordBusy(),
     'busy',
     'the cluster record is being changed; repeat this: what was done stays done',
   ],

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { lastEnded } from '../../../../shared/journal/generation.ts'
+import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal, StoredPage } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { posText } from '../../../../shared/journal/position.ts'
-import { deltasOf } from '../../../../shared/journal/tree.ts'
+import { computeDeltas } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
   closeHoles,
@@ -58,7 +58,7 @@ const ports = () => {
   const roots = () => ({
     hash: 'h',
     asOf: posText({ epoch: EPOCH, seq: body ? 8 : 9 }),
-    gen: gen ?? lastEnded(Math.floor(now / 1000)),
+    gen: gen ?? lastEndedGeneration(Math.floor(now / 1000)),
   })
   const journal: Partial<Journal> = {
     head: async () => head,
@@ -110,7 +110,7 @@ function changing(pages: number): void {
       next: { leaf: `${'B'.repeat(42)}A`, gen: null },
       item: null,
     } as const
-    for (const { bucket } of deltasOf('a life', [change], 0)) changes.set(bucket.pk, change)
+    for (const { bucket } of computeDeltas('a life', [change], 0)) changes.set(bucket.pk, change)
   }
   body = [...changes.values()]
 }

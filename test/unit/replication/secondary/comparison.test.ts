@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { lastEnded } from '../../../../shared/journal/generation.ts'
+import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Element } from '../../../../shared/journal/journal.ts'
 import type { SyncSegment } from '../../../../shared/model/secondary.ts'
@@ -37,7 +37,7 @@ beforeEach(() => {
   now = START
   head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
   segments = Array.from({ length: 16 }, () => synced)
-  made = lastEnded(START / 1000)
+  made = lastEndedGeneration(START / 1000)
   looks = { own: 0, theirs: 0 }
 })
 
@@ -50,7 +50,7 @@ const newFollower = (): Follower =>
       clock: { now: () => now },
       journal: {
         head: async () => head,
-        raw: async (places: readonly unknown[]) =>
+        readRaw: async (places: readonly unknown[]) =>
           places.map((_, index) => ({ rev: `r${index}`, data: segments[index] })),
         pageHashes: async (pk: string) => {
           looks.own += 1
@@ -121,7 +121,7 @@ describe('nothing is compared', () => {
 
 test.each<[why: string, gen: number | undefined]>([
   ['forgotten', undefined],
-  ['those of an earlier generation', lastEnded(START / 1000) - 1],
+  ['those of an earlier generation', lastEndedGeneration(START / 1000) - 1],
 ])(
   'hashes of the own tree that are %s are looked at again ten seconds later, and not before',
   async (_, gen) => {
@@ -136,7 +136,7 @@ test.each<[why: string, gen: number | undefined]>([
     now += 1
     await compared(follower)
     expect(looks).toEqual({ own: 2 * once, theirs: 0 })
-    made = lastEnded(START / 1000)
+    made = lastEndedGeneration(START / 1000)
     now += 10_000
     await compared(follower)
     expect(looks.theirs).toBe(1)

@@ -61,9 +61,9 @@ const newFollower = (): Follower =>
       store: memory.as('on-pull'),
       journal: {
         head: async () => head,
-        raw: async (keys: readonly unknown[]) => keys.map(() => undefined),
+        readRaw: async (keys: readonly unknown[]) => keys.map(() => undefined),
         page: async () => new Map(),
-        itemsOf: async () => [],
+        readBucketItems: async () => [],
         moveHead: async ({ next }: HeadMove) => {
           begun.push(next)
           return 'refused'

@@ -36,7 +36,7 @@ function portsWith(mode: ClusterMode, seqs: number[]) {
   return {
     store,
     journalView: {
-      look: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
+      readStatus: async () => ({ head: { epoch: at.epoch, last: at.seq, lineage: [[EPOCH, 1]] } }),
     } as never,
     clock: {
       now: () => now,

@@ -6,7 +6,7 @@ import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import type { PlainItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import { toWire, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import type { JournalEntry } from '../../../../../shared/journal/journal-entry.ts'
-import { leafIn } from '../../../../../shared/journal/tree.ts'
+import { storedLeaf } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
 /** The journal over an engine that has some items and answers batch reads alone. */
@@ -49,7 +49,7 @@ const entryAt = (seq: number, long: boolean): JournalEntry => {
     seq,
     id: `rev-${seq}`,
     at: NOW,
-    body: [{ kind: 'policy', pk: 'policy', sk: 'dev', prev: null, next: leafIn(item), item }],
+    body: [{ kind: 'policy', pk: 'policy', sk: 'dev', prev: null, next: storedLeaf(item), item }],
   }
 }
 const entries = [entryAt(1, false), entryAt(2, true), entryAt(3, false)]

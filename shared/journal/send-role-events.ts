@@ -11,7 +11,7 @@ const DETAIL_TYPE = 'DR role changed'
  * Tells the event bus, and operators, of role changes that they do not know yet. If the process dies before it notes that,
  * they are told again.
  */
-export async function tellRoleEvents({
+export async function sendRoleEvents({
   store,
   events,
   clock,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { alarming } from '../../../shared/api/alarming.ts'
-import { roleEvent } from '../../../shared/journal/role-event.ts'
-import { tellRoleEvents } from '../../../shared/journal/tell-events.ts'
+import { makeRoleEvent } from '../../../shared/journal/role-event.ts'
+import { sendRoleEvents } from '../../../shared/journal/send-role-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import type { BusEvent } from '../../../shared/work-ports.ts'
@@ -9,7 +9,7 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 
 const from = { id: 'c-1', set: 's-1', mode: 'secondary', keyringEdition: 1 } as ClusterRecord
 const to = { ...from, mode: 'primary', epoch: '000002.b' } as ClusterRecord
-const { place, data } = roleEvent({ from, to, position: '000001.a/9', operation: 'o', lost: 0 }, 1000)
+const { place, data } = makeRoleEvent({ from, to, position: '000001.a/9', operation: 'o', lost: 0 }, 1000)
 const waiting = [{ ...place, rev: 'r', data } as Item<'role-event'>]
 
 function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
@@ -23,7 +23,7 @@ function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
 test('a role change is sent with names and positions, and then deleted', async () => {
   const told: BusEvent[] = []
   const { commits, warned, ports } = portsWith(async events => void told.push(...events))
-  await tellRoleEvents(ports)
+  await sendRoleEvents(ports)
   expect(told).toEqual([
     {
       type: 'DR role changed',
@@ -48,6 +48,6 @@ test('a role change is sent with names and positions, and then deleted', async (
 
 test('an event that the bus does not take is kept and sent again', async () => {
   const { commits, ports } = portsWith(() => Promise.reject(new Error('not now')))
-  await expect(tellRoleEvents(ports)).rejects.toThrow('not now')
+  await expect(sendRoleEvents(ports)).rejects.toThrow('not now')
   expect(commits).toEqual([])
 })
