@@ -3,7 +3,7 @@ import { awsPorts } from '../../shared/adapters/aws/ports.ts'
 import { lazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { usesOf } from '../../shared/api/endpoint.ts'
 import { replicationGroup } from '../../shared/endpoints/replication.ts'
-import { readableFrom } from '../../shared/http/cross-origin.ts'
+import { allowReadsFrom } from '../../shared/http/cross-origin.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 const carryTo = lazyCarrier(() => ports)
@@ -15,4 +15,4 @@ const ports: ReturnType<typeof awsPorts> = awsPorts(
   carryTo,
 )
 
-export const handler = readableFrom(consoleSettings().origin, groupHandler(replicationGroup, ports))
+export const handler = allowReadsFrom(consoleSettings().origin, groupHandler(replicationGroup, ports))

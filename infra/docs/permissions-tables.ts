@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import { type Use, usable } from '../../shared/api/endpoint.ts'
+import { allUses, type Use } from '../../shared/api/endpoint.ts'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { usesOfFunction } from '../build/uses.ts'
@@ -138,7 +138,7 @@ function explained(): (use: Use) => string {
       why.replace(/: every .*$/, ''),
     ]),
   )
-  for (const use of usable) if (!found.has(use)) throw new Error(`nothing is said of the use ${use}`)
+  for (const use of allUses) if (!found.has(use)) throw new Error(`nothing is said of the use ${use}`)
   return use => found.get(use) ?? ''
 }
 

@@ -30,8 +30,8 @@ export type Operator = 'generated' | 'batch'
 /** What is known of a request before anything has been read. */
 export interface Early<F extends Fields = Fields> {
   readonly request: RequestFacts
-  readonly params: Readonly<Record<string, string>>
-  readonly given: Supplied<F>
+  readonly pathParameters: Readonly<Record<string, string>>
+  readonly parameters: Supplied<F>
   readonly ports: Ports
 }
 
@@ -175,11 +175,11 @@ export interface Auth {
 const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
 
 /** The same answer with further warnings. */
-export const warned = (answer: Answer, more: readonly string[]): Answer =>
+export const addWarnings = (answer: Answer, more: readonly string[]): Answer =>
   more.length > 0 ? { ...answer, warnings: [...(answer.warnings ?? []), ...more] } : answer
 
 /** 204, or 200 with `data: null` when there are warnings. */
-export const nothing = (warnings: readonly string[] = []): Answer => ({
+export const noContent = (warnings: readonly string[] = []): Answer => ({
   kind: 'nothing',
   ...withWarnings(warnings),
 })
@@ -192,7 +192,7 @@ export const data = (body: Readonly<Record<string, unknown>>, warnings: readonly
 })
 
 /** 200 with sorted keys, or 404 when there are none. */
-export const keys = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
+export const keyList = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
   defined({
     kind: 'keys',
     keys: names,
@@ -206,7 +206,7 @@ export const accepted = (warning: string): Answer => ({ kind: 'accepted', warnin
 export const answer = (result: Answer): Outcome => ({ answer: result })
 
 /** An answer that is given once the changes have been written. */
-export const after = (changes: readonly Change[], result: Answer = nothing()): Outcome => ({
+export const answerAfter = (changes: readonly Change[], result: Answer = noContent()): Outcome => ({
   answer: result,
   changes,
 })

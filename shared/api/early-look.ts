@@ -4,12 +4,12 @@ import type { Call } from './call.ts'
 import type { Prepared } from './endpoint.ts'
 
 /** Head of the journal and roots of the tree, as they were read. */
-export type JournalSeen = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
+export type JournalView = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
 
 /** What the first read of a request brought of the journal, and of which tree. */
 interface EarlyLook {
   treeId: string | undefined
-  seen?: JournalSeen
+  view?: JournalView
 }
 
 type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
@@ -19,7 +19,7 @@ type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
  * guesses by the record that the environment has read last. Whoever has none makes two reads.
  * @param needs of a record: the tree whose roots are wanted besides the head, if any; undefined: nothing is
  */
-export function lookEarly(
+export function prefetchJournal(
   { memory, journalView }: Pick<Ports, 'memory' | 'journalView'>,
   needs: (record: ClusterRecord) => { treeId: string | undefined } | undefined,
 ): Pick<Prepared, 'prepared' | 'read'> {
@@ -30,17 +30,17 @@ export function lookEarly(
     prepared: early,
     read: async keys => {
       const { items, ...seen } = await journalView.readStatus(early.treeId, keys)
-      early.seen = seen
+      early.view = seen
       return items
     },
   }
 }
 
 /** The journal as the first read has brought it, if that was of this tree; else it is read now. */
-export async function journalSeen(
+export async function readJournalView(
   { prepared, ports }: Looking,
   treeId: string | undefined,
-): Promise<JournalSeen> {
+): Promise<JournalView> {
   const early = prepared as EarlyLook | undefined
-  return early?.seen && early.treeId === treeId ? early.seen : ports.journalView.readStatus(treeId)
+  return early?.view && early.treeId === treeId ? early.view : ports.journalView.readStatus(treeId)
 }

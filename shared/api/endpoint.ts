@@ -8,7 +8,7 @@ import type { LicenceRule } from './licence.ts'
 import { listFields } from './listing.ts'
 
 /** What an endpoint reaches; grants and environment of its Lambda follow from it. */
-export const usable = [
+export const allUses = [
   /** reads the tables and opens the keyring: every endpoint does */
   'read',
   /** takes a use of the caller's token, whose number may be limited: every endpoint does */
@@ -65,13 +65,13 @@ export const usable = [
   'licence',
 ] as const
 
-export type Use = (typeof usable)[number]
+export type Use = (typeof allUses)[number]
 
 /**
  * Which capability a call needs. `by-existence`: `create` for an object that is not there yet, else `update`;
  * `create-or-update`: either will do.
  */
-export type Needed = Capability | 'by-existence' | 'create-or-update'
+export type NeededCapability = Capability | 'by-existence' | 'create-or-update'
 
 /** Who may call. */
 export type AccessRule =
@@ -83,7 +83,7 @@ export type AccessRule =
   /** whoever has a valid token */
   | { by: 'token' }
   /** `orOperationToken`: on a DR secondary a DR operation token in the body will do, and counts before the header */
-  | { by: 'policy'; capability: Needed; sudo?: true; orOperationToken?: true }
+  | { by: 'policy'; capability: NeededCapability; sudo?: true; orOperationToken?: true }
   /**
    * On a DR secondary: whoever sends a DR operation token, in the body. On a cluster of another role only the token in
    * the header is checked; then the row's `serves`, or the handler, refuses the request.
@@ -94,7 +94,7 @@ export type AccessRule =
 export interface SubjectPlace {
   /** accessor of the mount that the path names; empty outside mounts */
   mount: string
-  params: Readonly<Record<string, string>>
+  pathParameters: Readonly<Record<string, string>>
 }
 
 /** What a row needs before anything is read. */
@@ -161,7 +161,7 @@ export interface Endpoint {
   first?: (call: AlwaysCall) => Promise<unknown>
   handle: Handler<AlwaysCall> | Phased<AlwaysCall>
   /** instead of `handle`, where the mount that the path names does not exist and its endpoint is for anyone */
-  nowhere?: Handler<AlwaysCall>
+  handleWithoutMount?: Handler<AlwaysCall>
 }
 
 /** @param first result of the row's first step */
@@ -185,7 +185,7 @@ export interface Group {
 /** What help and logs show of an endpoint: its row without the handler. */
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
-type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'nowhere' | 'path' | 'serves' | 'uses'
+type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'handleWithoutMount' | 'path' | 'serves' | 'uses'
 type Usual = 'method' | 'access' | 'answers'
 
 /** What a row's handler is given, by the row's path and the clusters that it serves. */
@@ -208,11 +208,11 @@ type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = 
   prepare?: (early: Early<F>) => Promise<Prepared>
   first?: (call: CallOf<F, P, S>) => Promise<T>
   handle: Handler<CallOf<F, P, S>, NoInfer<T>> | Phased<CallOf<F, P, S>>
-  nowhere?: Handler<Call<F>>
+  handleWithoutMount?: Handler<Call<F>>
 }
 
-export const policy = (
-  capability: Needed,
+export const byPolicy = (
+  capability: NeededCapability,
   options: { sudo?: true; orOperationToken?: true } = {},
 ): AccessRule => ({
   by: 'policy',
@@ -222,10 +222,10 @@ export const policy = (
 
 /** Who may call by a method, and what it answers, where a row does not say. */
 const usual = {
-  GET: { access: policy('read'), answers: 'data' },
-  POST: { access: policy('update'), answers: 'nothing' },
-  LIST: { access: policy('list'), answers: 'keys' },
-  DELETE: { access: policy('delete'), answers: 'nothing' },
+  GET: { access: byPolicy('read'), answers: 'data' },
+  POST: { access: byPolicy('update'), answers: 'nothing' },
+  LIST: { access: byPolicy('list'), answers: 'keys' },
+  DELETE: { access: byPolicy('delete'), answers: 'nothing' },
 } as const satisfies Record<Endpoint['method'], Pick<Endpoint, 'access' | 'answers'>>
 
 /**
@@ -268,8 +268,9 @@ const BELOW_MOUNT = '/auth/:mount/'
 export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoint['handle'] {
   if (row.serves !== 'always' && !cluster) throw new ApiError('not_initialised')
   if (mount || !row.path.startsWith(BELOW_MOUNT)) return row.handle
-  if (!row.nowhere) throw new ApiError('internal', 'an endpoint below a mount was called without one')
-  return row.nowhere
+  if (!row.handleWithoutMount)
+    throw new ApiError('internal', 'an endpoint below a mount was called without one')
+  return row.handleWithoutMount
 }
 
 export const anyone: AccessRule = { by: 'anyone' }
@@ -281,10 +282,10 @@ export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
 })
 
 /** For anyone; the handler learns who has a token that may. */
-export const anyoneKnowing = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
+export const anyoneButIdentify = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
 
 /** Whether a token makes a difference where nobody is asked for one: what its holder needs. */
-export const knowsOf = (access: AccessRule): Capability | undefined =>
+export const identifyingCapability = (access: AccessRule): Capability | undefined =>
   access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
 /** @see docs/spec/operation-tokens.md#operation-tokens */
@@ -302,11 +303,11 @@ const operationTokenFields = (row: Pick<Endpoint, 'access'>): Fields => {
 }
 
 /** Whether a request without a token in its header may be answered. */
-export const needsNoHeader = ({ access: { by } }: Pick<Endpoint, 'access'>): boolean =>
+export const isOpenToAnonymous = ({ access: { by } }: Pick<Endpoint, 'access'>): boolean =>
   by === 'anyone' || by === 'operation-token'
 
 /** Who may call, in words. */
-export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
+export const describeAccess = ({ access }: Pick<Endpoint, 'access'>): string => {
   if (access.by === 'anyone')
     return access.strictly
       ? `Needs no token; where the setting \`strictCeremony\` is on, the capability \`${access.strictly}\` on the path.`
@@ -320,7 +321,7 @@ export const accessText = ({ access }: Pick<Endpoint, 'access'>): string => {
     : `${needed}.`
 }
 
-const neededText = (needed: Needed): string =>
+const neededText = (needed: NeededCapability): string =>
   needed === 'by-existence'
     ? '`create` for something new, else `update`,'
     : needed === 'create-or-update'
@@ -341,7 +342,7 @@ export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
 
 /** What a group's Lambda reaches. */
 export const usesOf = (group: Group): Use[] =>
-  usable.filter(
+  allUses.filter(
     use =>
       ofAll.includes(use) ||
       group.endpoints.some(
@@ -355,7 +356,7 @@ export const usesOf = (group: Group): Use[] =>
 
 /** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
 const isWrappable = (row: Endpoint): boolean =>
-  row.answers === 'auth' || (!needsNoHeader(row) && ['data', 'keys'].includes(row.answers))
+  row.answers === 'auth' || (!isOpenToAnonymous(row) && ['data', 'keys'].includes(row.answers))
 
 const ofAll: readonly Use[] = ['read', 'spend']
 

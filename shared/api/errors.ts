@@ -88,7 +88,7 @@ const NO_TOKEN: readonly string[] = [
 ]
 
 /** A denial. @param why goes to the audit log */
-export const denied = (why: string): ApiError =>
+export const denial = (why: string): ApiError =>
   new ApiError(NO_TOKEN.includes(why) ? 'invalid_token' : 'permission_denied', '', { reason: { why } })
 
 /** A row of a table of refusals: what is wrong, and what to do next. */

@@ -12,7 +12,7 @@ export interface Field<T> {
   /** an older name that is accepted too */
   formerly?: string
   /** this field is deprecated: the one that took its place */
-  now?: string
+  replacedBy?: string
   /** What policy rules compare, where values that differ as texts are stored, or count, as the same one. */
   counts?(value: T): unknown
   /** the value must not appear in logs: the audit log keeps its HMAC */
@@ -35,7 +35,7 @@ const bad = (expected: string): never => {
   throw new BadValue(expected)
 }
 
-type Options<T> = Pick<Field<T>, 'formerly' | 'now' | 'counts' | 'secret' | 'required'>
+type Options<T> = Pick<Field<T>, 'formerly' | 'replacedBy' | 'counts' | 'secret' | 'required'>
 
 const kind =
   <T>(schema: Schema, read: (raw: unknown) => T | undefined) =>
@@ -155,7 +155,7 @@ export const anything = kind<unknown>({}, raw => raw)
 
 /** The outcome of reading a body or query against a table of fields. */
 export interface Parsed<F extends Fields> {
-  given: Supplied<F>
+  parameters: Supplied<F>
   /** names that the endpoint does not know */
   unknown: string[]
 }
@@ -176,7 +176,7 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
     if (field.required && (value === undefined || value === '')) throw new FieldFault(`${name} is required`)
   }
   return {
-    given: given as Supplied<F>,
+    parameters: given as Supplied<F>,
     unknown: Object.keys(raw).filter(key => !known.has(key)),
   }
 }
@@ -193,8 +193,8 @@ export function parameterOf(
   const own = all.find(([name, field]) => name === given || field.formerly === given)
   if (!own) return { names: [given], read: raw => raw }
   const [name, field] = own
-  const current = field.now ?? name
-  const family = all.filter(([one, { now }]) => one === current || now === current)
+  const current = field.replacedBy ?? name
+  const family = all.filter(([one, { replacedBy: now }]) => one === current || now === current)
   const names = family.flatMap(([one, { formerly }]) => [one, formerly ?? one])
   return {
     names: [...new Set([given, ...names])],

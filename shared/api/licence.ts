@@ -59,8 +59,8 @@ const jsonIn = (part: string): Readonly<Record<string, unknown>> =>
   parsedObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
 
 function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
-  const named = Array.isArray(features) && features.every(one => typeof one === 'string')
-  if (!named) return failed('the licence names no features')
+  const namesDrReplication = Array.isArray(features) && features.every(one => typeof one === 'string')
+  if (!namesDrReplication) return failed('the licence names no features')
   if (!Number.isSafeInteger(exp)) return failed('the licence has no end')
   const startsAt = [nbf, iat].find(one => Number.isSafeInteger(one)) ?? 0
   return ok({
@@ -75,7 +75,7 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
 export const named: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
 /** The licence names the feature and has not expired: without that nothing new is begun. */
-export const unexpired: LicenceRule = (license, now) => {
+export const isUnexpired: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
   const ended = licensing.ok && licensing.value.endsAt * 1000 <= now
   return missingFrom(licensing, now) ?? (ended ? 'the licence has ended' : undefined)

@@ -1,7 +1,7 @@
 import type { Page } from '../ports.ts'
 import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { answer, type Call, keys, type MountCall, type Outcome } from './call.ts'
+import { answer, type Call, keyList, type MountCall, type Outcome } from './call.ts'
 import { invalid } from './errors.ts'
 import { int, type Supplied, text } from './fields.ts'
 
@@ -16,15 +16,15 @@ const LONGEST_NAME = 1024
 const listing =
   <C extends Call<typeof listFields>>(where: (call: C) => Partitions) =>
   async (call: C): Promise<Outcome> => {
-    const found = await call.ports.store.list(where(call), pageOf(call.given))
-    return answer(keys(found.map(item => item.sk)))
+    const found = await call.ports.store.list(where(call), pageOf(call.parameters))
+    return answer(keyList(found.map(item => item.sk)))
   }
 
 /** Lists the names of all items of a kind. */
-export const listOf = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
+export const listKind = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
 
 /** Lists the names of all items of a kind that the mount has, expired ones too. */
-export const listOfMount = (kind: KindGoingWith<'mount'>) =>
+export const listKindOfMount = (kind: KindGoingWith<'mount'>) =>
   listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
 export function pageOf(given: Supplied<typeof listFields>): Page {
@@ -36,7 +36,7 @@ export function pageOf(given: Supplied<typeof listFields>): Page {
 }
 
 /** Cuts a page out of names that are not all stored; sorts them. */
-export const pageOfNames = (names: readonly string[], { after = '', limit }: Page): string[] =>
+export const cutPage = (names: readonly string[], { after = '', limit }: Page): string[] =>
   names
     .filter(name => name > after)
     .sort()

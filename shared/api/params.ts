@@ -37,7 +37,7 @@ const params: Record<string, Param> = {
 export const paramOf = (parameter: string): Param => params[parameter] ?? name
 
 /** A parameter's text in the one form in which it counts. */
-export function normalForm(parameter: string, text: string): string {
+export function normaliseParameter(parameter: string, text: string): string {
   const { caseless, slashless } = paramOf(parameter)
   if (slashless) return text.replace(/\/$/, '')
   return caseless ? lowerAscii(text) : text

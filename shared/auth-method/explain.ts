@@ -1,20 +1,20 @@
 import { type AskProvider, answer, data, type MountCall, type Phases } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { storedOf } from '../api/subject.ts'
+import { requireSubject } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
 import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { enforce, failedCheck, report, type Verdict } from './login/checks.ts'
+import { enforce, failVerdict, reportVerdicts, type Verdict } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import type { Grant } from './login/grant.ts'
-import { grantedToken } from './login/outcome.ts'
-import { type Proof, readLogin } from './login.ts'
+import { buildToken } from './login/outcome.ts'
+import { type Proof, readLoginProof } from './login.ts'
 import * as ec2 from './login-ec2/decide.ts'
-import { askAboutInstance, gatherEc2, withInstance } from './login-ec2/gather.ts'
-import { type Ec2Proof, provenDocument } from './login-ec2/proof.ts'
+import { addInstanceFacts, gatherEc2, lookUpInstance } from './login-ec2/gather.ts'
+import { type Ec2Proof, verifyDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
-import { askAboutCaller, gatherIam, stsQuestion } from './login-iam/gather.ts'
+import { buildStsQuestion, gatherIam, lookUpCaller } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
@@ -26,11 +26,11 @@ interface Report {
 }
 
 /** A login that is asked about, and what was found out while it was read. */
-interface Asked {
+interface ExplainedLogin {
   /** with the role that the path names */
   call: ExplainCall
   proof: Proof | undefined
-  found: Report
+  report: Report
 }
 
 /**
@@ -38,25 +38,27 @@ interface Asked {
  * its verdict out. It asks what the login would ask and goes on where a check fails. It reads once, nothing is written, and
  * no token is made.
  */
-export const explanation: Phases<ExplainCall, undefined, Asked, void> = {
+export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void> = {
   gather: async call => {
-    const given = { ...call.given, role: storedOf(call, 'role').sk }
+    const given = { ...call.parameters, role: requireSubject(call, 'role').sk }
     const found: Report = { checks: [] }
     const legacy = call.ports.deployment.legacySignatures
-    const proof = await step(found, 'parameters', () => readLogin(given, legacy))
-    return { call: { ...call, given }, proof, found }
+    const proof = await step(found, 'parameters', () => readLoginProof(given, legacy))
+    return { call: { ...call, parameters: given }, proof, report: found }
   },
-  ask: async (_, { call, proof, found }, ask) => {
+  ask: async (_, { call, proof, report }, ask) => {
     if (proof)
-      await (proof.type === 'ec2' ? explainEc2(call, proof, found, ask) : explainIam(call, proof, found, ask))
+      await (proof.type === 'ec2'
+        ? explainEc2(call, proof, report, ask)
+        : explainIam(call, proof, report, ask))
   },
-  decide: (_, { call, proof, found: { token, checks } }) => {
+  decide: (_, { call, proof, report: { token, checks } }) => {
     const { signatures, warnings } = reportOn(algorithms(), call.ports.deployment.legacySignatures)
     const ofDocuments = proof?.type !== 'iam'
     return answer(
       data(
         defined({
-          role: call.given.role,
+          role: call.parameters.role,
           auth_type: proof?.type,
           login_would_succeed: token !== undefined,
           checks,
@@ -85,7 +87,7 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
     if (!(error instanceof ApiError) || error.code === 'internal') throw error
     const { why = error.code, ...seen } = (error.reason ?? {}) as { why?: string }
     const code = error.code === 'permission_denied' ? error.code : 'invalid_request'
-    const verdict = failedCheck(check, { code, why, text: error.message })
+    const verdict = failVerdict(check, { code, why, text: error.message })
     found.checks.push(Object.keys(seen).length > 0 ? { ...verdict, seen } : verdict)
     return undefined
   }
@@ -97,17 +99,17 @@ async function explainEc2(
   found: Report,
   ask: AskProvider,
 ): Promise<void> {
-  const document = await step(found, 'signature', () => provenDocument(call, proof))
+  const document = await step(found, 'signature', () => verifyDocument(call, proof))
   if (!document) return
   const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
-  found.checks.push(...report(ec2.ec2ChecksBefore, gathered.facts))
+  found.checks.push(...reportVerdicts(ec2.ec2ChecksBeforeLookUp, gathered.facts))
   const facts = await step(found, 'look-up of the instance', async () =>
-    withInstance(call, gathered, await askAboutInstance(call, gathered, ask)),
+    addInstanceFacts(call, gathered, await lookUpInstance(call, gathered, ask)),
   )
   if (!facts) return
-  found.checks.push(...report(ec2.ec2ChecksAfter, facts))
+  found.checks.push(...reportVerdicts(ec2.ec2ChecksAfterLookUp, facts))
   if (!passes(found)) return
-  const passed = enforce(ec2.ec2ChecksAfter, enforce(ec2.ec2ChecksBefore, facts))
+  const passed = enforce(ec2.ec2ChecksAfterLookUp, enforce(ec2.ec2ChecksBeforeLookUp, facts))
   await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
@@ -117,18 +119,20 @@ async function explainIam(
   found: Report,
   ask: AskProvider,
 ): Promise<void> {
-  const caller = await step(found, 'caller identity', async () => ask(await stsQuestion(call, proof.request)))
+  const caller = await step(found, 'caller identity', async () =>
+    ask(await buildStsQuestion(call, proof.request)),
+  )
   if (!caller) return
   const gathered = await gatherIam(call, caller)
-  found.checks.push(...report(iam.iamChecksBefore, gathered.facts))
+  found.checks.push(...reportVerdicts(iam.iamChecksBeforeLookUp, gathered.facts))
   const seen = await step(found, 'look-ups of principal and instance', () =>
-    askAboutCaller(call, gathered, ask),
+    lookUpCaller(call, gathered, ask),
   )
   if (!seen) return
   const facts = { ...gathered.facts, ...seen }
-  found.checks.push(...report(iam.iamChecksAfter, facts))
+  found.checks.push(...reportVerdicts(iam.iamChecksAfterLookUp, facts))
   if (!passes(found)) return
-  const passed = enforce(iam.iamChecksAfter, enforce(iam.iamChecksBefore, facts))
+  const passed = enforce(iam.iamChecksAfterLookUp, enforce(iam.iamChecksBeforeLookUp, facts))
   await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
 }
 
@@ -148,7 +152,7 @@ async function preview(
   const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
   const { alias } = ensureAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
   found.token = await step(found, 'token', () => {
-    const { policies, type, ttl, meta } = grantedToken(grant, { mount, alias, now }).token
+    const { policies, type, ttl, meta } = buildToken(grant, { mount, alias, now }).token
     return { policies, type, ttl, metadata: meta, alias_name: grant.alias.name }
   })
 }

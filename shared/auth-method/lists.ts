@@ -1,6 +1,6 @@
-import { after, answer, type Call, data, type MountCall, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, type MountCall, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
-import { storedOf } from '../api/subject.ts'
+import { requireSubject } from '../api/subject.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import { maxTtlOf } from '../model/mount.ts'
 import type { TidySettings } from '../model/tidy.ts'
@@ -12,7 +12,7 @@ import { isSignedWith, parseTag } from './role-tags/tag.ts'
 import { defaultTidy, sweepTimes } from './tidy/settings.ts'
 
 /** Returns the texts that a path parameter may stand for, in this order: as sent, from base64, from URL-safe base64. */
-export function readings(given: string): string[] {
+export function decodeVariants(given: string): string[] {
   const decoded = [readBase64(given), decodeBase64Url(removeSpace(given))].map(bytes =>
     bytes?.toString('utf8'),
   )
@@ -20,7 +20,7 @@ export function readings(given: string): string[] {
 }
 
 const givenTag = (call: MountCall): string => {
-  const tag = call.params['role_tag'] ?? ''
+  const tag = call.pathParameters['role_tag'] ?? ''
   if (tag === '') throw invalid('role_tag is required')
   return tag
 }
@@ -28,7 +28,9 @@ const givenTag = (call: MountCall): string => {
 /** The stored entry under any reading. */
 async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
   const { accessor } = call.mount
-  const found = await call.ports.store.read(readings(givenTag(call)).map(text => key('deny', accessor, text)))
+  const found = await call.ports.store.read(
+    decodeVariants(givenTag(call)).map(text => key('deny', accessor, text)),
+  )
   return found.find(item => item !== undefined)
 }
 
@@ -38,7 +40,7 @@ async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
  */
 export async function denyTag(call: MountCall): Promise<Outcome> {
   const { accessor } = call.mount
-  const parsed = readings(givenTag(call)).flatMap(text => {
+  const parsed = decodeVariants(givenTag(call)).flatMap(text => {
     const tag = parseTag(text)
     return tag ? [{ text, ...tag }] : []
   })[0]
@@ -57,11 +59,11 @@ export async function denyTag(call: MountCall): Promise<Outcome> {
     createdAt: stored?.data.createdAt ?? call.now,
     expiresAt: call.now + longest * 1000,
   }
-  return after([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
+  return answerAfter([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
 }
 
 /** GET roletag-denylist/:role_tag: the entry, and in a warning what its times mean for the tag. */
-export async function readDenied(call: MountCall): Promise<Outcome> {
+export async function readDenyEntry(call: MountCall): Promise<Outcome> {
   const [item, [tidy]] = await Promise.all([
     findEntry(call),
     call.ports.store.read([key('tidy-settings', call.mount.accessor, 'roletag-denylist')]),
@@ -89,12 +91,12 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 /** DELETE roletag-denylist/:role_tag. */
 export async function allowTag(call: MountCall): Promise<Outcome> {
   const item = await findEntry(call)
-  return item ? after([remove(item)]) : answer({ kind: 'nothing' })
+  return item ? answerAfter([remove(item)]) : answer({ kind: 'nothing' })
 }
 
 /** GET identity-accesslist/:instance_id. The nonce is shown. @see docs/spec/login-ec2.md#access-list */
-export async function readAccess(call: Call): Promise<Outcome> {
-  const stored = storedOf(call, 'access')
+export async function readAccessEntry(call: Call): Promise<Outcome> {
+  const stored = requireSubject(call, 'access')
   const { clientNonce, ...entry } = stored.data
   const nonce = clientNonce
     ? (await call.ports.cipher.decrypt(stored, 'clientNonce', clientNonce)).reveal()

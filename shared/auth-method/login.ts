@@ -17,13 +17,13 @@ import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { ok } from '../values/result.ts'
 import { defaultSettings } from './config/client-settings.ts'
-import { noRole, refuse } from './login/checks.ts'
+import { noRoleError, refuse } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
 import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
-import { ec2Login } from './login-ec2/login.ts'
+import { ec2LoginPhases } from './login-ec2/login.ts'
 import { type Ec2Input, type Ec2Proof, guessDocument } from './login-ec2/proof.ts'
-import { outboundOf } from './login-iam/gather.ts'
-import { type IamProof, iamLogin } from './login-iam/login.ts'
+import { buildStsRequest } from './login-iam/gather.ts'
+import { type IamProof, iamLoginPhases } from './login-iam/login.ts'
 
 type Given = Supplied<typeof loginFields>
 
@@ -57,7 +57,7 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
 }
 
 /** Reads the proof, and verifies it as far as that costs nothing. */
-export async function readLogin(given: Given, legacySignatures: boolean): Promise<Proof> {
+export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<Proof> {
   if (loginType(given) === 'iam') {
     const request = readSignedRequest({
       method: given.iam_http_request_method ?? '',
@@ -68,7 +68,7 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
     return { type: 'iam', request }
   }
   const { pkcs7, identity, signature } = given
-  return proveEarly(
+  return verifyWithBuiltInKeys(
     defined({
       pkcs7,
       identity,
@@ -83,7 +83,7 @@ export async function readLogin(given: Given, legacySignatures: boolean): Promis
  * registered certificate could know is left for later.
  * @throws ApiError `invalid_request`
  */
-export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
+export async function verifyWithBuiltInKeys(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
   const proof = readProof(input)
   if (!proof.ok) return refuse(proof.fault)
   const document = proveDocument(proof.value, await builtInKeys(legacy), legacy)
@@ -95,15 +95,15 @@ export async function proveEarly(input: Ec2Input, legacy: boolean): Promise<Ec2P
 export async function prepareLogin(
   early: Early<typeof loginFields>,
 ): Promise<{ keys: readonly Key[]; prepared: Proof }> {
-  const { given, ports, params } = early
-  const proof = await readLogin(given, ports.deployment.legacySignatures)
+  const { parameters, ports, pathParameters } = early
+  const proof = await readLoginProof(parameters, ports.deployment.legacySignatures)
   // while the first read is under way; if loading fails, so will the call that needs it
   if (proof.type === 'ec2') ports.instances.load().catch(() => undefined)
-  const accessor = rememberedMount(ports, params['mount'])?.accessor
+  const accessor = rememberedMount(ports, pathParameters['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
   if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }
   const guess = proof.document ? undefined : guessDocument(ports, accessor, proof.proof)
-  const document = proof.document ?? guess?.says
+  const document = proof.document ?? guess?.document
   const keys = [...(guess ? [guess.place] : []), ...(document ? keysOf(document, accessor, early) : [])]
   return { prepared: { ...proof, guess }, keys }
 }
@@ -117,9 +117,9 @@ function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
 function keysOf(
   document: InstanceDocument,
   accessor: string,
-  { given, ports }: Early<typeof loginFields>,
+  { parameters, ports }: Early<typeof loginFields>,
 ): Key[] {
-  const roleName = ec2RoleName(given.role, document)
+  const roleName = ec2RoleName(parameters.role, document)
   return [
     ...ec2Keys(accessor, roleName, document),
     ...guessEc2Alias(ports.keyHints, accessor, roleName, document),
@@ -128,7 +128,7 @@ function keysOf(
 
 /** The phases of POST login, by the type of its proof. */
 export const loginPhases = (call: MountCall<typeof loginFields>): Phases<MountCall<typeof loginFields>> =>
-  proofOf(call).type === 'ec2' ? ec2Login : iamLogin
+  proofOf(call).type === 'ec2' ? ec2LoginPhases : iamLoginPhases
 
 function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
   if (!prepared) throw new ApiError('internal', 'a login without proof')
@@ -139,17 +139,17 @@ function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
  * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
  * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
  */
-export function loginNowhere(call: Call<typeof loginFields>): never {
-  const { given, ports, now } = call
+export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
+  const { parameters, ports, now } = call
   const proof = proofOf(call)
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
-    const outbound = outboundOf(proof.request, defaultSettings, call)
+    const outbound = buildStsRequest(proof.request, defaultSettings, call)
     return refuse(outbound.ok ? notAccepted(ageOf(proof.request, now)) : outbound.fault, seen)
   }
   const document = proof.document
     ? ok(proof.document)
     : proveDocument(proof.proof, [], ports.deployment.legacySignatures)
   if (!document.ok) return refuse(withoutCertificate(document.fault, proof.proof.form), seen)
-  throw noRole(ec2RoleName(given.role, document.value))
+  throw noRoleError(ec2RoleName(parameters.role, document.value))
 }

@@ -1,4 +1,4 @@
-import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
 import { checkSizes, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
@@ -98,16 +98,16 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const verdict = decideStart(facts, held)
   if (!verdict.ok) throw verdict.fault
   const tries = tried(facts, startsOf(held))
-  const key = call.given.otp ? '' : (call.given.pgp_key ?? '')
+  const key = call.parameters.otp ? '' : (call.parameters.pgp_key ?? '')
   if (key !== '') checkSizes(key, 'pgp_key')
-  const protection = await protectionOf(call.given, entropy.bytes).catch((error: unknown) => {
+  const protection = await protectionOf(call.parameters, entropy.bytes).catch((error: unknown) => {
     if (key !== '' && error instanceof ApiError) return error
     throw error
   })
   // whoever had us compute with a key has used up a try, whether it is usable or not
   if (protection instanceof ApiError)
     return {
-      ...after([storeSlot(gathered, tries, call.now)]),
+      ...answerAfter([storeSlot(gathered, tries, call.now)]),
       fault: protection,
     }
   const { otp, made, pgp, warnings } = protection
@@ -122,7 +122,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   const change = storeSlot(gathered, { ...tries, attempt }, call.now)
   const { required } = gathered
   const body = shown(making, defined({ attempt, required, otp: made ? otp : undefined }))
-  return { ...after([change], data(body, warnings)), ...telling(making, call, attempt.nonce, 'begun') }
+  return { ...answerAfter([change], data(body, warnings)), ...telling(making, call, attempt.nonce, 'begun') }
 }
 
 interface Protection {
@@ -150,19 +150,19 @@ async function protectionOf(
 /** One share. The last one needed makes the token. */
 async function giveShare(making: Making, call: Call<typeof shareFields>): Promise<Outcome> {
   const { cipher } = call.ports
-  const share = readShare(call.given.key ?? '')
+  const share = readShare(call.parameters.key ?? '')
   const gathered = gatherSlot(call)
   const { slot, required } = gathered
   const recovery = gathered.recovery.data
   const facts = { slot, secrets: await decryptSecrets(slot, cipher), recovery }
-  const verdict = decideShare({ purpose: making.purpose, nonce: call.given.nonce ?? '', share }, facts)
+  const verdict = decideShare({ purpose: making.purpose, nonce: call.parameters.nonce ?? '', share }, facts)
   if (!verdict.ok) throw verdict.fault
   const { attempt, secrets, enough } = verdict.value
   if (!enough) {
     const next = await encryptAttempt(attempt, secrets, cipher)
     const change = storeSlot(gathered, { ...slot, attempt: next }, call.now)
     const { nonce, progress } = next
-    const outcome = after([change], data(shown(making, { attempt: next, required })))
+    const outcome = answerAfter([change], data(shown(making, { attempt: next, required })))
     return { ...outcome, ...telling(making, call, nonce, { outcome: 'share', progress, required }) }
   }
   checkShares(secrets.shares, recovery)
@@ -185,7 +185,7 @@ async function complete(
   const last = { nonce, outcome: 'completed' } as const
   const body = shown(making, { attempt, required, progress: required, encoded })
   return {
-    ...after([...token.changes, storeSlot(gathered, { ...triesOf(slot), last }, call.now)], data(body)),
+    ...answerAfter([...token.changes, storeSlot(gathered, { ...triesOf(slot), last }, call.now)], data(body)),
     ...telling(making, call, nonce, { outcome: 'completed' }),
   }
 }
@@ -194,13 +194,13 @@ async function complete(
 function cancelAttempt(making: Making, call: Call): Outcome {
   const gathered = gatherSlot(call)
   const attempt = ownIn(gathered.slot, making)
-  if (!attempt) return after([])
+  if (!attempt) return answerAfter([])
   const verdict = decideCancel(attempt, isHeld(call))
   if (!verdict.ok) throw verdict.fault
   const { nonce } = attempt
   const last = { nonce, outcome: 'cancelled' } as const
   return {
-    ...after([storeSlot(gathered, { ...triesOf(gathered.slot), last }, call.now)]),
+    ...answerAfter([storeSlot(gathered, { ...triesOf(gathered.slot), last }, call.now)]),
     ...telling(making, call, nonce, { outcome: 'cancelled' }),
   }
 }

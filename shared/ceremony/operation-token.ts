@@ -1,4 +1,4 @@
-import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
 import { tokenText } from '../model/token.ts'
 import { ceremonyFor, shareFields } from './attempt.ts'
@@ -25,7 +25,7 @@ export const operationCeremony = ceremonyFor({
 /** POST sys/replication/dr/secondary/operation-token/delete: the token in the body is void from now on. */
 export function deleteOperationToken({ operator }: Call): Outcome {
   if (operator !== 'generated') throw batchTokenStays()
-  return after([voidOperationToken()])
+  return answerAfter([voidOperationToken()])
 }
 
 export const decodeFields = {
@@ -34,7 +34,9 @@ export const decodeFields = {
 }
 
 /** POST sys/decode-token: depends on nothing but what it is given. */
-export function decodeToken({ given: { encoded_token = '', otp = '' } }: Call<typeof decodeFields>): Outcome {
+export function decodeToken({
+  parameters: { encoded_token = '', otp = '' },
+}: Call<typeof decodeFields>): Outcome {
   const token = unmasked(encoded_token, otp)
   if (token === undefined) throw maskUnusable()
   return answer(data({ token }))

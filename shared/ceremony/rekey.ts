@@ -1,4 +1,4 @@
-import { after, answer, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
 import { checkSizes, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
@@ -72,7 +72,7 @@ export function showRekey(call: Call): Outcome {
 
 /** POST …/init: takes the slot. Nothing is computed with a key before the slot and its limit are known to take it. */
 export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcome> {
-  const { given, now } = call
+  const { parameters, now } = call
   const { entropy, cipher } = call.ports
   const gathered = gatherRekey(call)
   const { slot, recovery, of, under } = gathered
@@ -80,19 +80,19 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   const facts = { slot, now }
   const verdict = decideStart(facts, held)
   if (!verdict.ok) throw verdict.fault
-  const division = divisionOf(given)
-  const keys = given.pgp_keys ?? []
+  const division = divisionOf(parameters)
+  const keys = parameters.pgp_keys ?? []
   checkKeys(keys, division)
   const tries = tried(facts, startsOf(held))
   const pgp = await readKeys(keys)
   // whoever had us compute with a key has used up a try, whether it is usable or not
-  if (pgp instanceof ApiError) return { ...after([storeRekey(gathered, tries, now)]), fault: pgp }
+  if (pgp instanceof ApiError) return { ...answerAfter([storeRekey(gathered, tries, now)]), fault: pgp }
   const id = entropy.uuid()
-  const rekey = { ...division, pgp, verify: given.require_verification ?? false, id, clusterRole: under }
+  const rekey = { ...division, pgp, verify: parameters.require_verification ?? false, id, clusterRole: under }
   const next = defined({ purpose: 'rekey' as const, rekey, recoveryKey: of, authorised: held || undefined })
   const attempt = await encryptRekey(next, { nonce: id, shares: [] }, cipher)
   const change = storeRekey(gathered, { ...tries, attempt }, now)
-  return after([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
+  return answerAfter([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
 }
 
 function divisionOf({ secret_shares = 0, secret_threshold = 0 }: Supplied<typeof rekeyFields>): Division {
@@ -126,9 +126,9 @@ async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
 export function cancelRekey(call: Call): Outcome {
   const gathered = gatherRekey(call)
   const { slot } = gathered
-  if (!slot.attempt) return after([])
+  if (!slot.attempt) return answerAfter([])
   checkCancel(slot.attempt, call)
-  return after([storeRekey(gathered, triesOf(slot), call.now)])
+  return answerAfter([storeRekey(gathered, triesOf(slot), call.now)])
 }
 
 /** Shares were given to what is made: no stranger ends that. @throws ApiError `permission_denied` */
@@ -149,7 +149,7 @@ export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise
   const present = gathered.recovery.data
   const { change, attempt: advanced } = await giveShare(call, gathered, 'rekey', present)
   return change
-    ? after([change], data(shown(advanced, present.threshold)))
+    ? answerAfter([change], data(shown(advanced, present.threshold)))
     : makeKey(call, gathered, advanced)
 }
 
@@ -161,7 +161,7 @@ interface Given {
 
 /** One share of a key, judged. */
 async function giveShare(
-  { given, ports, now }: Call<typeof rekeyShareFields>,
+  { parameters, ports, now }: Call<typeof rekeyShareFields>,
   gathered: GatheredRekey,
   purpose: Rekeying['purpose'],
   recovery: RecoveryKey,
@@ -169,8 +169,8 @@ async function giveShare(
   const { cipher } = ports
   const { slot } = gathered
   const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery }
-  const share = readShare(given.key ?? '')
-  const verdict = decideShare({ purpose, nonce: given.nonce ?? '', share }, facts)
+  const share = readShare(parameters.key ?? '')
+  const verdict = decideShare({ purpose, nonce: parameters.nonce ?? '', share }, facts)
   const { attempt: before } = slot
   if (!verdict.ok) throw verdict.fault
   if (!before) throw noAttempt(purpose)
@@ -211,12 +211,12 @@ async function makeKey(
     verification_required: rekey.verify,
   }
   if (!rekey.verify)
-    return after([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
+    return answerAfter([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
   const nonce = ports.entropy.uuid()
   const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, newKey: made } } as const
   const pending = await encryptRekey(next, { nonce, shares: [] }, ports.cipher)
   const change = storeRekey(gathered, { ...slot, attempt: pending }, now)
-  return after([change], data({ ...told, verification_nonce: nonce }))
+  return answerAfter([change], data({ ...told, verification_nonce: nonce }))
 }
 
 /** Encrypted ones carry the hex text of the share. @see docs/spec/cluster.md#recovery-shares */
@@ -258,10 +258,10 @@ export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise
   const made = gathered.slot.attempt?.rekey.newKey
   if (!made) throw nothingToVerify()
   const { change, attempt } = await giveShare(call, gathered, 'verification', made)
-  if (change) return after([change], data(verification(attempt)))
+  if (change) return answerAfter([change], data(verification(attempt)))
   const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
   const changes = [inForce(gathered.recovery, made), emptied]
-  return after(changes, data({ nonce: attempt.nonce, complete: true }))
+  return answerAfter(changes, data({ nonce: attempt.nonce, complete: true }))
 }
 
 /** DELETE …/verify: the shares given so far are forgotten, and the nonce is another one. The new key stays. */
@@ -273,5 +273,5 @@ export async function restartVerification(call: Call): Promise<Outcome> {
   const { entropy, cipher } = call.ports
   const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)
   const change = storeRekey(gathered, { ...triesOf(gathered.slot), attempt: next }, call.now)
-  return after([change], data(verification({ ...next, rekey: attempt.rekey })))
+  return answerAfter([change], data(verification({ ...next, rekey: attempt.rekey })))
 }

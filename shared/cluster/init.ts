@@ -35,11 +35,11 @@ const DEFAULTS: Division = { shares: 5, threshold: 3 }
  * @see docs/spec/cluster.md#initialisation
  */
 export async function initialise(call: AlwaysCall<typeof initFields>): Promise<Outcome> {
-  const { given, ports, now } = call
+  const { parameters, ports, now } = call
   if (call.cluster) throw alreadyDone()
-  const division = divisionOf(given)
-  const pgpFingerprints = await printsOf(given)
-  await checkHolders(given, ports.deployment.initPgpKeys, pgpFingerprints)
+  const division = divisionOf(parameters)
+  const pgpFingerprints = await printsOf(parameters)
+  await checkHolders(parameters, ports.deployment.initPgpKeys, pgpFingerprints)
   const { keyring: made, terms } = await ports.keyFactory.newKeyring(now)
   const unkeyed: Omit<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'> = {
     id: ports.entropy.uuid(),
@@ -54,7 +54,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
     ...defined({ pgpFingerprints }),
   })
   const root = tokenText(ports.entropy.bytes)
-  const handedOut = await handOut(shares, root.reveal(), given)
+  const handedOut = await handOut(shares, root.reveal(), parameters)
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),

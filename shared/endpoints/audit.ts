@@ -1,4 +1,4 @@
-import { type Group, policy, row } from '../api/endpoint.ts'
+import { byPolicy, type Group, row } from '../api/endpoint.ts'
 import { auditHash, auditHashFields, listAudit } from '../system/audit-hash.ts'
 
 export const auditGroup: Group = {
@@ -7,7 +7,7 @@ export const auditGroup: Group = {
     row.get({
       path: '/sys/audit',
       summary: 'List audit devices: none, the log belongs to the deployment',
-      access: policy('read', { sudo: true }),
+      access: byPolicy('read', { sudo: true }),
       mirrored: true,
       handle: listAudit,
     }),

@@ -1,6 +1,6 @@
 import {
   anyone,
-  anyoneKnowing,
+  anyoneButIdentify,
   anyoneUnlessStrict,
   type Group,
   operationToken,
@@ -66,7 +66,7 @@ export const ceremonyGroup: Group = {
       ...ceremony,
       path: `${GENERATE}/update`,
       summary: 'Give one recovery share; the last one needed makes the token',
-      access: anyoneKnowing('update'),
+      access: anyoneButIdentify('update'),
       fields: operationShareFields,
       serves: 'secondary',
       answers: 'data',

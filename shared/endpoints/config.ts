@@ -1,6 +1,6 @@
-import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listOfMount } from '../api/listing.ts'
-import { removeStored } from '../api/subject.ts'
+import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listKindOfMount } from '../api/listing.ts'
+import { removeSubject } from '../api/subject.ts'
 import { certificateFields, readCertificate, writeCertificate } from '../auth-method/config/certificates.ts'
 import { clientFields, readClient, writeClient } from '../auth-method/config/client.ts'
 import { identityFields, readIdentityConfig, writeIdentity } from '../auth-method/config/identity.ts'
@@ -17,11 +17,13 @@ const identity = {
 }
 const certificate = {
   path: '/auth/:mount/config/certificate/:cert_name',
-  subject: ({ mount, params }: SubjectPlace) => key('certificate', mount, params['cert_name'] ?? ''),
+  subject: ({ mount, pathParameters }: SubjectPlace) =>
+    key('certificate', mount, pathParameters['cert_name'] ?? ''),
 }
 const sts = {
   path: '/auth/:mount/config/sts/:account_id',
-  subject: ({ mount, params }: SubjectPlace) => key('sts-role', mount, params['account_id'] ?? ''),
+  subject: ({ mount, pathParameters }: SubjectPlace) =>
+    key('sts-role', mount, pathParameters['account_id'] ?? ''),
 }
 
 export const configGroup: Group = {
@@ -31,7 +33,7 @@ export const configGroup: Group = {
       ...client,
       summary: 'Configure how this mount reaches AWS',
       fields: clientFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write'],
       handle: writeClient,
     }),
@@ -40,7 +42,7 @@ export const configGroup: Group = {
       ...client,
       summary: 'Delete the client configuration',
       uses: ['write'],
-      handle: removeStored,
+      handle: removeSubject,
     }),
 
     row.post({
@@ -56,7 +58,7 @@ export const configGroup: Group = {
       ...certificate,
       summary: 'Register a certificate that may vouch for identity documents',
       fields: certificateFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write'],
       handle: writeCertificate,
     }),
@@ -65,19 +67,19 @@ export const configGroup: Group = {
       ...certificate,
       summary: 'Delete a registered certificate',
       uses: ['write'],
-      handle: removeStored,
+      handle: removeSubject,
     }),
     row.list({
       path: '/auth/:mount/config/certificates',
       summary: 'List registered certificates',
-      handle: listOfMount('certificate'),
+      handle: listKindOfMount('certificate'),
     }),
 
     row.post({
       ...sts,
       summary: 'Associate a satellite account with a role to assume',
       fields: stsFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write'],
       handle: writeSts,
     }),
@@ -86,12 +88,12 @@ export const configGroup: Group = {
       ...sts,
       summary: 'Delete the role of a satellite account',
       uses: ['write'],
-      handle: removeStored,
+      handle: removeSubject,
     }),
     row.list({
       path: '/auth/:mount/config/sts',
       summary: 'List satellite accounts',
-      handle: listOfMount('sts-role'),
+      handle: listKindOfMount('sts-role'),
     }),
   ],
 }

@@ -1,5 +1,5 @@
 import { type Group, row } from '../api/endpoint.ts'
-import { explanation } from '../auth-method/explain.ts'
+import { explainPhases } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { key } from '../storage/kinds.ts'
 
@@ -13,8 +13,8 @@ export const explainGroup: Group = {
       fields: loginFields,
       uses: ['instances', 'principals', 'caller-identity'],
       answers: 'data',
-      subject: ({ mount, params }) => key('role', mount, params['role'] ?? ''),
-      handle: { phases: () => explanation },
+      subject: ({ mount, pathParameters }) => key('role', mount, pathParameters['role'] ?? ''),
+      handle: { phases: () => explainPhases },
     }),
   ],
 }

@@ -2,9 +2,9 @@ import {
   type AccessRule,
   anyone,
   anyoneUnlessStrict,
+  byPolicy,
   type Endpoint,
   type Group,
-  policy,
   row,
 } from '../api/endpoint.ts'
 import { shareFields, startFields } from '../ceremony/attempt.ts'
@@ -67,10 +67,10 @@ const open = {
   update: anyone,
 }
 const held = {
-  read: policy('read', { sudo: true }),
-  start: policy('update', { sudo: true }),
-  update: policy('update', { sudo: true }),
-  delete: policy('delete', { sudo: true }),
+  read: byPolicy('read', { sudo: true }),
+  start: byPolicy('update', { sudo: true }),
+  update: byPolicy('update', { sudo: true }),
+  delete: byPolicy('delete', { sudo: true }),
 }
 
 /** Not routed on AWS: holders of shares invoke the Lambda directly, each with the own share alone. */

@@ -13,7 +13,7 @@ import { key } from '../storage/kinds.ts'
 
 const entity = {
   path: '/identity/entity/id/:id',
-  subject: ({ params }: SubjectPlace) => key('entity', params['id'] ?? ''),
+  subject: ({ pathParameters }: SubjectPlace) => key('entity', pathParameters['id'] ?? ''),
 }
 
 export const identityGroup: Group = {
@@ -37,7 +37,7 @@ export const identityGroup: Group = {
     row.get({
       path: '/identity/entity-alias/id/:id',
       summary: 'Read an alias',
-      subject: ({ params }) => key('alias-id', params['id'] ?? ''),
+      subject: ({ pathParameters }) => key('alias-id', pathParameters['id'] ?? ''),
       handle: readAlias,
     }),
     row.list({

@@ -1,4 +1,4 @@
-import { type Group, policy, row } from '../api/endpoint.ts'
+import { byPolicy, type Group, row } from '../api/endpoint.ts'
 import { keyStatus, prepareKeys, rotate, rotateFields } from '../replication/handlers/rotate.ts'
 
 export const keysGroup: Group = {
@@ -9,7 +9,7 @@ export const keysGroup: Group = {
       also: '/sys/rotate/keyring',
       summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
       fields: rotateFields,
-      access: policy('update', { sudo: true }),
+      access: byPolicy('update', { sudo: true }),
       uses: ['key-factory'],
       prepare: prepareKeys,
       handle: rotate,

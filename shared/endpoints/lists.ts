@@ -1,13 +1,14 @@
 import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listOfMount } from '../api/listing.ts'
-import { removeStored } from '../api/subject.ts'
-import { allowTag, denyTag, readAccess, readDenied } from '../auth-method/lists.ts'
+import { listKindOfMount } from '../api/listing.ts'
+import { removeSubject } from '../api/subject.ts'
+import { allowTag, denyTag, readAccessEntry, readDenyEntry } from '../auth-method/lists.ts'
 import { key } from '../storage/kinds.ts'
 
 const access = {
   path: '/auth/:mount/identity-accesslist/:instance_id',
   formerly: '/auth/:mount/identity-whitelist/:instance_id',
-  subject: ({ mount, params }: SubjectPlace) => key('access', mount, params['instance_id'] ?? ''),
+  subject: ({ mount, pathParameters }: SubjectPlace) =>
+    key('access', mount, pathParameters['instance_id'] ?? ''),
 } as const
 
 const denied = {
@@ -22,19 +23,19 @@ export const listsGroup: Group = {
       ...access,
       summary: 'Read the access-list entry of an instance',
       secretAnswers: ['client_nonce'],
-      handle: readAccess,
+      handle: readAccessEntry,
     }),
     row.delete({
       ...access,
       summary: 'Forget an instance: its next login is a first one',
       uses: ['write'],
-      handle: removeStored,
+      handle: removeSubject,
     }),
     row.list({
       path: '/auth/:mount/identity-accesslist',
       formerly: '/auth/:mount/identity-whitelist',
       summary: 'List instances that have logged in',
-      handle: listOfMount('access'),
+      handle: listKindOfMount('access'),
     }),
     row.post({
       ...denied,
@@ -42,13 +43,13 @@ export const listsGroup: Group = {
       uses: ['write'],
       handle: denyTag,
     }),
-    row.get({ ...denied, summary: 'Read the entry of a denied role tag', handle: readDenied }),
+    row.get({ ...denied, summary: 'Read the entry of a denied role tag', handle: readDenyEntry }),
     row.delete({ ...denied, summary: 'Allow a denied role tag again', uses: ['write'], handle: allowTag }),
     row.list({
       path: '/auth/:mount/roletag-denylist',
       formerly: '/auth/:mount/roletag-blacklist',
       summary: 'List denied role tags',
-      handle: listOfMount('deny'),
+      handle: listKindOfMount('deny'),
     }),
   ],
 }

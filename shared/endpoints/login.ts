@@ -1,6 +1,6 @@
 import { anyone, type Group, row } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
-import { loginNowhere, loginPhases, prepareLogin } from '../auth-method/login.ts'
+import { loginPhases, prepareLogin, refuseLoginWithoutMount } from '../auth-method/login.ts'
 import { typeLookedLike } from '../watching/logins.ts'
 
 const LARGEST_LOGIN = 64 * 1024
@@ -20,7 +20,7 @@ export const loginGroup: Group = {
       login: given => ({ type: typeLookedLike(given) }),
       prepare: prepareLogin,
       handle: { phases: loginPhases },
-      nowhere: loginNowhere,
+      handleWithoutMount: refuseLoginWithoutMount,
     }),
   ],
 }

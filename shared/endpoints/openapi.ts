@@ -1,4 +1,10 @@
-import { accessText, type Endpoint, type Group, knowsOf, needsNoHeader } from '../api/endpoint.ts'
+import {
+  describeAccess,
+  type Endpoint,
+  type Group,
+  identifyingCapability,
+  isOpenToAnonymous,
+} from '../api/endpoint.ts'
 import type { Field, Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
@@ -229,7 +235,7 @@ function operation({ row, path, tag, id, told, deprecated }: Place, schemas: Rec
     operationId: id,
     tags: [tag],
     summary: row.summary,
-    description: `${accessText(row)}${row.unrouted ? ' On AWS it has no address: its function is invoked directly.' : ''}`,
+    description: `${describeAccess(row)}${row.unrouted ? ' On AWS it has no address: its function is invoked directly.' : ''}`,
     deprecated,
     security: securityOf(row),
     parameters: [
@@ -244,7 +250,11 @@ function operation({ row, path, tag, id, told, deprecated }: Place, schemas: Rec
 
 /** A token may be left out where it makes a difference all the same. */
 const securityOf = (row: Endpoint) =>
-  needsNoHeader(row) ? (knowsOf(row.access) ? [{}, { token: [] }, { bearer: [] }] : []) : undefined
+  isOpenToAnonymous(row)
+    ? identifyingCapability(row.access)
+      ? [{}, { token: [] }, { bearer: [] }]
+      : []
+    : undefined
 
 const parameters: Readonly<Record<string, { description: string; example: string }>> = {
   mount: { description: 'Path under which the method is enabled', example: 'cloud' },
@@ -308,7 +318,7 @@ const propertiesOf = ([name, field]: [string, Field<unknown>]): [string, Json][]
     ...field.schema,
     description: field.doc,
     writeOnly: field.secret || undefined,
-    deprecated: field.now ? true : undefined,
+    deprecated: field.replacedBy ? true : undefined,
   })
   return field.formerly
     ? [

@@ -1,4 +1,4 @@
-import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
+import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields } from '../api/listing.ts'
 import {
   deletePolicy,
@@ -19,13 +19,13 @@ import {
   tokenCapabilityFields,
 } from '../system/capabilities.ts'
 
-const subject = ({ params }: SubjectPlace) => key('policy', params['policy_name'] ?? '')
+const subject = ({ pathParameters }: SubjectPlace) => key('policy', pathParameters['policy_name'] ?? '')
 const current = { path: '/sys/policies/acl/:policy_name', subject }
 const older = { path: '/sys/policy/:policy_name', subject, mirrored: true } as const
 
 const write = {
   fields: policyFields,
-  access: policy('by-existence'),
+  access: byPolicy('by-existence'),
   uses: ['write'],
   handle: writePolicy,
 } as const

@@ -1,12 +1,12 @@
 import {
   type AccessRule,
   anyone,
-  anyoneKnowing,
+  anyoneButIdentify,
   anyoneUnlessStrict,
+  byPolicy,
   type Endpoint,
   endpoint,
   type Group,
-  policy,
   row,
 } from '../api/endpoint.ts'
 import {
@@ -103,14 +103,14 @@ const open = {
   look: anyone,
   start: anyoneUnlessStrict('update'),
   cancel: anyoneUnlessStrict('delete'),
-  give: anyoneKnowing('update'),
+  give: anyoneButIdentify('update'),
 }
 
 const held = {
-  look: policy('read', { sudo: true }),
-  start: policy('update', { sudo: true }),
-  cancel: policy('delete', { sudo: true }),
-  give: policy('update', { sudo: true }),
+  look: byPolicy('read', { sudo: true }),
+  start: byPolicy('update', { sudo: true }),
+  cancel: byPolicy('delete', { sudo: true }),
+  give: byPolicy('update', { sudo: true }),
 }
 
 /** What command lines ask for where a cluster is unsealed by shares, or keeps shares that it has encrypted. */

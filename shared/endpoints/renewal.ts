@@ -1,11 +1,11 @@
 import { type Group, row } from '../api/endpoint.ts'
 import {
   renewAccessorFields,
-  renewal,
-  renewalByAccessor,
-  renewalOfSelf,
+  renewAccessorPhases,
   renewFields,
+  renewPhases,
   renewSelfFields,
+  renewSelfPhases,
 } from '../auth-method/renewal/renew.ts'
 
 /** Apart from the other token endpoints, because a renewal asks EC2 and IAM and so needs their grants. */
@@ -19,21 +19,21 @@ export const renewalGroup: Group = {
       path: '/auth/token/renew',
       summary: 'Renew a token',
       fields: renewFields,
-      handle: { phases: () => renewal },
+      handle: { phases: () => renewPhases },
     }),
     row.post({
       ...renewing,
       path: '/auth/token/renew-self',
       summary: 'Renew the caller’s token',
       fields: renewSelfFields,
-      handle: { phases: () => renewalOfSelf },
+      handle: { phases: () => renewSelfPhases },
     }),
     row.post({
       ...renewing,
       path: '/auth/token/renew-accessor',
       summary: 'Renew a token by its accessor',
       fields: renewAccessorFields,
-      handle: { phases: () => renewalByAccessor },
+      handle: { phases: () => renewAccessorPhases },
     }),
   ],
 }

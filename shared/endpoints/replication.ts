@@ -1,5 +1,5 @@
-import { anyone, type Group, operationToken, policy, row } from '../api/endpoint.ts'
-import { named, unexpired } from '../api/licence.ts'
+import { anyone, byPolicy, type Group, operationToken, row } from '../api/endpoint.ts'
+import { isUnexpired, named } from '../api/licence.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
 import {
   disablePrimary,
@@ -87,7 +87,7 @@ export const replicationGroup: Group = {
       path: '/sys/replication/dr/primary/enable',
       summary: 'Make this cluster the primary of a new DR set',
       fields: primaryFields,
-      licence: unexpired,
+      licence: isUnexpired,
       uses: ['journal', 'key-factory', 'link', 'background'],
       prepare: prepareRecord,
       handle: enablePrimary,
@@ -116,9 +116,9 @@ export const replicationGroup: Group = {
       path: '/sys/replication/dr/primary/secondary-token',
       summary: 'Make what a cluster needs to become a secondary of this one',
       fields: secondaryTokenFields,
-      access: policy('update', { sudo: true }),
+      access: byPolicy('update', { sudo: true }),
       serves: 'primary',
-      licence: unexpired,
+      licence: isUnexpired,
       uses: ['link'],
       answers: 'data',
       secretAnswers: ['token'],
@@ -141,7 +141,7 @@ export const replicationGroup: Group = {
       path: '/sys/replication/dr/secondary/enable',
       summary: 'Make this cluster a secondary: it loses what it has',
       fields: becomeFields,
-      licence: unexpired,
+      licence: isUnexpired,
       uses: ['link', 'key-factory', 'workflow', 'authorities'],
       prepare: prepareActivation,
       handle: becomeSecondary,
@@ -182,7 +182,7 @@ export const replicationGroup: Group = {
       licence: named,
       path: '/sys/replication/dr/secondary/generate-public-key',
       summary: 'Make keys for the next link of this cluster to a primary',
-      access: policy('update', { orOperationToken: true }),
+      access: byPolicy('update', { orOperationToken: true }),
       serves: 'dr',
       uses: ['link'],
       answers: 'data',
@@ -244,7 +244,7 @@ export const replicationGroup: Group = {
       path: '/sys/replication/reindex',
       summary: 'Make the tree of this cluster anew',
       fields: reindexFields,
-      access: policy('update', { sudo: true }),
+      access: byPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'workflow'],
       prepare: prepareTreeWork,
@@ -263,7 +263,7 @@ export const replicationGroup: Group = {
       licence: named,
       path: '/sys/replication/recover',
       summary: 'Begin a link that has stopped anew, whoever may change replication here',
-      access: policy('update', { sudo: true }),
+      access: byPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'pull'],
       handle: recoverLink,
@@ -272,7 +272,7 @@ export const replicationGroup: Group = {
       path: '/sys/replication/dr/divergence',
       summary: 'What this cluster had committed and its set has not: commits that a fail-over has lost',
       fields: divergenceFields,
-      access: policy('read', { sudo: true }),
+      access: byPolicy('read', { sudo: true }),
       serves: 'dr',
       licence: named,
       prepare: prepareDivergence,
@@ -281,7 +281,7 @@ export const replicationGroup: Group = {
     row.get({
       path: '/sys/replication/dr/readiness',
       summary: 'Whether another cluster could take over, or this one could, and what that would do right now',
-      access: policy('read', { sudo: true }),
+      access: byPolicy('read', { sudo: true }),
       serves: 'dr',
       licence: named,
       uses: ['journal', 'peers', 'authorities'],

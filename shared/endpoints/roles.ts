@@ -1,14 +1,14 @@
-import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listOfMount } from '../api/listing.ts'
-import { removeStored } from '../api/subject.ts'
+import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listKindOfMount } from '../api/listing.ts'
+import { removeSubject } from '../api/subject.ts'
 import { createRoleTag, roleTagFields } from '../auth-method/role-tags/create.ts'
 import { roleFields } from '../auth-method/roles/fields.ts'
-import { readRole, roleWrite } from '../auth-method/roles/handlers.ts'
+import { readRole, writeRolePhases } from '../auth-method/roles/handlers.ts'
 import { key } from '../storage/kinds.ts'
 
 const role = {
   path: '/auth/:mount/role/:role',
-  subject: ({ mount, params }: SubjectPlace) => key('role', mount, params['role'] ?? ''),
+  subject: ({ mount, pathParameters }: SubjectPlace) => key('role', mount, pathParameters['role'] ?? ''),
 } as const
 
 export const rolesGroup: Group = {
@@ -18,12 +18,12 @@ export const rolesGroup: Group = {
       ...role,
       summary: 'Create or update a role',
       fields: roleFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write', 'principals'],
-      handle: { phases: () => roleWrite },
+      handle: { phases: () => writeRolePhases },
     }),
     row.get({ ...role, summary: 'Read a role', handle: readRole }),
-    row.delete({ ...role, summary: 'Delete a role', uses: ['write'], handle: removeStored }),
+    row.delete({ ...role, summary: 'Delete a role', uses: ['write'], handle: removeSubject }),
     row.post({
       ...role,
       path: `${role.path}/tag`,
@@ -37,7 +37,7 @@ export const rolesGroup: Group = {
       path: '/auth/:mount/roles',
       also: '/auth/:mount/role',
       summary: 'List roles',
-      handle: listOfMount('role'),
+      handle: listKindOfMount('role'),
     }),
   ],
 }

@@ -1,4 +1,4 @@
-import { type Endpoint, type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
+import { byPolicy, type Endpoint, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
 import {
   deleteTidySettings,
   readTidySettings,
@@ -28,7 +28,7 @@ function endpointsOf(list: TidyList): Endpoint[] {
       ...settings,
       summary: `Configure the periodic tidying of ${list}`,
       fields: tidySettingsFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write', 'background'],
       handle: writeTidySettings(list),
     }),

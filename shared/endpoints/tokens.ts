@@ -1,6 +1,6 @@
-import { type Group, policy, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listOf } from '../api/listing.ts'
-import { removeStored } from '../api/subject.ts'
+import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { listKind } from '../api/listing.ts'
+import { removeSubject } from '../api/subject.ts'
 import { key } from '../storage/kinds.ts'
 import { listAccessors } from '../tokens/accessors.ts'
 import { createFields, createOrphan, createToken } from '../tokens/create.ts'
@@ -21,7 +21,7 @@ const creating = { fields: createFields, uses: ['write'], answers: 'auth' } as c
 
 const tokenRole = {
   path: '/auth/token/roles/:role_name',
-  subject: ({ params }: SubjectPlace) => key('token-role', params['role_name'] ?? ''),
+  subject: ({ pathParameters }: SubjectPlace) => key('token-role', pathParameters['role_name'] ?? ''),
 }
 
 export const tokensGroup: Group = {
@@ -85,14 +85,14 @@ export const tokensGroup: Group = {
       path: '/auth/token/revoke-orphan',
       summary: 'Revoke a token but not its children',
       fields: requiredToken,
-      access: policy('update', { sudo: true }),
+      access: byPolicy('update', { sudo: true }),
       handle: revokeOrphan,
     }),
     row.post({
       ...creating,
       path: '/auth/token/create',
       summary: 'Make a token',
-      access: policy('create-or-update'),
+      access: byPolicy('create-or-update'),
       handle: createToken,
     }),
     row.post({
@@ -111,7 +111,7 @@ export const tokensGroup: Group = {
     row.list({
       path: '/auth/token/accessors',
       summary: 'List the accessors of all tokens; a page of them in the order of the table',
-      access: policy('list', { sudo: true }),
+      access: byPolicy('list', { sudo: true }),
       uses: ['scan'],
       handle: listAccessors,
     }),
@@ -126,12 +126,12 @@ export const tokensGroup: Group = {
       ...tokenRole,
       summary: 'Create or update a token role',
       fields: tokenRoleFields,
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       uses: ['write'],
       handle: writeTokenRole,
     }),
     row.get({ ...tokenRole, summary: 'Read a token role', handle: readTokenRole }),
-    row.delete({ ...tokenRole, summary: 'Delete a token role', uses: ['write'], handle: removeStored }),
-    row.list({ path: '/auth/token/roles', summary: 'List token roles', handle: listOf('token-role') }),
+    row.delete({ ...tokenRole, summary: 'Delete a token role', uses: ['write'], handle: removeSubject }),
+    row.list({ path: '/auth/token/roles', summary: 'List token roles', handle: listKind('token-role') }),
   ],
 }

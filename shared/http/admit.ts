@@ -1,8 +1,8 @@
-import { type Endpoint, knowsOf, policy, takesOperationToken } from '../api/endpoint.ts'
+import { byPolicy, type Endpoint, identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Mount } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
-import { type Alive, authenticate, sealingTerm, takeUse } from './authenticate.ts'
+import { authenticate, type LiveToken, readSealingTerm, takeUse } from './authenticate.ts'
 import { type Admitted, authorise, loadCaller } from './authorise.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
@@ -17,31 +17,31 @@ export async function admit(
   base: Base,
   mount: Mount | undefined,
   ports: Ports,
-  state: { alive?: Alive },
+  state: { alive?: LiveToken },
 ): Promise<Admitted | undefined> {
-  const { found } = intake
+  const { match } = intake
   const { mounts } = base
   const identified = async () => {
     state.alive = await identify(intake, base, ports, state.alive)
     return state.alive
   }
-  const unknownMount = found.params['mount'] !== undefined && mount === undefined
-  if (found.kind === 'miss') {
-    if (!found.open) await loadCaller(await identified(), undefined, mounts, ports)
+  const unknownMount = match.pathParameters['mount'] !== undefined && mount === undefined
+  if (match.kind === 'miss') {
+    if (!match.open) await loadCaller(await identified(), undefined, mounts, ports)
     return undefined
   }
-  if (found.endpoint.access.by === 'anyone') {
+  if (match.endpoint.access.by === 'anyone') {
     // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
-    return admitKnown(found.endpoint, intake, base, ports, identified)
+    return admitKnown(match.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
-  if (found.endpoint.access.by === 'operation-token' || mayOperate(found.endpoint, intake, base)) {
+  if (match.endpoint.access.by === 'operation-token' || mayOperate(match.endpoint, intake, base)) {
     // loaded here only: few functions need it, and logins should not pay for loading it
     const { admitOperator } = await import('./operation-token.ts')
-    return admitOperator(found.endpoint, intake, base, ports, identified)
+    return admitOperator(match.endpoint, intake, base, ports, identified)
   }
-  const admission = await authorise(found.endpoint, intake, await identified(), { mounts, mount }, ports)
+  const admission = await authorise(match.endpoint, intake, await identified(), { mounts, mount }, ports)
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
 }
@@ -61,11 +61,11 @@ async function admitKnown(
   intake: Intake,
   { mounts }: Base,
   ports: Ports,
-  identified: () => Promise<Alive>,
+  identified: () => Promise<LiveToken>,
 ): Promise<Admitted | undefined> {
-  const needed = knowsOf(endpoint.access)
+  const needed = identifyingCapability(endpoint.access)
   if (needed === undefined || !intake.token) return undefined
-  const row = { ...endpoint, access: policy(needed) }
+  const row = { ...endpoint, access: byPolicy(needed) }
   try {
     return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
   } catch (error) {
@@ -79,14 +79,19 @@ async function admitKnown(
  * @param before what the attempt before found
  * @throws ApiError `permission_denied`, `invalid_token`
  */
-async function identify(intake: Intake, base: Base, ports: Ports, before: Alive | undefined): Promise<Alive> {
+async function identify(
+  intake: Intake,
+  base: Base,
+  ports: Ports,
+  before: LiveToken | undefined,
+): Promise<LiveToken> {
   if (before?.spent) return before
   const presented = await (await base.presented())?.open()
   const alive = authenticate(presented, base.tokenItem, {
     mounts: base.mounts,
     source: intake.facts.source,
     now: base.now,
-    term: presented && (await sealingTerm(presented, base.termItem, ports)),
+    term: presented && (await readSealingTerm(presented, base.termItem, ports)),
   })
   return before || !base.cluster ? alive : takeUse(alive, base.cluster, ports)
 }

@@ -9,11 +9,11 @@ import type { WrapInfo } from '../model/wrapped.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
 import { defined } from '../values/defined.ts'
 import { printTime } from '../values/time.ts'
-import { fitted } from './fit-entry.ts'
+import { fitEntry } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
 
 /** What is known of the one who calls, once that is known. */
-export interface CallerSeen {
+export interface AuditedCaller {
   caller?: Caller | undefined
   operator?: Operator | undefined
   mount?: Mount | undefined
@@ -28,7 +28,7 @@ export type Ending =
 
 /** The audit trail of one request: an entry before anything is done, and one before the answer is given. */
 export interface Trail {
-  request(seen: CallerSeen, error?: ApiError): Promise<void>
+  request(seen: AuditedCaller, error?: ApiError): Promise<void>
   response(ending: Ending): Promise<void>
 }
 
@@ -39,16 +39,16 @@ export interface Trail {
  */
 export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports): Trail {
   let begun: Begun | undefined
-  const endpoint = intake.found.kind === 'miss' ? undefined : intake.found.endpoint
+  const endpoint = intake.match.kind === 'miss' ? undefined : intake.match.endpoint
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
-      await fitted({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
+      await fitEntry({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
     )
-  const begin = async (seen: CallerSeen, error?: ApiError): Promise<Begun> => {
+  const begin = async (seen: AuditedCaller, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)
     const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
-    begun = { told, path, shown: shownKeys(seen.tuned, 'response') }
+    begun = { common: told, path, shown: shownKeys(seen.tuned, 'response') }
     await write('request', { ...told, ...errorOf(error, intake, path) })
     return begun
   }
@@ -56,9 +56,9 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
     request: async (seen, error) => void (await begin(seen, error)),
     response: async ending => {
       const error = ending.kind === 'failed' ? ending.error : undefined
-      const { told, path, shown } = begun ?? (await begin({}, error))
+      const { common, path, shown } = begun ?? (await begin({}, error))
       const response = await responseOf(ending, endpoint, { path, shown }, cipher)
-      await write('response', { ...told, response, ...errorOf(error, intake, path) })
+      await write('response', { ...common, response, ...errorOf(error, intake, path) })
     },
   }
 }
@@ -84,7 +84,7 @@ type Hmacs = Pick<FieldCipher, 'hmac'>
 
 /** What the first entry told and the second one repeats. */
 interface Begun {
-  told: Readonly<Record<string, unknown>>
+  common: Readonly<Record<string, unknown>>
   /** as it may be shown */
   path: string
   /** data of the answer that an administrator wants to be shown */
@@ -92,16 +92,16 @@ interface Begun {
 }
 
 /** The path, with the HMAC of what may be a secret in it. */
-async function shownPath({ facts: { path }, found }: Intake, cipher: Hmacs): Promise<string> {
-  const secret = secretIn(path, found)
+async function shownPath({ facts: { path }, match }: Intake, cipher: Hmacs): Promise<string> {
+  const secret = secretIn(path, match)
   return secret !== '' && path.endsWith(secret)
     ? `${path.slice(0, -secret.length)}${await cipher.hmac(secret)}`
     : path
 }
 
-function secretIn(path: string, found: Intake['found']): string {
+function secretIn(path: string, found: Intake['match']): string {
   if (found.kind === 'miss' && found.miss === 'path') return path.slice(shownOfMissed(path).length)
-  const parameter = Object.entries(found.params).find(([name]) => paramOf(name).secret)?.[1]
+  const parameter = Object.entries(found.pathParameters).find(([name]) => paramOf(name).secret)?.[1]
   if (parameter !== undefined) return parameter
   // help is for the beginnings of paths, too: what stands in those nobody has looked at
   const help = found.kind === 'endpoint' && found.endpoint.access.by === 'token'
@@ -128,14 +128,14 @@ function shownOfMissed(path: string): string {
 }
 
 async function requestOf(
-  { found, facts, token, raw, given }: Intake,
+  { match, facts, token, raw, parameters }: Intake,
   path: string,
-  { mount, tuned }: CallerSeen,
+  { mount, tuned }: AuditedCaller,
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
-  const fields = found.kind === 'miss' ? {} : found.endpoint.fields
+  const fields = match.kind === 'miss' ? {} : match.endpoint.fields
   const tunedKeys = shownKeys(tuned, 'request')
-  const shown = [...shownFields(fields, given), ...tunedKeys]
+  const shown = [...shownFields(fields, parameters), ...tunedKeys]
   const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])
   const known = new Set([...declared, ...tunedKeys])
   const expected = Object.fromEntries(Object.entries(raw).filter(([name]) => known.has(name)))
@@ -167,12 +167,12 @@ async function unknownIn(
 }
 
 // What could not be read may be a secret in a wrong place.
-const shownFields = (fields: Fields, given: Intake['given']): string[] =>
+const shownFields = (fields: Fields, given: Intake['parameters']): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
   )
 
-const authOf = ({ caller, operator }: CallerSeen): Record<string, unknown> => ({
+const authOf = ({ caller, operator }: AuditedCaller): Record<string, unknown> => ({
   ...(operator ? { operation_token: operator } : {}),
   ...(caller
     ? {

@@ -1,4 +1,4 @@
-import { ApiError, denied } from '../api/errors.ts'
+import { ApiError, denial } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, isExpired, storedHashOf, type Token } from '../model/token.ts'
@@ -13,16 +13,16 @@ import { retrying } from '../values/retrying.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
 /** A token as presented. */
-export interface Presented {
+export interface PresentedToken {
   /** where a service token would be stored; absent for a batch token */
   key?: Key<'token'>
   /** the term that sealed a batch token; absent for a service token, and for what is no token */
   term?: Key<'term'>
   /** works out what is compared with the stored token */
-  open: () => Promise<Opened>
+  open: () => Promise<OpenedToken>
 }
 
-export interface Opened {
+export interface OpenedToken {
   text: Secret
   /** what would be stored of a service token */
   hash?: string
@@ -30,7 +30,10 @@ export interface Opened {
 }
 
 /** Reads the token of a request; it is not looked up yet. */
-export async function present(text: Secret | undefined, cipher: FieldCipher): Promise<Presented | undefined> {
+export async function readToken(
+  text: Secret | undefined,
+  cipher: FieldCipher,
+): Promise<PresentedToken | undefined> {
   if (!text) return undefined
   const plain = text.reveal()
   if (!plain.startsWith(BATCH_PREFIX)) {
@@ -46,8 +49,8 @@ export async function present(text: Secret | undefined, cipher: FieldCipher): Pr
 }
 
 /** The item of the term that sealed a batch token: as it was read with the request, or else now. */
-export async function sealingTerm(
-  { batch }: Pick<Opened, 'batch'>,
+export async function readSealingTerm(
+  { batch }: Pick<OpenedToken, 'batch'>,
   read: Item<'term'> | undefined,
   { store }: Pick<Ports, 'store'>,
 ): Promise<Item<'term'> | undefined> {
@@ -57,7 +60,7 @@ export async function sealingTerm(
 }
 
 /** A token that lives, and whose mount lives. */
-export interface Alive {
+export interface LiveToken {
   text: Secret
   /** as it was presented, with the use that this request takes */
   token: Readonly<Token>
@@ -74,20 +77,20 @@ export interface Alive {
  * @see docs/spec/tokens.md#use
  */
 export function authenticate(
-  presented: Opened | undefined,
+  presented: OpenedToken | undefined,
   item: Item<'token'> | undefined,
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
-): Alive {
-  if (!presented) throw denied('token-missing')
+): LiveToken {
+  if (!presented) throw denial('token-missing')
   const batch = presented.batch && readBatch(presented.batch, facts.term)
-  if (batch?.fault) throw denied(batch.fault)
+  if (batch?.fault) throw denial(batch.fault)
   const token = batch?.token ?? item?.data
-  if (!token) throw denied('token-unknown')
-  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denied('token-unknown')
-  if (isExpired(token, facts.now)) throw denied('token-expired')
-  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denied('mount-gone')
+  if (!token) throw denial('token-unknown')
+  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denial('token-unknown')
+  if (isExpired(token, facts.now)) throw denial('token-expired')
+  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denial('mount-gone')
   const bound = token.boundCidrs.length > 0 && endOf(token) !== undefined
-  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denied('source-address')
+  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denial('source-address')
   return defined({ text: presented.text, token, item })
 }
 
@@ -101,21 +104,21 @@ const USE_COUNT_TRIES = 11
  * @see docs/spec/tokens.md#limited-uses
  */
 export async function takeUse(
-  alive: Alive,
+  alive: LiveToken,
   cluster: ClusterRead,
   { store, clock, entropy }: Ports,
-): Promise<Alive> {
+): Promise<LiveToken> {
   const { item: _, ...spent } = alive
   let item = alive.item
-  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denied('uses-not-counted-here')
+  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denial('uses-not-counted-here')
   const pause = async () => {
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     if (item) [item] = await store.read([item])
-    if (!item) throw denied('token-spent')
+    if (!item) throw denial('token-spent')
   }
   const taken = await retrying(
     { tries: USE_COUNT_TRIES, pause },
-    async (): Promise<Result<Alive, 'conflict'>> => {
+    async (): Promise<Result<LiveToken, 'conflict'>> => {
       if (!item || item.data.numUses <= 0) return ok(alive)
       const numUses = item.data.numUses - 1
       const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)

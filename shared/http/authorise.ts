@@ -1,6 +1,6 @@
 import type { Caller, Operator } from '../api/call.ts'
-import type { Endpoint, Needed } from '../api/endpoint.ts'
-import { denied } from '../api/errors.ts'
+import type { Endpoint, NeededCapability } from '../api/endpoint.ts'
+import { denial } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
@@ -11,7 +11,7 @@ import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import { standingOf } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
-import type { Alive } from './authenticate.ts'
+import type { LiveToken } from './authenticate.ts'
 import type { Intake } from './intake.ts'
 
 export interface Admitted {
@@ -30,19 +30,19 @@ type Known = Admitted & { caller: Caller }
 export async function authorise(
   endpoint: Endpoint,
   intake: Intake,
-  alive: Alive,
+  alive: LiveToken,
   { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
   ports: Ports,
 ): Promise<Known> {
-  const params = intake.found.kind === 'miss' ? {} : intake.found.params
-  const known = params['mount'] === undefined || mount !== undefined
-  const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', params }) : undefined
+  const pathParameters = intake.match.kind === 'miss' ? {} : intake.match.pathParameters
+  const known = pathParameters['mount'] === undefined || mount !== undefined
+  const subjectKey = known ? endpoint.subject?.({ mount: mount?.accessor ?? '', pathParameters }) : undefined
   const admitted = await loadCaller(alive, subjectKey, mounts, ports)
   const attempts = attemptsOf(endpoint, intake, admitted.subject)
   if (attempts.length === 0) return admitted
   // a login has no rights to check and should not pay for loading this
   const { permits } = await import('../policies/access.ts')
-  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denied('policy')
+  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denial('policy')
   return admitted
 }
 
@@ -52,13 +52,13 @@ export async function authorise(
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function loadCaller(
-  { text, token, item }: Alive,
+  { text, token, item }: LiveToken,
   subjectKey: Key | undefined,
   mounts: MountTable,
   ports: Ports,
 ): Promise<Known> {
   const standing = await standingOf(token, { ports, mounts }, subjectKey)
-  if (!standing.ok) throw denied(standing.fault)
+  if (!standing.ok) throw denial(standing.fault)
   const { rights, identityPolicies, along } = standing.value
   const caller: Caller = defined({
     token,
@@ -89,7 +89,7 @@ function attemptsOf(
   )
 }
 
-function capabilitiesFor(needed: Needed, subject: Item | undefined): Capability[] {
+function capabilitiesFor(needed: NeededCapability, subject: Item | undefined): Capability[] {
   if (needed === 'create-or-update') return ['create', 'update']
   return [needed === 'by-existence' ? (subject ? 'update' : 'create') : needed]
 }

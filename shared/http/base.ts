@@ -1,11 +1,11 @@
 import type { Fetched } from '../api/call.ts'
-import { knowsOf, takesOperationToken } from '../api/endpoint.ts'
+import { identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
 import type { ClusterRead, Items, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
-import { type Presented, present } from './authenticate.ts'
+import { type PresentedToken, readToken } from './authenticate.ts'
 import type { Intake } from './intake.ts'
 
 /** What the first read of a request brings. */
@@ -13,7 +13,7 @@ export interface Base {
   cluster?: ClusterRead
   mounts: MountTable
   /** the token that came with the request, read once: the HMAC of one that was chosen costs a key */
-  presented: () => Promise<Presented | undefined>
+  presented: () => Promise<PresentedToken | undefined>
   tokenItem: Item<'token'> | undefined
   /** of the term that sealed the caller's batch token */
   termItem?: Item<'term'> | undefined
@@ -25,8 +25,11 @@ export interface Base {
 const noMounts: MountTable = { mounts: [], removing: [] }
 
 /** The mount that a path names; undefined when there is none of the auth method's types. */
-export function mountNamed(params: Readonly<Record<string, string>>, { mounts }: Pick<Base, 'mounts'>) {
-  const mount = params['mount'] === undefined ? undefined : mountAt(mounts, params['mount'])
+export function findMount(
+  pathParameters: Readonly<Record<string, string>>,
+  { mounts }: Pick<Base, 'mounts'>,
+) {
+  const mount = pathParameters['mount'] === undefined ? undefined : mountAt(mounts, pathParameters['mount'])
   return mount && isMethod(mount) ? mount : undefined
 }
 
@@ -36,9 +39,9 @@ export function mountNamed(params: Readonly<Record<string, string>>, { mounts }:
  * succeed costs one small item.
  */
 export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
-  let read: Promise<Presented | undefined> | undefined
+  let read: Promise<PresentedToken | undefined> | undefined
   const presented = () => {
-    read ??= present(intake.token, ports.cipher)
+    read ??= readToken(intake.token, ports.cipher)
     return read
   }
   if (isRefusedAnyway(intake)) return { ...(await recordOnly(ports)), presented }
@@ -69,19 +72,19 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
 }
 
 /** Whether a token sent along is not even looked at: with a login, say. */
-function isStranger({ found }: Intake): boolean {
-  const access = found.kind === 'miss' ? undefined : found.endpoint.access
-  return access?.by === 'anyone' && knowsOf(access) === undefined
+function isStranger({ match }: Intake): boolean {
+  const access = match.kind === 'miss' ? undefined : match.endpoint.access
+  return access?.by === 'anyone' && identifyingCapability(access) === undefined
 }
 
 type Found = Omit<Base, 'presented'>
 
 /** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
-function isRefusedAnyway({ found, token, bodyFault, fault, raw }: Intake): boolean {
+function isRefusedAnyway({ match, token, bodyFault, fault, raw }: Intake): boolean {
   if (bodyFault) return true
-  if (found.kind === 'miss') return found.open || !token
-  const { by } = found.endpoint.access
-  if (takesOperationToken(found.endpoint)) return !token && raw['dr_operation_token'] === undefined
+  if (match.kind === 'miss') return match.open || !token
+  const { by } = match.endpoint.access
+  if (takesOperationToken(match.endpoint)) return !token && raw['dr_operation_token'] === undefined
   return by === 'anyone' ? fault !== undefined : !token
 }
 
@@ -101,10 +104,10 @@ async function recordOnly(ports: Ports): Promise<Found> {
  * What an anonymous request at a mount that does not exist is refused by: the mounts as remembered, if their
  * revision still is the same. The record decides nothing but that this cluster serves.
  */
-async function atNoMount({ found }: Intake, ports: Ports): Promise<Found | undefined> {
+async function atNoMount({ match }: Intake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
-  if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone' || !known) return undefined
-  if (found.params['mount'] === undefined || mountNamed(found.params, { mounts: known.table }))
+  if (match.kind === 'miss' || match.endpoint.access.by !== 'anyone' || !known) return undefined
+  if (match.pathParameters['mount'] === undefined || findMount(match.pathParameters, { mounts: known.table }))
     return undefined
   const now = ports.clock.now()
   const cluster = ports.memory.cluster

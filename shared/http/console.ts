@@ -22,7 +22,10 @@ interface ConsoleOptions {
  * Serves the console page below `/ui/`, and leaves everything else to a handler. The page is the same for everybody: nothing
  * is read for it but its files, and nobody has to be known.
  */
-export function withConsole({ isServed, peer, folder }: ConsoleOptions, handler: GroupHandler): GroupHandler {
+export function serveConsole(
+  { isServed, peer, folder }: ConsoleOptions,
+  handler: GroupHandler,
+): GroupHandler {
   if (!isServed) return handler
   const texts = new Map<string, string>()
   const textOf = (file: string): string => {

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
-import { belowVersion } from './read-request.ts'
+import { stripVersion } from './read-request.ts'
 
 /** The handler of a group. */
 export type GroupHandler = (event: FrontEvent, context: Context) => Promise<FrontAnswer>
@@ -13,13 +13,13 @@ const READABLE = ['sys/health', 'sys/replication/dr/status']
  * headers of its own, so that browsers ask nothing beforehand.
  * @param origin of that page; empty: nothing changes
  */
-export const readableFrom = (origin: string, handler: GroupHandler): GroupHandler =>
+export const allowReadsFrom = (origin: string, handler: GroupHandler): GroupHandler =>
   origin === ''
     ? handler
     : async (event, context) => {
         const answer = await handler(event, context)
         const { method, path, headers } = requestOf(event, 0)
-        if (method !== 'GET' || !READABLE.includes(belowVersion(path))) return answer
+        if (method !== 'GET' || !READABLE.includes(stripVersion(path))) return answer
         return withHeaders(answer, {
           vary: 'Origin',
           ...(headers['origin'] === origin ? { 'access-control-allow-origin': origin } : {}),

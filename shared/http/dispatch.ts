@@ -2,10 +2,10 @@ import {
   type AlwaysCall,
   type Answer,
   type AskProvider,
+  addWarnings,
   type Outcome,
   type Phases,
   type ProviderQuestion,
-  warned,
 } from '../api/call.ts'
 import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
@@ -23,10 +23,10 @@ import { defined } from '../values/defined.ts'
 import type { LoginSeen } from '../watching/logins.ts'
 import { admit } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
-import type { Alive } from './authenticate.ts'
-import { type Base, mountNamed, readBase } from './base.ts'
+import type { LiveToken } from './authenticate.ts'
+import { type Base, findMount, readBase } from './base.ts'
 import { checkCluster, checkRole } from './gate.ts'
-import { type Intake, takeIn } from './intake.ts'
+import { type Intake, readIntake } from './intake.ts'
 import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
@@ -62,12 +62,12 @@ export const serve =
         login,
       })
     try {
-      const intake = await takeIn(group, request, id, ports)
-      const endpoint = intake.found.kind === 'miss' ? undefined : intake.found.endpoint
+      const intake = await readIntake(group, request, id, ports)
+      const endpoint = intake.match.kind === 'miss' ? undefined : intake.match.endpoint
       const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
       operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
       await logRefusalCounts(ports)
-      const state: State = { accessor: '', login: endpoint?.login?.(intake.given) }
+      const state: State = { accessor: '', login: endpoint?.login?.(intake.parameters) }
       login = state.login
       try {
         return served(await attempt(intake, trail, ports, state), state.accessor)
@@ -98,7 +98,7 @@ interface State {
    * entries, once it has
    */
   uninitialised?: true
-  alive?: Alive
+  alive?: LiveToken
   /** the first step of the row, once it is taken */
   first?: { result: unknown }
   /** of a login: its mount is known once it has been looked for */
@@ -145,7 +145,7 @@ async function attempt(
         ports.log.warn('cleaning up', { id: intake.facts.id, operation: endpoint.path, cause: String(error) })
       })
       const more = (await outcome.lateWarnings?.().catch(() => undefined)) ?? []
-      const answer = warned(outcome.answer, more)
+      const answer = addWarnings(outcome.answer, more)
       await trail?.response(defined({ kind: 'answered' as const, answer, wrapped: info }))
       return info ? renderWrapped(info, frame) : render(answer, frame)
     }
@@ -202,8 +202,8 @@ const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
 /** A mount as an environment remembers it: what is refused anyway looks for none. */
-const knownMount = (params: Readonly<Record<string, string>>, { memory }: Ports) =>
-  memory.mounts && mountNamed(params, { mounts: memory.mounts.table })
+const knownMount = (pathParameters: Readonly<Record<string, string>>, { memory }: Ports) =>
+  memory.mounts && findMount(pathParameters, { mounts: memory.mounts.table })
 
 type Ready = AlwaysCall & { endpoint: Endpoint }
 
@@ -220,14 +220,14 @@ async function admitted(
   state: State,
   { first, more }: Attempt,
 ): Promise<Ready> {
-  const { found } = intake
+  const { match } = intake
   const base = await readBase(intake, more, ports)
-  const endpoint = found.kind === 'miss' ? undefined : found.endpoint
+  const endpoint = match.kind === 'miss' ? undefined : match.endpoint
   if (!base.cluster) state.uninitialised = true
-  checkCluster(base, found.kind === 'miss' ? found.serves : found.endpoint.serves, ports.deployment)
-  const mount = mountNamed(found.params, base)
-  if (state.login) state.login.mount = (mount ?? knownMount(found.params, ports))?.path
-  const tuned = mount ?? (found.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
+  checkCluster(base, match.kind === 'miss' ? match.serves : match.endpoint.serves, ports.deployment)
+  const mount = findMount(match.pathParameters, base)
+  if (state.login) state.login.mount = (mount ?? knownMount(match.pathParameters, ports))?.path
+  const tuned = mount ?? (match.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
     throw error
@@ -242,8 +242,8 @@ async function admitted(
   return defined({
     endpoint,
     request: intake.facts,
-    params: found.params,
-    given: intake.given,
+    pathParameters: match.pathParameters,
+    parameters: intake.parameters,
     raw: intake.raw,
     bearer: intake.token,
     ports,
@@ -263,9 +263,9 @@ function checkWrapping({ cluster }: Base, { facts }: Intake): void {
     throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')
 }
 
-const missed = ({ found }: Intake): ApiError =>
-  found.kind === 'miss'
-    ? new ApiError(found.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', found.hint)
+const missed = ({ match }: Intake): ApiError =>
+  match.kind === 'miss'
+    ? new ApiError(match.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', match.hint)
     : new ApiError('unsupported_path')
 
 /** The changes to commit, among them the wrapped answer if one was asked for. */

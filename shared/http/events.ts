@@ -1,6 +1,6 @@
 import { ApiError } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
-import { checkedPeer, sourceBehind } from './proxy.ts'
+import { checkPeer, clientAddress } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** What all events of HTTP front ends have, as far as it is read here. */
@@ -98,10 +98,10 @@ function callerOf(
 ): Pick<HttpRequest, 'source' | 'fault'> {
   try {
     const front = frontOf(event)
-    const peer = front === 'alb' ? checkedPeer(given) : given
+    const peer = front === 'alb' ? checkPeer(given) : given
     // invoked by who may invoke the function: no front end was there, whose events always have a number
     const isDirect = front === 'httpApi' && event.requestContext?.requestId === undefined
-    return { source: proxy && !isDirect ? sourceBehind(proxy, headers, peer) : peer }
+    return { source: proxy && !isDirect ? clientAddress(proxy, headers, peer) : peer }
   } catch (fault) {
     if (fault instanceof ApiError) return { source: '', fault }
     throw fault

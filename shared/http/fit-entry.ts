@@ -22,7 +22,7 @@ interface Place {
  * An entry that is not larger than allowed. The largest values become their length and their HMAC until it fits,
  * lists and texts before objects, inner objects before outer ones; the same entry becomes the same every time.
  */
-export async function fitted(
+export async function fitEntry(
   entry: Entry,
   hmac: (text: string) => Promise<string>,
   largest = LARGEST_ENTRY,

@@ -1,17 +1,17 @@
 import { answer } from '../api/call.ts'
-import { accessText, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
+import { describeAccess, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
 import { type Fields, text } from '../api/fields.ts'
 import type { Schema } from '../values/shape.ts'
-import { type Match, rowsAt } from './match.ts'
+import { findRows, type Match } from './match.ts'
 
 /**
  * What answers `?help=1`: the rows of the endpoint table that a path matches, or those below it where it is only the
  * beginning of paths. Undefined when there is none.
  */
-export async function helpWith(group: Group, path: string): Promise<Match | undefined> {
+export async function findHelp(group: Group, path: string): Promise<Match | undefined> {
   const place = path.replace(/\/$/, '')
-  const exact = rowsAt(group, place)
-  if (exact) return found(exact.template, exact.params, path, helpOf(exact.template, exact.rows))
+  const exact = findRows(group, place)
+  if (exact) return found(exact.template, exact.pathParameters, path, helpOf(exact.template, exact.rows))
   const below = rowsBelow((await group.all?.()) ?? [group], place)
   if (below.length === 0) return undefined
   const mounted = below.every(({ template }) => template.includes(':mount'))
@@ -30,7 +30,12 @@ interface Help {
   see_also: readonly string[]
 }
 
-const found = (place: string, params: Readonly<Record<string, string>>, path: string, help: Help): Match => ({
+const found = (
+  place: string,
+  pathParameters: Readonly<Record<string, string>>,
+  path: string,
+  help: Help,
+): Match => ({
   kind: 'endpoint',
   endpoint: endpoint({
     method: 'GET',
@@ -41,7 +46,7 @@ const found = (place: string, params: Readonly<Record<string, string>>, path: st
     answers: 'plain',
     handle: () => answer({ kind: 'plain', status: 200, body: { ...help } }),
   }),
-  params,
+  pathParameters,
   path,
 })
 
@@ -51,7 +56,7 @@ const helpOf = (template: string, rows: readonly Endpoint[]): Help => ({
 })
 
 const describe = (row: Endpoint): string =>
-  [`## ${row.method}: ${row.summary}`, accessText(row), ...parametersOf(row.fields)].join('\n\n')
+  [`## ${row.method}: ${row.summary}`, describeAccess(row), ...parametersOf(row.fields)].join('\n\n')
 
 const parametersOf = (fields: Fields): string[] =>
   Object.entries(fields).map(

@@ -1,10 +1,10 @@
 import type { Early, Operation, RequestFacts } from '../api/call.ts'
 import {
+  byPolicy,
   type Endpoint,
   type Group,
-  needsNoHeader,
+  isOpenToAnonymous,
   type Prepared,
-  policy,
   takesOperationToken,
 } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
@@ -15,27 +15,27 @@ import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import type { Secret } from '../values/secret.ts'
-import { type Match, match, missedOperation } from './match.ts'
+import { type Match, matchEndpoint, missOperation } from './match.ts'
 import {
-  belowVersion,
   checkHead,
   checkNamespace,
   operationOf,
   parametersOf,
   pathFault,
-  presentedToken,
+  readTokenHeader,
+  stripVersion,
   wrapTtlOf,
 } from './read-request.ts'
 import type { HttpRequest } from './request.ts'
 
 /** A request, read as far as that is possible without reading anything else. */
 export interface Intake {
-  found: Match
+  match: Match
   facts: RequestFacts
   token: Secret | undefined
   /** parameters as sent */
   raw: Readonly<Record<string, unknown>>
-  given: Early['given']
+  parameters: Early['parameters']
   /** what the answer should mention, if it has a body */
   warnings: readonly string[]
   /** whether the warnings name unknown fields of a write: then the answer has a body */
@@ -52,14 +52,20 @@ export interface Intake {
 }
 
 /** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
-export async function takeIn(group: Group, request: HttpRequest, id: string, ports: Ports): Promise<Intake> {
+export async function readIntake(
+  group: Group,
+  request: HttpRequest,
+  id: string,
+  ports: Ports,
+): Promise<Intake> {
   if (request.fault) throw request.fault
   checkHead(request)
   const fault = pathFault(request.path)
   if (fault) throw invalid(fault)
-  const path = belowVersion(request.path)
+  const path = stripVersion(request.path)
   const operation = operationOf(request)
-  const matched = (await helpFor(group, request, path)) ?? refuseHead(request, match(group, operation, path))
+  const matched =
+    (await loadHelp(group, request, path)) ?? refuseHead(request, matchEndpoint(group, operation, path))
   const found = strictly(matched, request, ports)
   checkLicence(found, ports)
   if (found.kind === 'miss' || !found.endpoint.anyNamespace) checkNamespace(request, path)
@@ -75,11 +81,11 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
     wrapTtl,
   })
   const base: Intake = {
-    found,
+    match: found,
     facts,
-    token: presentedToken(request),
+    token: readTokenHeader(request),
     raw: {},
-    given: {},
+    parameters: {},
     warnings: [],
     unknownFields: false,
     keys: found.kind === 'miss' || !takesOperationToken(found.endpoint) ? [] : [key('operation-token')],
@@ -89,10 +95,10 @@ export async function takeIn(group: Group, request: HttpRequest, id: string, por
 }
 
 /** Help, where it was asked for. The code that writes it is loaded only then. */
-export async function helpFor(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
+export async function loadHelp(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
   const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
   if (!wanted || request.method !== 'GET') return undefined
-  const { helpWith } = await import('./help.ts')
+  const { findHelp: helpWith } = await import('./help.ts')
   return helpWith(group, path)
 }
 
@@ -115,7 +121,7 @@ function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Port
   if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone') return found
   const needed = found.endpoint.access.strictly
   if (!needed || !deployment.strictCeremony || gatewayId === '') return found
-  return { ...found, endpoint: { ...found.endpoint, access: policy(needed) } }
+  return { ...found, endpoint: { ...found.endpoint, access: byPolicy(needed) } }
 }
 
 // machines probe with whatever headers they always send, and there is nothing to wrap
@@ -123,7 +129,7 @@ const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.en
 
 /** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
-  wrapTtl === undefined || !needsNoHeader({ access }) || answers === 'auth'
+  wrapTtl === undefined || !isOpenToAnonymous({ access }) || answers === 'auth'
     ? undefined
     : invalid('X-Vault-Wrap-TTL: of the endpoints that need no token only a login can be wrapped')
 
@@ -131,25 +137,27 @@ const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): Ap
 const refuseHead = (request: HttpRequest, found: Match): Match =>
   request.method !== 'HEAD' || found.kind === 'miss' || found.endpoint.head
     ? found
-    : missedOperation(found.endpoint, found.params, found.path)
+    : missOperation(found.endpoint, found.pathParameters, found.path)
 
 async function readParameters(
   base: Intake,
-  { endpoint, params }: { endpoint: Endpoint; params: Readonly<Record<string, string>> },
+  { endpoint, pathParameters }: { endpoint: Endpoint; pathParameters: Readonly<Record<string, string>> },
   request: HttpRequest,
   operation: Operation,
   ports: Ports,
 ): Promise<Intake> {
   const body = await settled(() => parametersOf(request, operation, endpoint))
   if (!body.ok) return { ...base, bodyFault: body.fault }
-  const overridden = Object.keys(body.value).filter(name => Object.hasOwn(params, name))
-  const repeated = Object.keys(params).flatMap(name => paramOf(name).repeatedAs ?? [])
-  const raw = Object.fromEntries(Object.entries(body.value).filter(([name]) => !Object.hasOwn(params, name)))
+  const overridden = Object.keys(body.value).filter(name => Object.hasOwn(pathParameters, name))
+  const repeated = Object.keys(pathParameters).flatMap(name => paramOf(name).repeatedAs ?? [])
+  const raw = Object.fromEntries(
+    Object.entries(body.value).filter(([name]) => !Object.hasOwn(pathParameters, name)),
+  )
   const unwrappable = wrapFault(endpoint, base.facts)
   if (unwrappable) return { ...base, raw, fault: unwrappable }
   const parsed = await settled(() => readFields(endpoint.fields, raw))
   if (!parsed.ok) return { ...base, raw, fault: parsed.fault }
-  const { given } = parsed.value
+  const { parameters } = parsed.value
   const unknown = endpoint.freeForm ? [] : parsed.value.unknown.filter(name => !repeated.includes(name))
   const warnings = [
     ...(overridden.length > 0
@@ -158,10 +166,10 @@ async function readParameters(
     ...(unknown.length > 0 ? [await warningOf(unknown, endpoint)] : []),
   ]
   const unknownFields = operation === 'write' && unknown.length > 0
-  const read = { ...base, raw, given, warnings, unknownFields }
+  const read = { ...base, raw, parameters, warnings, unknownFields }
   const { prepare } = endpoint
   if (!prepare) return read
-  const prepared = await settled(() => prepare({ request: base.facts, params, given, ports }))
+  const prepared = await settled(() => prepare({ request: base.facts, pathParameters, parameters, ports }))
   if (!prepared.ok) return { ...read, fault: prepared.fault }
   return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
 }

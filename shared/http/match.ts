@@ -1,11 +1,11 @@
 import type { Operation } from '../api/call.ts'
-import { type Endpoint, type Group, needsNoHeader, operations, pathsOf } from '../api/endpoint.ts'
-import { normalForm, paramOf } from '../api/params.ts'
+import { type Endpoint, type Group, isOpenToAnonymous, operations, pathsOf } from '../api/endpoint.ts'
+import { normaliseParameter, paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 
 /** The endpoint of a request with its path parameters, or how the request missed. */
 export type Match =
-  | { kind: 'endpoint'; endpoint: Endpoint; params: Readonly<Record<string, string>>; path: string }
+  | { kind: 'endpoint'; endpoint: Endpoint; pathParameters: Readonly<Record<string, string>>; path: string }
   | {
       kind: 'miss'
       miss: 'path' | 'operation'
@@ -14,7 +14,7 @@ export type Match =
       serves?: Endpoint['serves']
       /** what leads on from here, for who may know */
       hint?: string
-      params: Readonly<Record<string, string>>
+      pathParameters: Readonly<Record<string, string>>
       path: string
     }
 
@@ -66,18 +66,18 @@ function patternOf(template: string, list: boolean): RegExp {
  * Finds the endpoint of a path (below `/v1`, without leading slash).
  * `open` marks a miss whose path anybody may know about, because it names no mount and is for anyone.
  */
-export function match(group: Group, operation: Operation | undefined, path: string): Match {
+export function matchEndpoint(group: Group, operation: Operation | undefined, path: string): Match {
   const hits = routesOf(group).flatMap(route => {
     const found = route.pattern.exec(path)
-    return found ? [{ route, params: normalised(found.groups ?? {}) }] : []
+    return found ? [{ route, pathParameters: normalised(found.groups ?? {}) }] : []
   })
   const hit = hits.find(({ route }) => route.operation === operation)
   if (hit)
     return {
       kind: 'endpoint',
       endpoint: hit.route.endpoint,
-      params: hit.params,
-      path: typed(hit.route.template, hit.params),
+      pathParameters: hit.pathParameters,
+      path: typed(hit.route.template, hit.pathParameters),
     }
   const [first] = hits
   if (!first)
@@ -85,7 +85,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
       kind: 'miss' as const,
       miss: 'path' as const,
       open: false,
-      params: mountOnly(path),
+      pathParameters: mountOnly(path),
       path,
       hint: nameFault(group, path),
     })
@@ -95,7 +95,7 @@ export function match(group: Group, operation: Operation | undefined, path: stri
     kind: 'miss' as const,
     miss: 'operation' as const,
     open,
-    params: first.params,
+    pathParameters: first.pathParameters,
     path,
     serves: first.route.endpoint.serves,
     hint: isListing
@@ -116,37 +116,43 @@ function nameFault(group: Group, path: string): string | undefined {
 
 /** Whether anybody may know that a path exists: it names nothing, so that it is there in every deployment, or is for anyone. */
 const isOpen = (endpoint: Endpoint, template: string): boolean =>
-  !template.includes(':') || (needsNoHeader(endpoint) && !template.includes(':mount'))
+  !template.includes(':') || (isOpenToAnonymous(endpoint) && !template.includes(':mount'))
 
 /** The same path, asked by a verb that its endpoint does not take. */
-export const missedOperation = (endpoint: Endpoint, params: Match['params'], path: string): Match => ({
+export const missOperation = (
+  endpoint: Endpoint,
+  pathParameters: Match['pathParameters'],
+  path: string,
+): Match => ({
   kind: 'miss',
   miss: 'operation',
   open: isOpen(endpoint, endpoint.path),
-  params,
+  pathParameters,
   path,
   serves: endpoint.serves,
 })
 
 /** The rows that serve a path, whatever the operation, under the template that it matches first. */
-export function rowsAt(
+export function findRows(
   group: Group,
   path: string,
-): { template: string; rows: readonly Endpoint[]; params: Readonly<Record<string, string>> } | undefined {
+):
+  | { template: string; rows: readonly Endpoint[]; pathParameters: Readonly<Record<string, string>> }
+  | undefined {
   const routes = routesOf(group)
   const template = routes.find(route => route.pattern.test(path))?.template
   if (template === undefined) return undefined
   const same = routes.filter(route => route.template === template)
   const groups = same.map(route => route.pattern.exec(path)?.groups).find(Boolean)
-  return { template, rows: same.map(route => route.endpoint), params: normalised(groups ?? {}) }
+  return { template, rows: same.map(route => route.endpoint), pathParameters: normalised(groups ?? {}) }
 }
 
 const normalised = (groups: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normalForm(name, text)]))
+  Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normaliseParameter(name, text)]))
 
 // The path as typed, but with names as they count: a policy for role/prod governs role/PROD as well.
-const typed = (template: string, params: Readonly<Record<string, string>>): string =>
-  template.slice(1).replace(NAME, (_, name: string) => params[name] ?? '')
+const typed = (template: string, pathParameters: Readonly<Record<string, string>>): string =>
+  template.slice(1).replace(NAME, (_, name: string) => pathParameters[name] ?? '')
 
 const mountOnly = (path: string): Record<string, string> => {
   const mount = /^auth\/([^/]+)\//.exec(path)?.[1]

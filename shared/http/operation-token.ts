@@ -1,5 +1,5 @@
-import { type Endpoint, policy } from '../api/endpoint.ts'
-import { ApiError, denied } from '../api/errors.ts'
+import { byPolicy, type Endpoint } from '../api/endpoint.ts'
+import { ApiError, denial } from '../api/errors.ts'
 import { isGenerated } from '../ceremony/generated-token.ts'
 import { operationTokenMissing, operationTokenUnreadable, termUnknown } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
@@ -9,7 +9,7 @@ import { notASecondary } from '../replication/operation/refusals.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { successorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
-import { type Alive, authenticate, present, sealingTerm } from './authenticate.ts'
+import { authenticate, type LiveToken, readSealingTerm, readToken } from './authenticate.ts'
 import { type Admitted, authorise, loadCaller } from './authorise.ts'
 import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
@@ -25,7 +25,7 @@ export async function admitOperator(
   intake: Intake,
   { cluster, mounts, fetched, now }: Base,
   ports: Ports,
-  identified: () => Promise<Alive>,
+  identified: () => Promise<LiveToken>,
 ): Promise<Admitted | undefined> {
   if (!cluster) throw new ApiError('not_initialised')
   const { record } = cluster
@@ -39,7 +39,7 @@ export async function admitOperator(
   const facts = { mounts, source: intake.facts.source, now, record }
   const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
   if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }
-  const row = { ...endpoint, access: policy('update') }
+  const row = { ...endpoint, access: byPolicy('update') }
   const admitted = await authorise(row, intake, holder, { mounts, mount: undefined }, ports)
   return { ...admitted, operator: 'batch' }
 }
@@ -55,23 +55,23 @@ async function operatorOf(
   generated: Item<'operation-token'> | undefined,
   { record, ...facts }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: ClusterRecord },
   { cipher, store }: Pick<Ports, 'cipher' | 'store'>,
-): Promise<'generated' | Alive> {
+): Promise<'generated' | LiveToken> {
   const text = raw['dr_operation_token'] ?? ''
   if (text === '') throw operationTokenMissing()
   if (typeof text !== 'string') throw operationTokenUnreadable()
-  if (text.length > LONGEST_TOKEN) throw denied('operation-token-unknown')
+  if (text.length > LONGEST_TOKEN) throw denial('operation-token-unknown')
   if (generated && isGenerated(text, generated.data, record)) return 'generated'
   // service tokens are not accepted in the body, so they are not even looked up
-  if (!text.startsWith(BATCH_PREFIX)) throw denied('operation-token-unknown')
-  const presented = await present(new Secret(text), cipher)
+  if (!text.startsWith(BATCH_PREFIX)) throw denial('operation-token-unknown')
+  const presented = await readToken(new Secret(text), cipher)
   const opened = await presented?.open()
   if (!opened?.batch) throw termUnknown()
-  const term = await sealingTerm(opened, undefined, { store })
+  const term = await readSealingTerm(opened, undefined, { store })
   const alive = authenticate(opened, undefined, {
     ...facts,
     term: term && (await withSuccessors(term, record, { store })),
   })
-  if (alive.token.parent !== undefined) throw denied('operation-token-not-orphan')
+  if (alive.token.parent !== undefined) throw denial('operation-token-not-orphan')
   return alive
 }
 

@@ -17,7 +17,7 @@ const LONGEST_CHAIN = 4096
  * @throws ApiError `misdirected` without a secret of the proxy; `invalid_request` where the chain names no address there
  * @see docs/spec/transport.md#behind-a-proxy
  */
-export function sourceBehind(
+export function clientAddress(
   { secretHashes, hops }: FrontProxy,
   headers: Readonly<Record<string, string>>,
   peer: string,
@@ -39,7 +39,7 @@ export function sourceBehind(
  * Who called a load balancer, by the entry that it appended itself.
  * @throws ApiError `invalid_request` where that is no address: then the balancer does not append, or somebody else invoked
  */
-export function checkedPeer(appended: string): string {
+export function checkPeer(appended: string): string {
   if (isAddress(appended)) return appended
   throw invalid('X-Forwarded-For: its last entry must be the address of the caller, without a port')
 }

@@ -55,7 +55,7 @@ export function checkHead({ path, query, headers }: HttpRequest): void {
 }
 
 /** The caller's token, from the first header that has one. @throws ApiError when it is too long */
-export function presentedToken({ headers }: HttpRequest): Secret | undefined {
+export function readTokenHeader({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
   if ((token?.length ?? 0) > LONGEST_TOKEN) throw new ApiError('head_too_large', 'the token is too long')
@@ -176,4 +176,4 @@ export function pathFault(path: string): string | undefined {
 const ROLE_TAG = /^(\/(?:v1\/)?auth\/[^/]+\/roletag-(?:denylist|blacklist)\/)/
 
 /** The path below `/v1`, without its leading slash. Some front ends strip the version, some do not. */
-export const belowVersion = (path: string): string => path.replace(/^\/(?:v1\/)?/, '')
+export const stripVersion = (path: string): string => path.replace(/^\/(?:v1\/)?/, '')

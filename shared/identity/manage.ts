@@ -1,8 +1,8 @@
-import { after, answer, type Call, data, keys, nothing, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, keyList, noContent, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { bool, list, map, text } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
-import { placeOf, subjectOf } from '../api/subject.ts'
+import { subjectKeyOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
 import type { MountTable } from '../model/mount.ts'
 import { isPolicyName, POLICY_NAMES, policySet, ROOT, sanitisePolicies } from '../policies/names.ts'
@@ -51,19 +51,19 @@ export const readAlias = async (call: Call): Promise<Outcome> =>
 /** POST identity/entity/id/:id: disabling takes effect with the next request of any of its tokens. */
 export async function writeEntity(call: Call<typeof entityFields>): Promise<Outcome> {
   const item = known(await aliasOf(call, 'entity'))
-  const { given } = call
-  const policies = given.policies && sanitisePolicies(given.policies)
+  const { parameters } = call
+  const policies = parameters.policies && sanitisePolicies(parameters.policies)
   if (policies?.includes(ROOT)) throw invalid('policies must not contain root')
   if (policies?.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
   const next: Alias = {
     ...item.data,
-    entityName: given.name || item.data.entityName,
-    disabled: given.disabled ?? item.data.disabled,
+    entityName: parameters.name || item.data.entityName,
+    disabled: parameters.disabled ?? item.data.disabled,
     policies: policies ?? item.data.policies,
-    entityMetadata: given.metadata ?? item.data.entityMetadata,
+    entityMetadata: parameters.metadata ?? item.data.entityMetadata,
     updatedAt: call.now,
   }
-  return after([replace(item, item, next)])
+  return answerAfter([replace(item, item, next)])
 }
 
 /**
@@ -72,9 +72,13 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
  */
 export async function deleteEntity(call: Call): Promise<Outcome> {
   const item = await aliasOf(call, 'entity')
-  if (!item) return answer(nothing())
+  if (!item) return answer(noContent())
   const { aliasId } = item.data
-  return after([removeIfUnchanged(item), remove(placeOf(call, 'entity')), remove(key('alias-id', aliasId))])
+  return answerAfter([
+    removeIfUnchanged(item),
+    remove(subjectKeyOf(call, 'entity')),
+    remove(key('alias-id', aliasId)),
+  ])
 }
 
 /** The aliases behind the listed pointers, by the names of these. */
@@ -91,11 +95,11 @@ async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promi
 export const listIdentities =
   (kind: Kind) =>
   async (call: Call<typeof listFields>): Promise<Outcome> => {
-    const found = await call.ports.store.list(partitions(kind), pageOf(call.given))
+    const found = await call.ports.store.list(partitions(kind), pageOf(call.parameters))
     const infoOf = kind === 'entity' ? entityInfo : aliasInfo
     const info = (await aliasesBehind(call, found)).map(([id, alias]) => [id, infoOf(alias, call.mounts)])
     return answer(
-      keys(
+      keyList(
         found.map(({ sk }) => sk),
         Object.fromEntries(info),
       ),
@@ -104,11 +108,12 @@ export const listIdentities =
 
 /** POST identity/lookup/entity: by one of its names; nothing found is 204. */
 export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {
-  const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.given
+  const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.parameters
   const { store } = call.ports
   if (!id && !aliasId && !(name && mount)) {
-    if (!call.given.name) throw invalid('give id, name, alias_id, or alias_name with alias_mount_accessor')
-    return lookupByName(call, call.given.name)
+    if (!call.parameters.name)
+      throw invalid('give id, name, alias_id, or alias_name with alias_mount_accessor')
+    return lookupByName(call, call.parameters.name)
   }
   const [pointer] = id
     ? await store.read([key('entity', id)])

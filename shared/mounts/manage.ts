@@ -1,4 +1,4 @@
-import { type Answer, after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
+import { type Answer, answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import {
   anything,
@@ -87,7 +87,7 @@ const tableOf = (call: Call): Item<'mounts'> => {
 
 /** The mount's path, of one segment: nested ones are refused with a text that says so. */
 function pathOf(call: Call): string {
-  const path = call.params['method_path'] ?? ''
+  const path = call.pathParameters['method_path'] ?? ''
   if (path === '') throw invalid('the path names no mount; GET sys/auth, without a slash at its end, has all')
   if (path.includes('/')) throw invalid('the path of a mount must be one segment, without "/"')
   if (!NAME.test(path)) throw invalid('the path of a mount may hold letters, digits, "_", "-" and "."')
@@ -99,15 +99,18 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   const table = tableOf(call)
   const path = pathOf(call)
   if (mountAt(table.data, path)) throw invalid(`path is already in use at ${path}/`)
-  const type = methodTypes.find(one => one === call.given.type)
+  const type = methodTypes.find(one => one === call.parameters.type)
   if (!type) throw invalid(`type must be one of ${methodTypes.join(', ')}`)
-  const blank = newMount({ path, type, description: call.given.description ?? '' }, call.ports.entropy.uuid())
-  const { given, unknown } = tuningIn(call.given.config)
-  const next = { ...table.data, mounts: [...table.data.mounts, tuned(blank, given)] }
-  return after(
+  const blank = newMount(
+    { path, type, description: call.parameters.description ?? '' },
+    call.ports.entropy.uuid(),
+  )
+  const { parameters, unknown } = tuningIn(call.parameters.config)
+  const next = { ...table.data, mounts: [...table.data.mounts, tuned(blank, parameters)] }
+  return answerAfter(
     storeMounts(table, next),
-    nothing([
-      ...effectWarnings(given),
+    noContent([
+      ...effectWarnings(parameters),
       ...(unknown.length > 0 ? [unknownWarning(unknown, tuneFields, 'config.')] : []),
     ]),
   )
@@ -119,7 +122,7 @@ const effectWarnings = (given: Supplied<typeof tuneFields>): string[] =>
 
 /** The settings inside a mount's first request, read as those of its tuning are. */
 function tuningIn(config: unknown): Parsed<typeof tuneFields> {
-  if (config === undefined || config === null) return { given: {}, unknown: [] }
+  if (config === undefined || config === null) return { parameters: {}, unknown: [] }
   if (!isObject(config)) throw invalid('config must be an object')
   try {
     return readFields(tuneFields, config)
@@ -184,7 +187,7 @@ export function disableMount(call: Call): Outcome {
     removing: [...removing, { ...mount, disabledAt: call.now }],
   }
   return {
-    ...after(storeMounts(table, next)),
+    ...answerAfter(storeMounts(table, next)),
     // should this fail, the hourly round starts it
     afterwards: () => call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }),
   }
@@ -194,9 +197,12 @@ export function disableMount(call: Call): Outcome {
 export function tuneMount(call: Call<typeof tuneFields>): Outcome {
   const table = tableOf(call)
   const mount = found(table.data, pathOf(call))
-  const next = tuned(mount, call.given)
+  const next = tuned(mount, call.parameters)
   const mounts = table.data.mounts.map(one => (one === mount ? next : one))
-  return after(storeMounts(table, { ...table.data, mounts }), nothing(effectWarnings(call.given)))
+  return answerAfter(
+    storeMounts(table, { ...table.data, mounts }),
+    noContent(effectWarnings(call.parameters)),
+  )
 }
 
 /** GET sys/auth/:path/tune. */

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import { after, answer, type Call, data, keys, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, keyList, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { type listFields, pageOf, pageOfNames } from '../api/listing.ts'
-import { placeOf, removeStored, subjectOf } from '../api/subject.ts'
+import { cutPage, type listFields, pageOf } from '../api/listing.ts'
+import { removeSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { replace } from '../storage/changes.ts'
 import { partitions } from '../storage/kinds.ts'
 import { readBase64 } from '../values/base64.ts'
@@ -13,17 +13,17 @@ import { PolicyFault, parsePolicy } from './parse.ts'
 
 export const policyFields = {
   policy: text('The policy in HCL or JSON, also as base64', { counts: plainText }),
-  rules: text('Deprecated: policy', { now: 'policy', counts: plainText }),
+  rules: text('Deprecated: policy', { replacedBy: 'policy', counts: plainText }),
 }
 
-const nameOf = (call: Call): string => placeOf(call, 'policy').sk
+const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk
 
 /** POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is kept as written. */
 export function writePolicy(call: Call<typeof policyFields>): Outcome {
   const name = nameOf(call)
   if (name === ROOT) throw invalid('the policy root cannot be changed')
   if (!isPolicyName(name)) throw invalid(POLICY_NAMES)
-  const given = call.given.policy ?? call.given.rules ?? ''
+  const given = call.parameters.policy ?? call.parameters.rules ?? ''
   if (given.trim() === '') throw invalid('policy is required')
   const written = plainText(given)
   try {
@@ -31,7 +31,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
   } catch (error) {
     throw error instanceof PolicyFault ? invalid(`failed to parse policy: ${error.message}`) : error
   }
-  return after([replace(placeOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
+  return answerAfter([replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
 }
 
 /** The text of a policy, from base64 or as it is. No policy is itself valid base64: none does without quotes or braces. */
@@ -56,18 +56,18 @@ export const readRules = (call: Call): Outcome => answer(data({ name: nameOf(cal
 export function deletePolicy(call: Call): Outcome {
   const name = nameOf(call)
   if (name === ROOT || name === DEFAULT) throw invalid(`the policy ${name} cannot be deleted`)
-  return removeStored(call)
+  return removeSubject(call)
 }
 
 async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
-  const page = pageOf(call.given)
+  const page = pageOf(call.parameters)
   const stored = await call.ports.store.list(partitions('policy'), page)
-  return pageOfNames([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
+  return cutPage([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
 }
 
 /** LIST sys/policies/acl. */
 export const listPolicies = async (call: Call<typeof listFields>): Promise<Outcome> =>
-  answer(keys(await namesOf(call)))
+  answer(keyList(await namesOf(call)))
 
 /** GET sys/policy, the older form: it names them twice. */
 export async function listRules(call: Call<typeof listFields>): Promise<Outcome> {

@@ -8,4 +8,4 @@ export const listAudit = (): Outcome => answer(data({}))
 
 /** POST sys/audit-hash/:method_path: how a value would appear in the audit log. There is one log, whatever the path. */
 export const auditHash = async (call: Call<typeof auditHashFields>): Promise<Outcome> =>
-  answer(data({ hash: await call.ports.cipher.hmac(call.given.input ?? '') }))
+  answer(data({ hash: await call.ports.cipher.hmac(call.parameters.input ?? '') }))

@@ -14,7 +14,7 @@ const LONGEST_PATH = 1024
 
 export const capabilityFields = {
   paths: list(`Paths to tell capabilities on, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
-  path: text('Deprecated: paths', { now: 'paths' }),
+  path: text('Deprecated: paths', { replacedBy: 'paths' }),
 }
 export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }
 export const accessorCapabilityFields = { ...accessorField, ...capabilityFields }
@@ -27,7 +27,7 @@ export const capabilitiesSelf = (call: Asked): Outcome => told(call, callerOf(ca
 /** POST sys/capabilities: of the token that is named. */
 export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<Outcome> {
   const { text: own, rights } = callerOf(call)
-  const asked = call.given.token ?? ''
+  const asked = call.parameters.token ?? ''
   // the caller's last use may have taken its token away
   if (sameSecret(asked, own.reveal())) return told(call, rights)
   return told(call, await rightsOf(call, (await foundToken(call, asked)).token))
@@ -35,7 +35,7 @@ export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityField
 
 /** POST sys/capabilities-accessor: of the token behind an accessor. */
 export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilityFields>): Promise<Outcome> {
-  const item = await tokenByAccessor(call, call.given.accessor ?? '')
+  const item = await tokenByAccessor(call, call.parameters.accessor ?? '')
   return told(call, await rightsOf(call, item.data))
 }
 
@@ -53,8 +53,8 @@ async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
   return standing.value.rights
 }
 
-function told({ given }: Asked, rights: Acl): Outcome {
-  const paths = [...(given.paths ?? []), ...(given.path ? [given.path] : [])]
+function told({ parameters }: Asked, rights: Acl): Outcome {
+  const paths = [...(parameters.paths ?? []), ...(parameters.path ? [parameters.path] : [])]
   if (paths.length === 0) throw invalid('paths is required')
   if (paths.length > MOST_PATHS || paths.some(path => Buffer.byteLength(path) > LONGEST_PATH))
     throw invalid(`paths may hold up to ${MOST_PATHS} paths of up to ${LONGEST_PATH} bytes`)

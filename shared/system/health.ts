@@ -1,5 +1,5 @@
 import { type AlwaysCall, type Answer, answer, type Early, type Outcome } from '../api/call.ts'
-import { type JournalSeen, journalSeen, lookEarly } from '../api/early-look.ts'
+import { type JournalView, prefetchJournal, readJournalView } from '../api/early-look.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, text } from '../api/fields.ts'
 import {
@@ -40,7 +40,7 @@ const situations = {
 } as const
 
 /** What the head of the journal says. */
-type Journaling = Pick<JournalSeen['head'] & {}, 'mode' | 'last' | 'stagedAt'>
+type Journaling = Pick<JournalView['head'] & {}, 'mode' | 'last' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -60,21 +60,21 @@ const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary'
 /** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...lookEarly(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
+  ...prefetchJournal(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
 })
 
 /** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
 export async function health(call: AlwaysCall<typeof healthFields>): Promise<Outcome> {
-  const bad = Object.entries(call.given).find(
+  const bad = Object.entries(call.parameters).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
   if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
-  const { head } = keepsHead(record?.mode) ? await journalSeen(call, undefined) : {}
+  const { head } = keepsHead(record?.mode) ? await readJournalView(call, undefined) : {}
   const situation = situationOf(record, head, call.ports.deployment)
   const sealed = situation === 'active' && record !== undefined && (await isSealed(call, record))
   const { status, override } = situations[sealed ? 'sealed' : situation]
-  const wanted = override === undefined ? undefined : call.given[override]
+  const wanted = override === undefined ? undefined : call.parameters[override]
   const body = { ...healthOf(call, record, head), sealed }
   return answer({ kind: 'plain', status: Number(wanted ?? status), body })
 }

@@ -1,5 +1,5 @@
-import { answer, type Call, data, keys, type Outcome } from '../api/call.ts'
-import { type listFields, pageOf, pageOfNames } from '../api/listing.ts'
+import { answer, type Call, data, keyList, type Outcome } from '../api/call.ts'
+import { cutPage, type listFields, pageOf } from '../api/listing.ts'
 import { printTime } from '../values/time.ts'
 
 /** GET sys/ha-status: there are no nodes, so the cluster is the one active node of itself. */
@@ -27,6 +27,6 @@ export const versionHistory = (call: Call<typeof listFields>): Outcome => {
   const { apiVersion } = call.ports.deployment
   const installed = printTime(call.cluster.record.initialisedAt)
   const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
-  const names = pageOfNames([apiVersion], pageOf(call.given))
-  return answer(keys(names, Object.fromEntries(names.map(name => [name, entry]))))
+  const names = cutPage([apiVersion], pageOf(call.parameters))
+  return answer(keyList(names, Object.fromEntries(names.map(name => [name, entry]))))
 }

@@ -1,4 +1,4 @@
-import { answer, type Call, keys, type Outcome } from '../api/call.ts'
+import { answer, type Call, keyList, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import type { Page, ScanSegment } from '../ports.ts'
@@ -14,10 +14,10 @@ const SEGMENTS = 4
  * its place, other engines find nothing, and then the caller must not take the list for complete.
  */
 export async function listAccessors(call: Call<typeof listFields>): Promise<Outcome> {
-  const page = pageOf(call.given)
-  if (page.after !== undefined || page.limit !== undefined) return answer(keys(await onePage(call, page)))
+  const page = pageOf(call.parameters)
+  if (page.after !== undefined || page.limit !== undefined) return answer(keyList(await onePage(call, page)))
   const segments = Array.from({ length: SEGMENTS }, (_, index) => segment(call, { index, of: SEGMENTS }))
-  return answer(keys((await Promise.all(segments)).flat().sort()))
+  return answer(keyList((await Promise.all(segments)).flat().sort()))
 }
 
 const accessorOf = ({ pk }: Pick<Item, 'pk'>): string => pk.slice(pk.indexOf('#') + 1)

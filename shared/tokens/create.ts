@@ -1,4 +1,4 @@
-import { after, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
+import { answerAfter, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
@@ -243,7 +243,7 @@ export async function creating(
     permits(caller.rights, { path, capability, sudo: true }),
   )
   const { token, warnings } = decideToken({
-    given: call.given,
+    given: call.parameters,
     parent: caller,
     privileged,
     path,
@@ -251,13 +251,13 @@ export async function creating(
     now: call.now,
     ...how,
   })
-  const chosen = chosenText(call.given.id)
+  const chosen = chosenText(call.parameters.id)
   const text = chosen ?? tokenText(entropy.bytes)
   const hash = await storedHashOf(text.reveal(), cipher)
   const issued = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, text, hash)
   if (chosen) await checkFree(call, accessorIn(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
-  return after([...issued.changes, ...wayFromParent(issued.token)], {
+  return answerAfter([...issued.changes, ...wayFromParent(issued.token)], {
     kind: 'auth',
     auth: authOf(issued.token, issued.text, token.meta, []),
     warnings: [...warnings, ...unknown.map(name => `policy "${name}" does not exist`)],

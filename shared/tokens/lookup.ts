@@ -36,7 +36,7 @@ interface Found {
 /** POST and GET auth/token/lookup; without a token, the caller's own. */
 export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
   const caller = callerOf(call)
-  const asked = call.given.token || caller.text.reveal()
+  const asked = call.parameters.token || caller.text.reveal()
   if (sameSecret(asked, caller.text.reveal())) return lookupSelf(call)
   return answer(data(await shown(call, await findToken(call, asked))))
 }
@@ -51,7 +51,7 @@ export async function lookupSelf(call: Call): Promise<Outcome> {
 
 /** POST auth/token/lookup-accessor: everything but the token itself. */
 export async function lookupAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
-  const item = await tokenByAccessor(call, call.given.accessor ?? '')
+  const item = await tokenByAccessor(call, call.parameters.accessor ?? '')
   return answer(data(await shown(call, { token: item.data, id: '', accessor: item.sk })))
 }
 

@@ -15,7 +15,7 @@ export function tokenFields(taker: Taker): TermFields {
   )
   const deprecated = termRows.flatMap(([_, { name, kind, counts, old }]) =>
     old?.of.includes(taker)
-      ? [[old.name, kind(`Deprecated: ${name}`, defined({ now: name, counts }))] as const]
+      ? [[old.name, kind(`Deprecated: ${name}`, defined({ replacedBy: name, counts }))] as const]
       : [],
   )
   return Object.fromEntries([...current, ...deprecated]) as TermFields

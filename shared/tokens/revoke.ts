@@ -1,4 +1,4 @@
-import { after, answer, type Call, callerOf, nothing, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, callerOf, noContent, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../jobs/job.ts'
 import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
@@ -15,7 +15,7 @@ import type { accessorField, requiredToken } from './lookup.ts'
  * token is as good as revoked.
  */
 export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
-  const asked = call.given.token ?? ''
+  const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
   return revoking(call, await accessorFor(asked, call.ports.cipher))
 }
@@ -31,9 +31,9 @@ export function revokeSelf(call: Call): Promise<Outcome> {
 
 /** POST auth/token/revoke-accessor; one that is unknown is a warning, not an error. */
 export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
-  const accessor = call.given.accessor ?? ''
+  const accessor = call.parameters.accessor ?? ''
   const found = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
-  if (!found.some(Boolean)) return answer(nothing(['no token has this accessor']))
+  if (!found.some(Boolean)) return answer(noContent(['no token has this accessor']))
   return revoking(call, accessor)
 }
 
@@ -41,7 +41,7 @@ const REVOKE_TOKEN_TRIES = 10
 
 /** POST auth/token/revoke-orphan: the token only; its children live on without a parent. */
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
-  const asked = call.given.token ?? ''
+  const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
   const accessor = await accessorFor(asked, call.ports.cipher)
   const [item] = await call.ports.store.read([key('token', accessor)])
@@ -55,14 +55,14 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   await release(call.cluster)
   // these were made while it went; one that is made later still is dead
   const late = async () => release(await currentCluster(call.ports))
-  return { ...after(gone(accessor, item.data)), afterwards: late }
+  return { ...answerAfter(gone(accessor, item.data)), afterwards: late }
 }
 
 // The token goes first and alone: with it all descendants are dead. Their places are freed afterwards.
 async function revoking(call: Call, accessor: string): Promise<Outcome> {
   const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {
-    answer: nothing(),
+    answer: noContent(),
     changes: [...gone(accessor, item?.data), ...(wrapped ? [remove(wrapped)] : [])],
     afterwards: async () => {
       await sweepDescendants(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)

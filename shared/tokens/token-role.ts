@@ -1,7 +1,7 @@
-import { after, answer, type Call, data, nothing, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { bool, list, text } from '../api/fields.ts'
-import { placeOf, storedOf, subjectOf } from '../api/subject.ts'
+import { requireSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
 import { DEFAULT, policySet } from '../policies/names.ts'
@@ -54,28 +54,28 @@ const initial: TokenRole = {
 export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const stored = subjectOf(call, 'token-role')
   const before = stored?.data ?? initial
-  const { given } = call
+  const { parameters } = call
   // unlike a token's policies, lists of a token role keep other names beside `root`
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
     policies ? policySet(policies) : kept
-  if (given.allowed_entity_aliases?.length)
+  if (parameters.allowed_entity_aliases?.length)
     throw invalid('allowed_entity_aliases is not supported: an entity comes from a login')
   const next: TokenRole = {
-    allowedPolicies: names(given.allowed_policies, before.allowedPolicies),
-    disallowedPolicies: names(given.disallowed_policies, before.disallowedPolicies),
-    allowedGlobs: names(given.allowed_policies_glob, before.allowedGlobs),
-    disallowedGlobs: names(given.disallowed_policies_glob, before.disallowedGlobs),
-    orphan: given.orphan ?? before.orphan,
-    renewable: given.renewable ?? before.renewable,
-    pathSuffix: given.path_suffix ?? before.pathSuffix,
-    ...otherwiseOf(call.given.token_type, before),
-    token: mergeParameters(before.token, parametersOf(given), SYSTEM_LEASE_TTL_SECONDS),
+    allowedPolicies: names(parameters.allowed_policies, before.allowedPolicies),
+    disallowedPolicies: names(parameters.disallowed_policies, before.disallowedPolicies),
+    allowedGlobs: names(parameters.allowed_policies_glob, before.allowedGlobs),
+    disallowedGlobs: names(parameters.disallowed_policies_glob, before.disallowedGlobs),
+    orphan: parameters.orphan ?? before.orphan,
+    renewable: parameters.renewable ?? before.renewable,
+    pathSuffix: parameters.path_suffix ?? before.pathSuffix,
+    ...otherwiseOf(call.parameters.token_type, before),
+    token: mergeParameters(before.token, parametersOf(parameters), SYSTEM_LEASE_TTL_SECONDS),
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
     throw invalid('path_suffix may hold letters, digits, "_", "." and "-"')
-  return after(
-    [replace(placeOf(call, 'token-role'), stored, next)],
-    nothing([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
+  return answerAfter(
+    [replace(subjectKeyOf(call, 'token-role'), stored, next)],
+    noContent([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
   )
 }
 
@@ -100,7 +100,9 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
  * The parameters to merge. A read answers some deprecated names even where they were never used: when a client writes
  * such an answer back, a neutral deprecated name beside the current one does not count.
  */
-function parametersOf(given: Call<typeof tokenRoleFields>['given']): Parameters<typeof mergeParameters>[1] {
+function parametersOf(
+  given: Call<typeof tokenRoleFields>['parameters'],
+): Parameters<typeof mergeParameters>[1] {
   const mute = termRows.flatMap(([_, { name, old, neutral }]) =>
     old?.always && name in given && (given as Record<string, unknown>)[old.name] === neutral
       ? [old.name]
@@ -112,7 +114,7 @@ function parametersOf(given: Call<typeof tokenRoleFields>['given']): Parameters<
 
 /** GET auth/token/roles/:role_name. */
 export function readTokenRole(call: Call): Outcome {
-  const { sk: name, data: role } = storedOf(call, 'token-role')
+  const { sk: name, data: role } = requireSubject(call, 'token-role')
   const { token } = role
   return answer(
     data({
@@ -134,7 +136,7 @@ export function readTokenRole(call: Call): Outcome {
 /** POST auth/token/create/:role_name: the role, not the caller's rights, decides what the token may be. */
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')
-  if (!role) throw invalid(`unknown role ${placeOf(call, 'token-role').sk}`)
+  if (!role) throw invalid(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
   return creating(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
 }
 

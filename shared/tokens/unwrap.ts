@@ -1,4 +1,4 @@
-import { after, answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { answer, answerAfter, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { accessorOf, hashOf, tokenText } from '../model/token.ts'
@@ -14,7 +14,7 @@ const gone = () => invalid('wrapping token is not valid or does not exist')
 
 /** The wrapped answer behind a token; whoever holds the token may have it, once. */
 async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrapped'>> {
-  const asked = call.given.token || call.bearer?.reveal()
+  const asked = call.parameters.token || call.bearer?.reveal()
   if (!asked) throw invalid('token is required')
   const [item] = await call.ports.store.read([key('wrapped', accessorOf(hashOf(asked)))])
   if (!item || !sameSecret(item.data.hash, hashOf(asked))) throw gone()
@@ -25,7 +25,7 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
   const body = await call.ports.cipher.decrypt(item, 'response', item.data.response)
-  return after([removeIfUnchanged(item)], { kind: 'unwrapped', body: body.reveal() })
+  return answerAfter([removeIfUnchanged(item)], { kind: 'unwrapped', body: body.reveal() })
 }
 
 /** POST sys/wrapping/lookup: what is known without opening it. */
@@ -57,7 +57,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
     },
     cipher,
   )
-  return after([removeIfUnchanged(item), change], { kind: 'wrapped', info })
+  return answerAfter([removeIfUnchanged(item), change], { kind: 'wrapped', info })
 }
 
 /** POST sys/wrapping/wrap: wraps what the caller sends; needs the header X-Vault-Wrap-TTL. */

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
-import { everyHour } from '../auth-method/tidy/schedule.ts'
+import { runHourly } from '../auth-method/tidy/schedule.ts'
 import { jobRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
 import { sendRoleEvents } from '../journal/send-role-events.ts'
@@ -93,7 +93,7 @@ export const roundHandler =
     await watchCertificates(ports).catch((error: unknown) =>
       ports.log.warn('certificates were not looked at', { error: String(error) }),
     )
-    return everyHour(jobRun(ports, endOf(ports, context)))
+    return runHourly(jobRun(ports, endOf(ports, context)))
   }
 
 /** What a run may need to end what it has in hand. */

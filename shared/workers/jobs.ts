@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { dropOldKey } from '../auth-method/rotate-root/finish.ts'
 import { restamp } from '../auth-method/tidy/restamp.ts'
-import { tidy } from '../auth-method/tidy/run.ts'
+import { tidyList } from '../auth-method/tidy/run.ts'
 import { tidyLists } from '../auth-method/tidy/settings.ts'
 import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
@@ -29,7 +29,7 @@ const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
 
 /** One line per background job. */
 export const jobs = {
-  tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidy),
+  tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidyList),
   restamp: job(
     v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
     restamp,

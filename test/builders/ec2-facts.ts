@@ -1,5 +1,5 @@
 import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
-import type { SeenEc2Facts, TagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
+import type { CompleteEc2Facts, TagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
 import { parseTag } from '../../shared/auth-method/role-tags/tag.ts'
 import { defaultTidy } from '../../shared/auth-method/tidy/settings.ts'
 import { readDocument, type VerifiedProof } from '../../shared/identity-proof/instance-document.ts'
@@ -42,7 +42,7 @@ export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> => 
 })
 
 /** What a login of the usual instance knows when everything has been looked up. */
-export function ec2Facts(parts: Partial<SeenEc2Facts> = {}): SeenEc2Facts {
+export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Facts {
   const { document = documentOf(), ...rest } = parts
   return {
     type: 'ec2',

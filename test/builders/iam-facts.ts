@@ -1,5 +1,5 @@
 import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
-import type { SeenIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
+import type { CompleteIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
 import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identity.ts'
 import { parseEntity } from '../../shared/values/arn.ts'
 import { iamRole } from './roles.ts'
@@ -14,7 +14,7 @@ export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentit
 export const usualArn = 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0'
 
 /** What a login of the usual role session knows when everything has been looked up. */
-export const iamFacts = (parts: Partial<SeenIamFacts> = {}): SeenIamFacts => ({
+export const iamFacts = (parts: Partial<CompleteIamFacts> = {}): CompleteIamFacts => ({
   type: 'iam',
   roleName: 'dev',
   role: iamRole(),

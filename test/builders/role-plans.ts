@@ -20,7 +20,7 @@ export function plan(...requests: [Raw, ...Raw[]]): RolePlan {
 export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType'] = 'iam') =>
   planRole({
     ...(stored ? { stored } : {}),
-    given: readFields(roleFields, raw).given,
+    parameters: readFields(roleFields, raw).parameters,
     defaultAuthType,
     mountMax: 1000,
     fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as Encrypted },

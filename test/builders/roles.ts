@@ -1,4 +1,4 @@
-import { unbound } from '../../shared/auth-method/roles/bindings.ts'
+import { noBindings } from '../../shared/auth-method/roles/bindings.ts'
 import type { Role } from '../../shared/model/role.ts'
 import { defaultParameters } from '../../shared/tokens/parameters.ts'
 import type { Encrypted } from '../../shared/values/secret.ts'
@@ -21,7 +21,7 @@ const role = ({ bound = {}, token = {}, ...parts }: RoleParts, authType: Role['a
   allowInstanceMigration: false,
   disallowReauthentication: false,
   ...parts,
-  bound: { ...unbound, ...bound },
+  bound: { ...noBindings, ...bound },
   token: { ...defaultParameters, policies: ['dev', 'prod'], ...token },
 })
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PairPlan, readPairFile } from '../../infra/pair/settings.ts'
-import { unexpired } from '../../shared/api/licence.ts'
+import { isUnexpired } from '../../shared/api/licence.ts'
 import { initFields } from '../../shared/cluster/init.ts'
 import { requestOf } from '../../shared/http/events.ts'
 import { ofType, resourcesOf, stacksOf } from '../infra/synthesised.ts'
@@ -94,7 +94,7 @@ describe('a pair on AWS, as its page makes it', () => {
       expect(address).toBe(`https://auth-${name}.example.com`)
       expect(settings).toMatchObject({ stage: 'prod', clusterName: name, apiAddress: address })
       const { license: text = '', licensePublicKey: publicKey = '' } = settings
-      expect(unexpired({ text, publicKey }, Date.now())).toBeUndefined()
+      expect(isUnexpired({ text, publicKey }, Date.now())).toBeUndefined()
     }
   })
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { answer, answerAfter, type Call, data, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { lowerText, text } from '../../api/fields.ts'
-import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { mayRegister } from '../../identity-proof/signature-algorithms.ts'
 import { replace } from '../../storage/changes.ts'
 import { readBase64, removeSpace } from '../../values/base64.ts'
@@ -23,13 +23,13 @@ export const certificateFields = {
  */
 export function writeCertificate(call: Call<typeof certificateFields>): Outcome {
   const stored = subjectOf(call, 'certificate')
-  const type = call.given.type ?? stored?.data.type ?? 'pkcs7'
+  const type = call.parameters.type ?? stored?.data.type ?? 'pkcs7'
   if (type !== 'pkcs7' && type !== 'identity') throw invalid('type must be pkcs7 or identity')
-  const pem = readPem(call.given.cloud_public_cert ?? '')
+  const pem = readPem(call.parameters.cloud_public_cert ?? '')
   if (!pem) throw invalid('certificate is not a single PEM-encoded X.509 certificate')
   const fault = keyFault(pem)
   if (fault) throw invalid(fault)
-  return after([replace(placeOf(call, 'certificate'), stored, { pem, type })])
+  return answerAfter([replace(subjectKeyOf(call, 'certificate'), stored, { pem, type })])
 }
 
 const PEM = /^\s*-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/
@@ -62,6 +62,6 @@ const keyFault = (pem: string): string | undefined =>
 
 /** GET config/certificate/:cert_name; both names of the field, since clients read either. */
 export function readCertificate(call: Call): Outcome {
-  const { pem, type } = storedOf(call, 'certificate').data
+  const { pem, type } = requireSubject(call, 'certificate').data
   return answer(data({ cloud_public_cert: pem, aws_public_cert: pem, type }))
 }

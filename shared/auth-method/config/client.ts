@@ -1,7 +1,7 @@
-import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { bool, text, unsupported } from '../../api/fields.ts'
-import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { isNear } from '../../values/member-address.ts'
@@ -32,10 +32,10 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   const stored = subjectOf(call, 'client-config')
   const before: ClientConfig = stored?.data ?? defaultSettings
   const { plainEndpoints } = call.ports.deployment
-  const next: ClientConfig = { ...before, ...mergeSettings(before, call.given, plainEndpoints) }
+  const next: ClientConfig = { ...before, ...mergeSettings(before, call.parameters, plainEndpoints) }
   if (!plainEndpoints) forbidNearEndpoints(next)
-  const place = placeOf(call, 'client-config')
-  const { secret_key: secret, access_key: accessKey } = call.given
+  const place = subjectKeyOf(call, 'client-config')
+  const { secret_key: secret, access_key: accessKey } = call.parameters
   if (secret !== undefined || accessKey !== undefined) {
     // what an administrator configures is not the successor of an earlier rotation
     delete next.previousAccessKey
@@ -43,7 +43,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   }
   if (secret === '') delete next.secretKey
   else if (secret !== undefined) next.secretKey = await call.ports.cipher.encrypt(place, 'secretKey', secret)
-  return after([replace(place, stored, next)], nothing(warningsOf(next)))
+  return answerAfter([replace(place, stored, next)], noContent(warningsOf(next)))
 }
 
 /** @throws ApiError for an endpoint on this machine, in its link-local network or at its metadata service */
@@ -70,4 +70,4 @@ const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string
 
 /** GET config/client: everything but the secret key. */
 export const readClient = (call: Call): Outcome =>
-  answer(data(settingsAnswer(storedOf(call, 'client-config').data)))
+  answer(data(settingsAnswer(requireSubject(call, 'client-config').data)))

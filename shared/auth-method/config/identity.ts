@@ -1,7 +1,7 @@
-import { after, answer, type Call, data, type Outcome } from '../../api/call.ts'
+import { answer, answerAfter, type Call, data, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { list, text } from '../../api/fields.ts'
-import { placeOf, subjectOf } from '../../api/subject.ts'
+import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { IdentityConfig, Selection } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { sortedSet } from '../../values/names.ts'
@@ -55,15 +55,15 @@ export const defaultIdentity: IdentityConfig = {
 /** POST config/identity: all of it or nothing. */
 export function writeIdentity(call: Call<typeof identityFields>): Outcome {
   const stored = subjectOf(call, 'identity-config')
-  const { given } = call
+  const { parameters } = call
   const before = stored?.data ?? defaultIdentity
   const next: IdentityConfig = {
-    iamAlias: oneOf('iam_alias', aliasKinds.iam, given.iam_alias) ?? before.iamAlias,
-    ec2Alias: oneOf('ec2_alias', aliasKinds.ec2, given.ec2_alias) ?? before.ec2Alias,
-    iamMetadata: selection('iam', given.iam_metadata) ?? before.iamMetadata,
-    ec2Metadata: selection('ec2', given.ec2_metadata) ?? before.ec2Metadata,
+    iamAlias: oneOf('iam_alias', aliasKinds.iam, parameters.iam_alias) ?? before.iamAlias,
+    ec2Alias: oneOf('ec2_alias', aliasKinds.ec2, parameters.ec2_alias) ?? before.ec2Alias,
+    iamMetadata: selection('iam', parameters.iam_metadata) ?? before.iamMetadata,
+    ec2Metadata: selection('ec2', parameters.ec2_metadata) ?? before.ec2Metadata,
   }
-  return after([replace(placeOf(call, 'identity-config'), stored, next)])
+  return answerAfter([replace(subjectKeyOf(call, 'identity-config'), stored, next)])
 }
 
 function oneOf<T extends string>(
@@ -98,15 +98,15 @@ export function readIdentityConfig(call: Call): Outcome {
   return answer(
     data({
       iam_alias: config.iamAlias,
-      iam_metadata: selected('iam', config),
+      iam_metadata: metadataNamesOf('iam', config),
       ec2_alias: config.ec2Alias,
-      ec2_metadata: selected('ec2', config),
+      ec2_metadata: metadataNamesOf('ec2', config),
     }),
   )
 }
 
 /** The names of the metadata that logins of a type carry. */
-export function selected(type: 'iam' | 'ec2', config: IdentityConfig): readonly string[] {
+export function metadataNamesOf(type: 'iam' | 'ec2', config: IdentityConfig): readonly string[] {
   const chosen = type === 'iam' ? config.iamMetadata : config.ec2Metadata
   return chosen === 'default' ? selectable[type].defaults : chosen
 }

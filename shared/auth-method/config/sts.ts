@@ -1,7 +1,7 @@
-import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { invalid } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
-import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { StsRole } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { matchesRolePattern, parseEntity } from '../../values/arn.ts'
@@ -17,15 +17,15 @@ export const stsFields = {
  * @see docs/spec/configuration.md#sts-roles
  */
 export function writeSts(call: Call<typeof stsFields>): Outcome {
-  const place = placeOf(call, 'sts-role')
+  const place = subjectKeyOf(call, 'sts-role')
   const stored = subjectOf(call, 'sts-role')
-  const role = call.given.sts_role ?? stored?.data.role ?? ''
+  const role = call.parameters.sts_role ?? stored?.data.role ?? ''
   if (role === '') throw invalid('sts_role is required')
-  const externalId = call.given.external_id ?? stored?.data.externalId ?? ''
+  const externalId = call.parameters.external_id ?? stored?.data.externalId ?? ''
   const next: StsRole = { role, externalId }
-  return after(
+  return answerAfter(
     [replace(place, stored, next)],
-    nothing(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
+    noContent(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
   )
 }
 
@@ -43,6 +43,6 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
 }
 
 export function readSts(call: Call): Outcome {
-  const { role, externalId } = storedOf(call, 'sts-role').data
+  const { role, externalId } = requireSubject(call, 'sts-role').data
   return answer(data({ sts_role: role, external_id: externalId }))
 }

@@ -3,13 +3,13 @@ import type { AccessEntry } from '../../model/access-entry.ts'
 import { defined } from '../../values/defined.ts'
 import { printDuration } from '../../values/duration.ts'
 import type { Ok, Result } from '../../values/result.ts'
-import { selected, selectMetadata } from '../config/identity.ts'
+import { metadataNamesOf, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { commonChecks } from '../login/common-checks.ts'
 import type { Grant } from '../login/grant.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
 import { isWithinRole } from '../role-tags/tag.ts'
-import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
+import type { CompleteEc2Facts, Ec2Facts, TagFacts } from './facts.ts'
 import { type Reauthentication, reauthenticate } from './reauthentication.ts'
 
 const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauthentication, Refusal> =>
@@ -25,7 +25,7 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauth
   )
 
 /** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
-export const ec2ChecksBefore: readonly Check<Ec2Facts>[] = [
+export const ec2ChecksBeforeLookUp: readonly Check<Ec2Facts>[] = [
   ...commonChecks,
   ...documentChecks,
   {
@@ -41,7 +41,7 @@ export const ec2ChecksBefore: readonly Check<Ec2Facts>[] = [
 ]
 
 /** What EC2, IAM and the role tag say. */
-export const ec2ChecksAfter: readonly Check<SeenEc2Facts>[] = [
+export const ec2ChecksAfterLookUp: readonly Check<CompleteEc2Facts>[] = [
   ...instanceChecks,
   {
     name: 'role_tag',
@@ -58,11 +58,11 @@ export const ec2ChecksAfter: readonly Check<SeenEc2Facts>[] = [
   },
 ]
 
-const isDisallowed = ({ role, tag }: SeenEc2Facts): boolean =>
+const isDisallowed = ({ role, tag }: CompleteEc2Facts): boolean =>
   role.disallowReauthentication || (tag?.tag?.disallowReauthentication ?? false)
 
 /** @see docs/spec/role-tags.md#at-login */
-function tagFault({ tag, role, roleName, instanceId }: SeenEc2Facts): Refusal | undefined {
+function tagFault({ tag, role, roleName, instanceId }: CompleteEc2Facts): Refusal | undefined {
   const fault =
     tagReason(tag, roleName, instanceId) ??
     (isWithinRole(tag?.tag?.policies ?? [], role.token) ? undefined : 'policies')
@@ -100,14 +100,17 @@ export interface Ec2Decision {
 }
 
 /** What a login that passed every check leads to. @see docs/spec/login-ec2.md#token */
-export function decideEc2Login(facts: Passed<Ec2Facts> & Passed<SeenEc2Facts>, path: string): Ec2Decision {
+export function decideEc2Login(
+  facts: Passed<Ec2Facts> & Passed<CompleteEc2Facts>,
+  path: string,
+): Ec2Decision {
   const { role, roleName, document, tag, mountMax } = facts
   const reauthentication = reauthenticationOf(facts, isDisallowed(facts)) as Ok<Reauthentication>
   const { nonce, disallow, disclose } = reauthentication.value
   const tagMaxTtl = tag?.tag?.maxTtl ?? 0
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const known = knownOf(facts)
-  const chosen = selectMetadata(selected('ec2', facts.identity), known)
+  const chosen = selectMetadata(metadataNamesOf('ec2', facts.identity), known)
   const entry = entryOf(facts, disallow, Math.max(mountMax, ...limits))
   const grant: Grant = {
     path,

@@ -4,7 +4,7 @@ import type { TidySettings } from '../../model/tidy.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { CommonFacts } from '../login/common-checks.ts'
-import type { SeenInstance } from '../login/instance.ts'
+import type { InstanceLookUp } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'
 
 /** What is known of an ec2 login before EC2 is asked. */
@@ -29,7 +29,7 @@ export interface Ec2Facts extends CommonFacts {
 }
 
 /** The same with what EC2, IAM and the instance's role tag say. */
-export interface SeenEc2Facts extends Ec2Facts, SeenInstance {
+export interface CompleteEc2Facts extends Ec2Facts, InstanceLookUp {
   /** present when the role uses role tags */
   tag?: TagFacts
 }

@@ -7,14 +7,14 @@ import { defined } from '../../values/defined.ts'
 import { lowerAscii } from '../../values/names.ts'
 import type { AccountItems } from '../config/accounts.ts'
 import { defaultIdentity } from '../config/identity.ts'
-import { noRole } from '../login/checks.ts'
+import { noRoleError } from '../login/checks.ts'
 import { instanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
-import { hintOf, remember } from '../login/hints.ts'
-import type { SeenInstance } from '../login/instance.ts'
+import { hintName, rememberHint } from '../login/hints.ts'
+import type { InstanceLookUp } from '../login/instance.ts'
 import { isSignedWith, parseTag } from '../role-tags/tag.ts'
 import { defaultTidy } from '../tidy/settings.ts'
-import type { Ec2Facts, SeenEc2Facts, TagFacts } from './facts.ts'
+import type { CompleteEc2Facts, Ec2Facts, TagFacts } from './facts.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -40,8 +40,8 @@ export function guessEc2Alias(
   roleName: string,
   document: InstanceDocument,
 ): Key<'alias'>[] {
-  const kind = keyHints.get(hintOf.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
-  const roleId = keyHints.get(hintOf.roleId(accessor, roleName))
+  const kind = keyHints.get(hintName.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
+  const roleId = keyHints.get(hintName.roleId(accessor, roleName))
   const name = kind && aliasName(kind, roleId ?? '', document)
   return name ? [key('alias', accessor, name)] : []
 }
@@ -64,15 +64,15 @@ export async function gatherEc2(
   freshNonce: string,
 ): Promise<GatheredEc2> {
   const mount = call.mount
-  const roleName = ec2RoleName(call.given.role, document)
+  const roleName = ec2RoleName(call.parameters.role, document)
   const [client, config, role, sts, entry, tidy] = await call.fetched.read([
     ...ec2Keys(mount.accessor, roleName, document),
     ...guessEc2Alias(call.ports.keyHints, mount.accessor, roleName, document),
   ])
-  if (!role) throw noRole(roleName)
+  if (!role) throw noRoleError(roleName)
   const identity = config?.data ?? defaultIdentity
-  remember(call.ports, hintOf.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
-  remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
+  rememberHint(call.ports, hintName.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
+  rememberHint(call.ports, hintName.roleId(mount.accessor, roleName), role.data.roleId)
   const alias = aliasName(identity.ec2Alias, role.data.roleId, document)
   const [aliasItem] =
     alias === '' ? [undefined] : await call.fetched.read([key('alias', mount.accessor, alias)])
@@ -93,7 +93,7 @@ export async function gatherEc2(
     region: document.region,
     identity,
     entry,
-    ...defined({ entryNonce, sentNonce: call.given.nonce }),
+    ...defined({ entryNonce, sentNonce: call.parameters.nonce }),
     freshNonce,
     tidy: tidy?.data ?? defaultTidy,
     mountMax: maxTtlOf(mount),
@@ -103,11 +103,11 @@ export async function gatherEc2(
 }
 
 /** Asks EC2 and IAM about the instance. What they answer leads to the deny-list entry of its role tag. */
-export function askAboutInstance(
+export function lookUpInstance(
   call: LoginCall,
   { facts, role, reach }: GatheredEc2,
   ask: AskProvider,
-): Promise<SeenInstance> {
+): Promise<InstanceLookUp> {
   const { account, region, instanceId: id, document } = facts
   const asked = { id, role: role.data, startedAt: document.startedAt.seconds }
   return ask({
@@ -116,27 +116,27 @@ export function askAboutInstance(
   })
 }
 
-const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: SeenInstance): Key<'deny'>[] => {
+const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: InstanceLookUp): Key<'deny'>[] => {
   const value = tagOf(role, seen)
   return value ? [key('deny', call.mount.accessor, value)] : []
 }
 
 /** Adds to the facts what EC2 and IAM said, and the role tag. What the facts have passed so far stays with them. */
-export async function withInstance<F extends Ec2Facts>(
+export async function addInstanceFacts<F extends Ec2Facts>(
   call: LoginCall,
   { facts, role }: GatheredEc2<F>,
-  seen: SeenInstance,
-): Promise<F & SeenEc2Facts> {
+  seen: InstanceLookUp,
+): Promise<F & CompleteEc2Facts> {
   const tag = role.data.roleTag === '' ? {} : { tag: await readTag(call, role, seen) }
   return { ...facts, ...seen, ...tag }
 }
 
-const tagOf = ({ data }: Item<'role'>, { instance }: SeenInstance): string | undefined => {
+const tagOf = ({ data }: Item<'role'>, { instance }: InstanceLookUp): string | undefined => {
   const tags = instance?.tags ?? {}
   return data.roleTag !== '' && Object.hasOwn(tags, data.roleTag) ? tags[data.roleTag] : undefined
 }
 
-async function readTag(call: LoginCall, role: Item<'role'>, seen: SeenInstance): Promise<TagFacts> {
+async function readTag(call: LoginCall, role: Item<'role'>, seen: InstanceLookUp): Promise<TagFacts> {
   const value = tagOf(role, seen)
   const parsed = value ? parseTag(value) : undefined
   if (!value || !parsed) return defined({ value: value || undefined, genuine: false, denied: false })

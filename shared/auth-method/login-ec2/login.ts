@@ -6,13 +6,13 @@ import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { enforce, type Passed } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
-import type { SeenInstance } from '../login/instance.ts'
+import type { InstanceLookUp } from '../login/instance.ts'
 import { commitLogin } from '../login/outcome.ts'
 import { sweepTimes } from '../tidy/settings.ts'
-import { decideEc2Login, type Ec2Decision, ec2ChecksAfter, ec2ChecksBefore } from './decide.ts'
+import { decideEc2Login, type Ec2Decision, ec2ChecksAfterLookUp, ec2ChecksBeforeLookUp } from './decide.ts'
 import type { Ec2Facts } from './facts.ts'
-import { askAboutInstance, type GatheredEc2, gatherEc2, withInstance } from './gather.ts'
-import { type Ec2Proof, provenDocument } from './proof.ts'
+import { addInstanceFacts, type GatheredEc2, gatherEc2, lookUpInstance } from './gather.ts'
+import { type Ec2Proof, verifyDocument } from './proof.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -20,16 +20,21 @@ type LoginCall = MountCall<typeof loginFields>
  * Login by signed identity document. Token, new entity and access-list entry are committed together; a login that loses a
  * race for the entry is judged again with the winner's entry. @see docs/spec/login-ec2.md#order
  */
-export const ec2Login: Phases<LoginCall, VerifiedProof, GatheredEc2<Passed<Ec2Facts>>, SeenInstance> = {
+export const ec2LoginPhases: Phases<
+  LoginCall,
+  VerifiedProof,
+  GatheredEc2<Passed<Ec2Facts>>,
+  InstanceLookUp
+> = {
   rereads: true,
-  identify: call => provenDocument(call, call.prepared as Ec2Proof),
+  identify: call => verifyDocument(call, call.prepared as Ec2Proof),
   gather: async (call, document) => {
     const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
-    return { ...gathered, facts: enforce(ec2ChecksBefore, gathered.facts) }
+    return { ...gathered, facts: enforce(ec2ChecksBeforeLookUp, gathered.facts) }
   },
-  ask: askAboutInstance,
+  ask: lookUpInstance,
   decide: async (call, checked, seen) => {
-    const facts = enforce(ec2ChecksAfter, await withInstance(call, checked, seen))
+    const facts = enforce(ec2ChecksAfterLookUp, await addInstanceFacts(call, checked, seen))
     const decision = decideEc2Login(facts, call.request.path)
     const entry = await entryChange(call, facts.entry, decision, facts.tidy)
     return commitLogin(call, decision.grant, checked.alias, [entry])

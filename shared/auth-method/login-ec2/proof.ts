@@ -18,7 +18,7 @@ export interface Ec2Proof {
   proof: DocumentProof
   document?: VerifiedProof
   /** what a certificate of the mount may vouch for */
-  guess?: Guess | undefined
+  guess?: DocumentGuess | undefined
 }
 
 export interface Ec2Input {
@@ -34,25 +34,25 @@ const nameOf = (accessor: string, { form }: DocumentProof): string => `${accesso
  * What a document says if a certificate vouches for it that has vouched before: it may have been deleted or replaced, on
  * which the batch read decides. No certificate is parsed for it.
  */
-export interface Guess {
+export interface DocumentGuess {
   place: Key<'certificate'>
-  says: InstanceDocument
+  document: InstanceDocument
   /** the document, where the certificate stands as it stood when it was parsed */
-  confirmedBy: (stored: Item<'certificate'> | undefined) => VerifiedProof | undefined
+  confirm: (stored: Item<'certificate'> | undefined) => VerifiedProof | undefined
 }
 
 export function guessDocument(
   { memory, deployment }: Pick<Ports, 'memory' | 'deployment'>,
   accessor: string,
   proof: DocumentProof,
-): Guess | undefined {
+): DocumentGuess | undefined {
   const known = memory.certificates?.get(nameOf(accessor, proof))
   if (!known) return undefined
   const proven = proveDocument(proof, [known.key], deployment.legacySignatures)
   if (!proven.ok) return undefined
   const document = proven.value
   const place = key('certificate', accessor, known.name)
-  return { place, says: document, confirmedBy: stored => (stored?.rev === known.rev ? document : undefined) }
+  return { place, document: document, confirm: stored => (stored?.rev === known.rev ? document : undefined) }
 }
 
 function rememberVouching(
@@ -71,7 +71,7 @@ function rememberVouching(
  * A certificate that vouched before is one item; otherwise all of them are looked at.
  * @throws ApiError `invalid_request`
  */
-export async function provenDocument(
+export async function verifyDocument(
   call: MountCall,
   { proof, document, guess: early }: Ec2Proof,
 ): Promise<VerifiedProof> {
@@ -82,7 +82,7 @@ export async function provenDocument(
   const ours = early?.place.pk === key('certificate', accessor, '').pk ? early : undefined
   const guess = ours ?? guessDocument(call.ports, accessor, proof)
   const [stored] = guess ? await call.fetched.read([guess.place]) : []
-  const confirmed = guess?.confirmedBy(stored)
+  const confirmed = guess?.confirm(stored)
   if (confirmed) return confirmed
   const registered = await store.list(partitions('certificate', accessor))
   const speaking = registered

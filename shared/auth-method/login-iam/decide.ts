@@ -2,15 +2,15 @@ import { refusal } from '../../api/errors.ts'
 import { checksInstances } from '../../model/role.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
-import { selected, selectMetadata } from '../config/identity.ts'
+import { metadataNamesOf, selectMetadata } from '../config/identity.ts'
 import type { Check, Passed } from '../login/checks.ts'
 import { commonChecks } from '../login/common-checks.ts'
 import type { Grant } from '../login/grant.ts'
-import { instanceChecks, type RunningFacts } from '../login/instance.ts'
-import type { IamFacts, SeenIamFacts } from './facts.ts'
-import { admits, inferredId } from './principal.ts'
+import { type InstanceCheckFacts, instanceChecks } from '../login/instance.ts'
+import type { CompleteIamFacts, IamFacts } from './facts.ts'
+import { admits, inferredInstanceId } from './principal.ts'
 
-const admitted = (facts: IamFacts & Partial<SeenIamFacts>) =>
+const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
   admits(
     facts.role,
     defined({
@@ -24,7 +24,7 @@ const notBound = ({ roleName }: IamFacts) =>
   refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
 
 /** Everything that needs neither IAM nor EC2. */
-export const iamChecksBefore: readonly Check<IamFacts>[] = [
+export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
   ...commonChecks,
   {
     name: 'bound_iam_principal_arn',
@@ -37,7 +37,7 @@ export const iamChecksBefore: readonly Check<IamFacts>[] = [
     applies: ({ role }) => role.inferredEntityType !== '',
     seen: ({ caller }) => caller.entity.session ?? null,
     refuse: ({ caller }) =>
-      inferredId(caller) === undefined
+      inferredInstanceId(caller) === undefined
         ? refusal(
             'session-not-instance',
             'the name of the caller’s session is not an instance ID: no instance can be inferred',
@@ -46,7 +46,7 @@ export const iamChecksBefore: readonly Check<IamFacts>[] = [
   },
 ]
 
-const wildcard: Check<SeenIamFacts> = {
+const wildcard: Check<CompleteIamFacts> = {
   name: 'bound_iam_principal_arn wildcard',
   applies: facts => facts.fullArn !== undefined || admitted(facts) === 'look-up',
   seen: ({ fullArn }) => fullArn ?? null,
@@ -54,14 +54,14 @@ const wildcard: Check<SeenIamFacts> = {
 }
 
 /** A rule on instances, for the instance that was inferred. */
-const ofInferred = (check: Check<RunningFacts>): Check<SeenIamFacts> => ({
+const ofInferred = (check: Check<InstanceCheckFacts>): Check<CompleteIamFacts> => ({
   name: check.name,
   applies: facts => checksInstances(facts.role) && (check.applies?.(inferredFacts(facts)) ?? true),
   seen: facts => check.seen?.(inferredFacts(facts)) ?? null,
   refuse: facts => check.refuse(inferredFacts(facts)),
 })
 
-const inferredFacts = ({ roleName, role, inferred }: SeenIamFacts): RunningFacts => ({
+const inferredFacts = ({ roleName, role, inferred }: CompleteIamFacts): InstanceCheckFacts => ({
   roleName,
   role,
   instanceId: '',
@@ -72,12 +72,15 @@ const inferredFacts = ({ roleName, role, inferred }: SeenIamFacts): RunningFacts
 })
 
 /** What IAM and EC2 say. @see docs/spec/login-iam.md#principals */
-export const iamChecksAfter: readonly Check<SeenIamFacts>[] = [wildcard, ...instanceChecks.map(ofInferred)]
+export const iamChecksAfterLookUp: readonly Check<CompleteIamFacts>[] = [
+  wildcard,
+  ...instanceChecks.map(ofInferred),
+]
 
 /** What a login that passed every check leads to. @see docs/spec/login-iam.md#token */
-export function decideIamLogin(facts: Passed<IamFacts> & Passed<SeenIamFacts>, path: string): Grant {
+export function decideIamLogin(facts: Passed<IamFacts> & Passed<CompleteIamFacts>, path: string): Grant {
   const { role, roleName, caller, inferred } = facts
-  const chosen = selectMetadata(selected('iam', facts.identity), knownOf(facts))
+  const chosen = selectMetadata(metadataNamesOf('iam', facts.identity), knownOf(facts))
   return {
     path,
     login: {
@@ -98,7 +101,7 @@ export function decideIamLogin(facts: Passed<IamFacts> & Passed<SeenIamFacts>, p
   }
 }
 
-const knownOf = ({ caller, inferred, role }: SeenIamFacts): Record<string, string> => ({
+const knownOf = ({ caller, inferred, role }: CompleteIamFacts): Record<string, string> => ({
   account_id: caller.entity.account,
   auth_type: 'iam',
   canonical_arn: canonicalArn(caller.entity),

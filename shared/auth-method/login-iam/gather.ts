@@ -14,13 +14,13 @@ import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { defaultSettings } from '../config/client-settings.ts'
 import { defaultIdentity } from '../config/identity.ts'
-import { noRole, refuse } from '../login/checks.ts'
+import { noRoleError, refuse } from '../login/checks.ts'
 import { instanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
-import { hintOf, remember } from '../login/hints.ts'
-import type { IamFacts, SeenIamFacts } from './facts.ts'
+import { hintName, rememberHint } from '../login/hints.ts'
+import type { CompleteIamFacts, IamFacts } from './facts.ts'
 import { findFullArn } from './full-arn.ts'
-import { admits, inferredId } from './principal.ts'
+import { admits, inferredInstanceId } from './principal.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -33,25 +33,25 @@ function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
-  const kind = keyHints.get(hintOf.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
-  const roleId = keyHints.get(hintOf.roleId(accessor, roleName)) ?? ''
+  const kind = keyHints.get(hintName.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
+  const roleId = keyHints.get(hintName.roleId(accessor, roleName)) ?? ''
   const alias = kind && aliasOf(kind, roleId, caller)
   return [...iamKeys(accessor, roleName), ...(alias ? [key('alias', accessor, alias)] : [])]
 }
 
-const roleNameOf = ({ given }: LoginCall, { entity }: Identity): string =>
-  given.role || lowerAscii(entity.name)
+const roleNameOf = ({ parameters }: LoginCall, { entity }: Identity): string =>
+  parameters.role || lowerAscii(entity.name)
 
 /**
  * Sends the caller's request to STS, and reads from the answer who it is. The request as it is sent is the whole question.
  * @throws ApiError where the configuration does not allow the request
  */
-export async function stsQuestion(
+export async function buildStsQuestion(
   call: LoginCall,
   request: SignedRequest,
 ): Promise<ProviderQuestion<VerifiedIdentity>> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
-  const outbound = outboundOf(request, client?.data ?? defaultSettings, call)
+  const outbound = buildStsRequest(request, client?.data ?? defaultSettings, call)
   if (!outbound.ok) return refuse(outbound.fault)
   return {
     key: JSON.stringify(['sts', outbound.value]),
@@ -65,7 +65,7 @@ export async function stsQuestion(
 }
 
 /** The request as it would be sent to STS, or what is wrong with its form. */
-export const outboundOf = (
+export const buildStsRequest = (
   request: SignedRequest,
   config: ClientConfig,
   { ports: { deployment }, mount }: Pick<Call, 'ports' | 'mount'>,
@@ -93,10 +93,10 @@ export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Prom
   const roleName = roleNameOf(call, caller)
   const { accessor } = mount
   const [client, config, role] = await call.fetched.read(iamKeys(accessor, roleName))
-  if (!role) throw noRole(roleName)
+  if (!role) throw noRoleError(roleName)
   const identity = config?.data ?? defaultIdentity
-  remember(call.ports, hintOf.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
-  remember(call.ports, hintOf.roleId(mount.accessor, roleName), role.data.roleId)
+  rememberHint(call.ports, hintName.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
+  rememberHint(call.ports, hintName.roleId(mount.accessor, roleName), role.data.roleId)
   const aliasName = aliasOf(identity.iamAlias, role.data.roleId, caller)
   const [alias] = await call.fetched.read([key('alias', mount.accessor, aliasName)])
   const { source } = call.request
@@ -122,17 +122,17 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Ident
   })[kind]
 
 /** What IAM and EC2 said of a caller, each where the role needs it. */
-export type SeenCaller = Pick<SeenIamFacts, 'fullArn' | 'inferred'>
+export type CallerLookUps = Pick<CompleteIamFacts, 'fullArn' | 'inferred'>
 
 /** Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. */
-export async function askAboutCaller(
+export async function lookUpCaller(
   call: LoginCall,
   { facts: { role, caller }, client }: GatheredIam,
   ask: AskProvider,
-): Promise<SeenCaller> {
+): Promise<CallerLookUps> {
   const { entity, uniqueId } = caller
   const isWild = admits(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'
-  const id = role.inferredEntityType === '' ? undefined : inferredId(caller)
+  const id = role.inferredEntityType === '' ? undefined : inferredInstanceId(caller)
   if (!isWild && id === undefined) return { fullArn: undefined, inferred: undefined }
   const { account, partition } = entity
   const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])

@@ -4,9 +4,9 @@ import type { SignedRequest } from '../../identity-proof/signed-request.ts'
 import { enforce, type Passed } from '../login/checks.ts'
 import type { loginFields } from '../login/fields.ts'
 import { commitLogin } from '../login/outcome.ts'
-import { decideIamLogin, iamChecksAfter, iamChecksBefore } from './decide.ts'
+import { decideIamLogin, iamChecksAfterLookUp, iamChecksBeforeLookUp } from './decide.ts'
 import type { IamFacts } from './facts.ts'
-import { askAboutCaller, type GatheredIam, gatherIam, type SeenCaller, stsQuestion } from './gather.ts'
+import { buildStsQuestion, type CallerLookUps, type GatheredIam, gatherIam, lookUpCaller } from './gather.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -20,16 +20,21 @@ export interface IamProof {
  * Login by signed caller-identity request. Before STS has answered only the configuration that shapes the call is
  * read. @see docs/spec/login-iam.md#judged-twice
  */
-export const iamLogin: Phases<LoginCall, VerifiedIdentity, GatheredIam<Passed<IamFacts>>, SeenCaller> = {
+export const iamLoginPhases: Phases<
+  LoginCall,
+  VerifiedIdentity,
+  GatheredIam<Passed<IamFacts>>,
+  CallerLookUps
+> = {
   rereads: true,
-  identify: async (call, ask) => ask(await stsQuestion(call, (call.prepared as IamProof).request)),
+  identify: async (call, ask) => ask(await buildStsQuestion(call, (call.prepared as IamProof).request)),
   gather: async (call, caller) => {
     const gathered = await gatherIam(call, caller)
-    return { ...gathered, facts: enforce(iamChecksBefore, gathered.facts) }
+    return { ...gathered, facts: enforce(iamChecksBeforeLookUp, gathered.facts) }
   },
-  ask: askAboutCaller,
+  ask: lookUpCaller,
   decide: async (call, { facts: checked, alias }, { fullArn, inferred }) => {
-    const facts = enforce(iamChecksAfter, { ...checked, fullArn, inferred })
+    const facts = enforce(iamChecksAfterLookUp, { ...checked, fullArn, inferred })
     return commitLogin(call, decideIamLogin(facts, call.request.path), alias)
   },
 }

@@ -33,5 +33,5 @@ export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' |
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 
 /** EC2 names the sessions of its instances after them. */
-export const inferredId = ({ entity }: Identity): string | undefined =>
+export const inferredInstanceId = ({ entity }: Identity): string | undefined =>
   entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined

@@ -41,18 +41,18 @@ export function enforce<F, G extends F>(checks: readonly Check<F>[], facts: G): 
 }
 
 /** All verdicts, in order. */
-export const report = <F>(checks: readonly Check<F>[], facts: F): Verdict[] =>
+export const reportVerdicts = <F>(checks: readonly Check<F>[], facts: F): Verdict[] =>
   checks.map(check => {
     const seen = check.seen ? { seen: check.seen(facts) ?? null } : {}
     if (check.applies && !check.applies(facts)) return { check: check.name, verdict: 'not required', ...seen }
     const found = check.refuse(facts)
     return found
-      ? { ...failedCheck(check.name, found), ...seen }
+      ? { ...failVerdict(check.name, found), ...seen }
       : { check: check.name, verdict: 'pass', ...seen }
   })
 
 /** The verdict of a rule that refused outside a list of checks. */
-export const failedCheck = (check: string, found: Refusal): Verdict => ({
+export const failVerdict = (check: string, found: Refusal): Verdict => ({
   check,
   verdict: 'fail',
   reason: found.why,
@@ -63,7 +63,7 @@ const refusedBy = <F>(check: Check<F>, facts: F): Refusal | undefined =>
   check.applies && !check.applies(facts) ? undefined : check.refuse(facts)
 
 /** The refusal of a login for which there is no role. */
-export const noRole = (role: string): ApiError =>
+export const noRoleError = (role: string): ApiError =>
   new ApiError('invalid_request', `no role named "${role}"`, { reason: { why: 'no-role', role } })
 
 /** Turns a refusal into the answer it means. */

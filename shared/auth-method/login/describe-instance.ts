@@ -6,7 +6,7 @@ import type { AwsTarget } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
-import type { SeenInstance } from './instance.ts'
+import type { InstanceLookUp } from './instance.ts'
 
 const TRIES = 3
 const RETRY_MS = 500
@@ -30,7 +30,7 @@ export const instanceQuestion = (
   call: Call,
   access: AccountAccess,
   asked: AskedInstance,
-): ProviderQuestion<SeenInstance> =>
+): ProviderQuestion<InstanceLookUp> =>
   accountQuestion(access, ['instance', asked.id, bindsRole(asked.role)], call.ports.cipher, target =>
     describeInstance(call, target, asked),
   )
@@ -39,7 +39,7 @@ async function describeInstance(
   call: Call,
   target: AwsTarget,
   { id, role, startedAt }: AskedInstance,
-): Promise<SeenInstance> {
+): Promise<InstanceLookUp> {
   const instance = await describe(call, target, id, call.now / 1000 - startedAt < YOUNG_SECONDS)
   if (!instance?.profileArn || !bindsRole(role)) return { instance }
   const roleArn = await roleBehind(call, target, instance.profileArn)

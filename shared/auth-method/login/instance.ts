@@ -4,15 +4,15 @@ import type { Role } from '../../model/role.ts'
 import {
   type BindingName,
   bindingNames,
+  comparedValue,
   type InstanceFacts,
   isBound,
   isMet,
-  seenOf,
 } from '../roles/bindings.ts'
 import type { Check } from './checks.ts'
 
 /** An instance as EC2 and IAM know it now. */
-export interface SeenInstance {
+export interface InstanceLookUp {
   /** undefined: EC2 knows no such instance */
   instance: Instance | undefined
   /** role behind its profile; looked up only where the role binds it */
@@ -20,7 +20,7 @@ export interface SeenInstance {
 }
 
 /** What constraints look at; before EC2 was asked, `instance` is not there. */
-export interface BoundFacts extends Partial<SeenInstance> {
+export interface BindingCheckFacts extends Partial<InstanceLookUp> {
   roleName: string
   role: Role
   instanceId: string
@@ -29,9 +29,9 @@ export interface BoundFacts extends Partial<SeenInstance> {
 }
 
 /** The same once EC2 was asked. */
-export type RunningFacts = BoundFacts & SeenInstance
+export type InstanceCheckFacts = BindingCheckFacts & InstanceLookUp
 
-const running: Check<RunningFacts> = {
+const running: Check<InstanceCheckFacts> = {
   name: 'running',
   seen: ({ instance }) => instance?.state ?? null,
   refuse: ({ instance, instanceId }) => stateFault(instance, instanceId),
@@ -45,25 +45,25 @@ export function stateFault(instance: Instance | undefined, instanceId: string): 
     : refusal('instance-not-running', `failed to verify the instance ${instanceId}: ${why}`)
 }
 
-const boundCheck = (name: BindingName): Check<BoundFacts> => ({
+const boundCheck = (name: BindingName): Check<BindingCheckFacts> => ({
   name,
   applies: ({ role }) => isBound(name, role.bound),
-  seen: facts => seenOf(name, facts.role.bound, factsOf(facts)),
+  seen: facts => comparedValue(name, facts.role.bound, factsOf(facts)),
   refuse: facts =>
     isMet(name, facts.role.bound, factsOf(facts))
       ? undefined
       : refusal(`not-${name}`, `instance does not satisfy role "${facts.roleName}": ${name}`),
 })
 
-function factsOf({ account, region, instance, instanceId, roleArn }: BoundFacts): InstanceFacts {
+function factsOf({ account, region, instance, instanceId, roleArn }: BindingCheckFacts): InstanceFacts {
   const { state: _, ...seen } = instance ?? { id: instanceId, tags: {}, state: '' }
   return { account, region, instance: roleArn === undefined ? seen : { ...seen, roleArn } }
 }
 
 /** Running, and every constraint of the role. @see docs/spec/login-ec2.md#constraints */
-export const instanceChecks: readonly Check<RunningFacts>[] = [running, ...bindingNames.map(boundCheck)]
+export const instanceChecks: readonly Check<InstanceCheckFacts>[] = [running, ...bindingNames.map(boundCheck)]
 
 /** Constraints that need no look-up: a document of the wrong region or account costs no call. */
-export const documentChecks: readonly Check<BoundFacts>[] = (
+export const documentChecks: readonly Check<BindingCheckFacts>[] = (
   ['bound_region', 'bound_account_id'] as const
 ).map(boundCheck)

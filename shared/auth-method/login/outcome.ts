@@ -1,4 +1,4 @@
-import { type Auth, after, type MountCall, type Outcome } from '../../api/call.ts'
+import { type Auth, answerAfter, type MountCall, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
@@ -38,7 +38,7 @@ export async function commitLogin(
   // of the judgement behind the provider's answer, by whose time the access-list entry is written too
   const facts = { mount, alias, now: call.now, text }
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
-  const outcome = after([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
+  const outcome = answerAfter([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
   if (!metadata) return outcome
   const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
   return { ...outcome, afterwards: write }
@@ -62,7 +62,7 @@ export interface Minted {
 
 /** Mints the token of a login. A service token is one item to write, a batch token none. */
 export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
-  const { token, warnings } = grantedToken(grant, facts)
+  const { token, warnings } = buildToken(grant, facts)
   const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
@@ -76,7 +76,7 @@ export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCip
  * The token that a grant comes to, not issued yet.
  * @throws ApiError when there can be none: the entity is disabled, or the mount and the role do not go together
  */
-export function grantedToken(
+export function buildToken(
   grant: Grant,
   { mount, alias, now }: Omit<MintFacts, 'text'>,
 ): { token: Token; warnings: string[] } {

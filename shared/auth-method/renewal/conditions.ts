@@ -16,13 +16,13 @@ export interface Renewal {
 }
 
 /** A renewal that a rule forbids; the token lives on until its end. */
-export const notRenewed = (why: string): ApiError =>
+export const renewalDenied = (why: string): ApiError =>
   new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
 
 /** The role of a login, if it still is the same one: a role made again under its name is another. */
-export function sameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
-  if (!item) throw notRenewed('role-gone')
-  if (item.data.roleId !== login.roleId) throw notRenewed('role-recreated')
+export function requireSameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
+  if (!item) throw renewalDenied('role-gone')
+  if (item.data.roleId !== login.roleId) throw renewalDenied('role-recreated')
   return item.data
 }
 
@@ -30,7 +30,7 @@ export function sameRole(item: Item<'role'> | undefined, login: LoginRecord): Ro
  * Asks EC2 for the instance of a login.
  * @throws ApiError where it does not run
  */
-export async function checkRunning(
+export async function requireRunningInstance(
   call: Call,
   access: AccountAccess,
   instanceId: string,
@@ -40,5 +40,5 @@ export async function checkRunning(
   const question = accountQuestion(access, ['instance', instanceId], cipher, target =>
     instances.describe(target, instanceId, call.request.deadline),
   )
-  if (stateFault(await ask(question), instanceId)) throw notRenewed('instance-not-running')
+  if (stateFault(await ask(question), instanceId)) throw renewalDenied('instance-not-running')
 }

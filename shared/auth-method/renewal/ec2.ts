@@ -4,7 +4,7 @@ import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
-import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.ts'
+import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
  * The instance must run, and the access list must still hold the entry of this login: deleting it stops the
@@ -18,7 +18,7 @@ export async function renewEc2(
   ask: AskProvider,
 ): Promise<Renewal> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
-  if (!instanceId || !region) throw notRenewed('login-unknown')
+  if (!instanceId || !region) throw renewalDenied('login-unknown')
   const [roleItem, entry, client, sts, tidy] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
     key('access', mount.accessor, instanceId),
@@ -26,11 +26,11 @@ export async function renewEc2(
     key('sts-role', mount.accessor, account),
     key('tidy-settings', mount.accessor, 'identity-accesslist'),
   ])
-  const role = sameRole(roleItem, login)
-  if (!entry) throw notRenewed('entry-gone')
+  const role = requireSameRole(roleItem, login)
+  if (!entry) throw renewalDenied('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
-    throw notRenewed('entry-recreated')
-  await checkRunning(call, { account, region, client, sts }, instanceId, ask)
+    throw renewalDenied('entry-recreated')
+  await requireRunningInstance(call, { account, region, client, sts }, instanceId, ask)
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const expiresAt = call.now + Math.max(maxTtlOf(mount), ...limits) * 1000
   const renewed = { ...entry.data, updatedAt: call.now, expiresAt }

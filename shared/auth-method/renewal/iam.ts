@@ -10,7 +10,7 @@ import { iamRegionOf } from '../../values/region.ts'
 import type { AccountItems } from '../config/accounts.ts'
 import { findFullArn } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
-import { checkRunning, notRenewed, type Renewal, sameRole } from './conditions.ts'
+import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
  * The principal must still be bound, and an inferred instance must still run. The other constraints on
@@ -23,13 +23,13 @@ export async function renewIam(
   ask: AskProvider,
 ): Promise<Renewal> {
   const entity = parseEntity(login.canonicalArn ?? '')
-  if (!entity) throw notRenewed('login-unknown')
+  if (!entity) throw renewalDenied('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
     key('client-config', mount.accessor),
     key('sts-role', mount.accessor, login.account),
   ])
-  const role = sameRole(roleItem, login)
+  const role = requireSameRole(roleItem, login)
   const items = { client, sts }
   await checkPrincipal(call, role, login, entity, items, ask)
   await checkInferred(call, role, login, items, ask)
@@ -56,12 +56,12 @@ async function checkPrincipal(
     const fullArn = await findFullArn(call, access, entity, login.clientUserId, ask).catch(unbound)
     if (admits(role, { ...principal, fullArn }) === 'yes') return
   }
-  throw notRenewed('principal-not-bound')
+  throw renewalDenied('principal-not-bound')
 }
 
 function unbound(error: unknown): never {
   throw error instanceof ApiError && error.code === 'invalid_request'
-    ? notRenewed('principal-not-bound')
+    ? renewalDenied('principal-not-bound')
     : error
 }
 
@@ -74,6 +74,6 @@ async function checkInferred(
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens from before inferencing was switched on have no instance and cannot be renewed
-  if (!instanceId || !region) throw notRenewed('no-instance')
-  await checkRunning(call, { account, region, ...items }, instanceId, ask)
+  if (!instanceId || !region) throw renewalDenied('no-instance')
+  await requireRunningInstance(call, { account, region, ...items }, instanceId, ask)
 }

@@ -1,7 +1,7 @@
 import {
   type AskProvider,
   type Auth,
-  after,
+  answerAfter,
   type Call,
   callerOf,
   type Outcome,
@@ -64,8 +64,8 @@ const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal
 })
 
 /** POST auth/token/renew. */
-export const renewal = renewalOf(async call => {
-  const shownText = call.given.token ?? ''
+export const renewPhases = renewalOf(async call => {
+  const shownText = call.parameters.token ?? ''
   if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
   const item = await livingToken(await accessorFor(shownText, call.ports.cipher), call)
   if (!item) throw invalid('token not found')
@@ -73,7 +73,7 @@ export const renewal = renewalOf(async call => {
 })
 
 /** POST auth/token/renew-self. */
-export const renewalOfSelf = renewalOf(async call => {
+export const renewSelfPhases = renewalOf(async call => {
   const { item, text: own } = callerOf(call)
   // without an item: a batch token, or one whose last use this is
   if (!item) throw notRenewable()
@@ -81,8 +81,8 @@ export const renewalOfSelf = renewalOf(async call => {
 })
 
 /** POST auth/token/renew-accessor: the answer does not name the token. */
-export const renewalByAccessor = renewalOf(async call => {
-  const { accessor = '' } = call.given
+export const renewAccessorPhases = renewalOf(async call => {
+  const { accessor = '' } = call.parameters
   return { item: await tokenByAccessor(call, accessor), shownText: '' }
 })
 
@@ -99,7 +99,7 @@ async function extend(
   const now = call.ports.clock.now()
   const granted = lifetime(
     {
-      increment: call.given.increment ?? 0,
+      increment: call.parameters.increment ?? 0,
       ttl: limits.ttl,
       period: limits.period,
       methodMax: limits.methodMax,
@@ -112,7 +112,7 @@ async function extend(
   if (!granted.ok) throw invalid(granted.fault.text)
   const renewed: Token = { ...token, ttl: granted.value.ttl, renewedAt: now }
   const expires = expirySecondOf(renewed)
-  return after(
+  return answerAfter(
     [
       replace(key('token', accessorIn(token)), item, renewed, expires === undefined ? {} : { expires }),
       ...limits.changes,

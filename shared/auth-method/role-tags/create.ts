@@ -26,18 +26,18 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
   if (!item) throw invalid('role not found')
   const role = item.data
   if (role.roleTag === '') throw invalid('role tags are not enabled on this role')
-  const { given } = call
-  if (given.allow_instance_migration && given.disallow_reauthentication) {
+  const { parameters } = call
+  if (parameters.allow_instance_migration && parameters.disallow_reauthentication) {
     throw invalid('allow_instance_migration and disallow_reauthentication exclude each other')
   }
   const tag: RoleTag = {
     nonce: call.ports.entropy.bytes(NONCE_BYTES).toString('base64'),
     role: item.sk,
-    disallowReauthentication: given.disallow_reauthentication ?? false,
-    allowInstanceMigration: given.allow_instance_migration ?? false,
-    policies: policiesOf(given.policies, role),
-    instanceId: given.instance_id ?? '',
-    maxTtl: given.max_ttl ?? 0,
+    disallowReauthentication: parameters.disallow_reauthentication ?? false,
+    allowInstanceMigration: parameters.allow_instance_migration ?? false,
+    policies: policiesOf(parameters.policies, role),
+    instanceId: parameters.instance_id ?? '',
+    maxTtl: parameters.max_ttl ?? 0,
   }
   if (tag.instanceId.includes(':')) throw invalid('instance_id must not contain ":"')
   const key = await call.ports.cipher.decrypt(item, 'hmacKey', role.hmacKey)

@@ -24,7 +24,7 @@ export interface RoleTag {
 export const LONGEST_TAG = 255
 
 /** The text that is signed: items in a fixed order, left out when they say nothing. */
-export const plainText = (tag: RoleTag): string =>
+export const signedText = (tag: RoleTag): string =>
   [
     'v1',
     tag.nonce,
@@ -41,7 +41,7 @@ const macOf = (plain: string, key: Secret): string =>
 
 /** The tag's value, signed with the role's key. */
 export const renderTag = (tag: RoleTag, key: Secret): string =>
-  `${plainText(tag)}:${macOf(plainText(tag), key)}`
+  `${signedText(tag)}:${macOf(signedText(tag), key)}`
 
 type Item = keyof typeof readers
 type Draft = Partial<Record<Item, string>>
@@ -76,7 +76,7 @@ export function parseTag(value: string): { tag: RoleTag; plain: string; mac: str
     instanceId: lowerAscii(draft.i ?? ''),
     maxTtl: Number(draft.t ?? 0),
   }
-  const plain = plainText(tag)
+  const plain = signedText(tag)
   return value === `${plain}:${mac}` ? { tag, plain, mac } : undefined
 }
 

@@ -130,7 +130,7 @@ export const isMet = (name: BindingName, bound: Bound, facts: InstanceFacts): bo
   rowOf(name).meets(boundBy(name, bound), facts)
 
 /** What a role's constraint is compared with. */
-export const seenOf = (name: BindingName, bound: Bound, facts: InstanceFacts): unknown =>
+export const comparedValue = (name: BindingName, bound: Bound, facts: InstanceFacts): unknown =>
   rowOf(name).seen(facts, boundBy(name, bound))
 
 /** Why what a role stores of a constraint makes no sense. */
@@ -146,6 +146,6 @@ export const mergeBound = (stored: Bound, given: { readonly [K in BindingName]?:
     ]),
   ) as unknown as Bound
 
-export const unbound: Bound = Object.fromEntries(
+export const noBindings: Bound = Object.fromEntries(
   bindingNames.map(name => [name, rowOf(name).neutral]),
 ) as unknown as Bound

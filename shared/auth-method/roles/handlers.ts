@@ -1,14 +1,14 @@
 import {
-  after,
   answer,
+  answerAfter,
   type Call,
   data,
   type MountCall,
-  nothing,
+  noContent,
   type Outcome,
   type Phases,
 } from '../../api/call.ts'
-import { placeOf, storedOf, subjectOf } from '../../api/subject.ts'
+import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
@@ -16,7 +16,7 @@ import type { Item, Key } from '../../storage/kinds.ts'
 import { parametersAnswer } from '../../tokens/parameters.ts'
 import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { unbound } from './bindings.ts'
+import { noBindings } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 import { planRole, type RolePlan } from './plan.ts'
 import { type Resolution, resolvePrincipals } from './resolve.ts'
@@ -33,13 +33,13 @@ interface Planned extends RolePlan {
  * POST role/:role. It is not read again once IAM has answered: the commit compares the role with what was read, and a
  * configuration that changes meanwhile counts from the next write on. @see docs/spec/roles.md#write
  */
-export const roleWrite: Phases<RoleCall, undefined, Planned, Resolution> = {
+export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> = {
   gather: async call => {
-    const place = placeOf(call, 'role')
+    const place = subjectKeyOf(call, 'role')
     const stored = subjectOf(call, 'role')
     const facts = defined({
       stored: stored?.data,
-      given: call.given,
+      parameters: call.parameters,
       defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
       mountMax: maxTtlOf(call.mount),
       fresh: {
@@ -54,19 +54,22 @@ export const roleWrite: Phases<RoleCall, undefined, Planned, Resolution> = {
       ? { ids: role.boundIamPrincipalIds, changes: [] }
       : resolvePrincipals(call, resolve, ask),
   decide: (_, { place, stored, role, warnings }, { ids, changes }) =>
-    after([replace(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes], nothing(warnings)),
+    answerAfter(
+      [replace(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes],
+      noContent(warnings),
+    ),
 }
 
 const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
 /** GET role/:role. @see docs/spec/roles.md#reading */
-export const readRole = (call: Call): Outcome => answer(data(roleAnswer(storedOf(call, 'role').data)))
+export const readRole = (call: Call): Outcome => answer(data(roleAnswer(requireSubject(call, 'role').data)))
 
 /** How a role reads back: all lists are arrays, the key of its tags never appears. */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({
   auth_type: role.authType,
-  ...unbound,
+  ...noBindings,
   ...role.bound,
   bound_iam_principal_arn: role.boundIamPrincipalArns,
   bound_iam_principal_id: role.boundIamPrincipalIds,

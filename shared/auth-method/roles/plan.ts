@@ -5,7 +5,7 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf, unsupportedFault } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { type BindingName, bindingNames, boundFault, isBound, mergeBound, unbound } from './bindings.ts'
+import { type BindingName, bindingNames, boundFault, isBound, mergeBound, noBindings } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 import { arnForm, boundWarnings, formWarnings } from './forms.ts'
 
@@ -14,7 +14,7 @@ type Given = Supplied<typeof roleFields>
 export interface RoleFacts {
   /** absent: the role is created */
   stored?: Role
-  given: Given
+  parameters: Given
   /** what the mount's type gives roles that do not say */
   defaultAuthType: Role['authType']
   /** seconds */
@@ -61,33 +61,34 @@ const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(ar
 
 const wildArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
 
-function mergeRole({ stored, given, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
-  const arns = given.bound_iam_principal_arn
-  const resolves = given.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
+function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: RoleFacts): Role {
+  const arns = parameters.bound_iam_principal_arn
+  const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
   return {
-    authType: (given.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
-    bound: mergeBound(stored?.bound ?? unbound, given),
+    authType: (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
+    bound: mergeBound(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
     // a list that is given again is resolved again: so a recreated principal is let in
     boundIamPrincipalIds: arns ? [] : (stored?.boundIamPrincipalIds ?? []),
-    inferredEntityType: (given.inferred_entity_type ??
+    inferredEntityType: (parameters.inferred_entity_type ??
       stored?.inferredEntityType ??
       '') as Role['inferredEntityType'],
-    inferredAwsRegion: given.inferred_aws_region ?? stored?.inferredAwsRegion ?? '',
+    inferredAwsRegion: parameters.inferred_aws_region ?? stored?.inferredAwsRegion ?? '',
     resolveAwsUniqueIds: resolves,
     roleId: stored?.roleId ?? fresh.roleId,
     hmacKey: stored?.hmacKey ?? fresh.hmacKey,
-    roleTag: given.role_tag ?? stored?.roleTag ?? '',
-    allowInstanceMigration: given.allow_instance_migration ?? stored?.allowInstanceMigration ?? false,
-    disallowReauthentication: given.disallow_reauthentication ?? stored?.disallowReauthentication ?? false,
-    token: mergeParameters(stored?.token ?? defaultParameters, given, mountMax),
+    roleTag: parameters.role_tag ?? stored?.roleTag ?? '',
+    allowInstanceMigration: parameters.allow_instance_migration ?? stored?.allowInstanceMigration ?? false,
+    disallowReauthentication:
+      parameters.disallow_reauthentication ?? stored?.disallowReauthentication ?? false,
+    token: mergeParameters(stored?.token ?? defaultParameters, parameters, mountMax),
   }
 }
 
-function typeFault({ stored, given }: RoleFacts, role: Role): string | undefined {
+function typeFault({ stored, parameters }: RoleFacts, role: Role): string | undefined {
   if (role.authType !== 'ec2' && role.authType !== 'iam') return 'auth_type must be ec2 or iam'
   if (stored && stored.authType !== role.authType) return 'auth_type of an existing role cannot be changed'
-  if (stored?.resolveAwsUniqueIds && given.resolve_aws_unique_ids === false) {
+  if (stored?.resolveAwsUniqueIds && parameters.resolve_aws_unique_ids === false) {
     return 'resolve_aws_unique_ids cannot be switched off; recreate the role'
   }
   return undefined

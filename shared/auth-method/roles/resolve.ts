@@ -53,7 +53,7 @@ export async function resolvePrincipals(
       resolved.set(name, kept?.data.ids[name] ?? (await resolve(entity, question, ask)))
     }
   } catch (error) {
-    throw await unfinished(call, error, { place, kept, resolved, of: entities.length })
+    throw await unfinished(call, error, { place, cached: kept, resolved, total: entities.length })
   }
   return { ids: [...resolved.values()], changes: kept ? [removeUnlessChanged(kept)] : [] }
 }
@@ -61,22 +61,22 @@ export async function resolvePrincipals(
 const hashOf = (text: string): string => sha256(text).toString('base64url')
 
 /** Where the unique IDs of an unfinished write are kept: only the same body for the same role leads there. */
-const placeOfKept = ({ mount, params, given }: RoleCall): Key<'resolved-principals'> =>
-  key('resolved-principals', mount.accessor, hashOf(JSON.stringify([params['role'], given])))
+const placeOfKept = ({ mount, pathParameters, parameters }: RoleCall): Key<'resolved-principals'> =>
+  key('resolved-principals', mount.accessor, hashOf(JSON.stringify([pathParameters['role'], parameters])))
 
 interface Unfinished {
   place: Key<'resolved-principals'>
-  kept: Item<'resolved-principals'> | undefined
+  cached: Item<'resolved-principals'> | undefined
   resolved: ReadonlyMap<string, string>
   /** how many principals there are */
-  of: number
+  total: number
 }
 
 /** The error of a write that could not resolve all principals. What it resolved is stored where a repetition may help. */
 async function unfinished(
   { ports, cluster, now }: RoleCall,
   error: unknown,
-  { place, kept, resolved, of }: Unfinished,
+  { place, cached: kept, resolved, total: of }: Unfinished,
 ): Promise<unknown> {
   const mayPass = error instanceof ApiError && ['busy', 'provider_failed'].includes(error.code)
   if (!mayPass || resolved.size === 0) return error

@@ -9,7 +9,7 @@ import { polling } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
 
 /** What became of the key before the last rotation. */
-export type Finish =
+export type RotationResult =
   | { state: 'finished'; change: Change }
   /** the new key is not accepted yet: the old one stays as a fallback */
   | { state: 'unverified' }
@@ -29,7 +29,7 @@ export async function finishRotation(
   userName: string,
   ports: Ports,
   patience: number,
-): Promise<Finish> {
+): Promise<RotationResult> {
   const settings = await providerSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data

@@ -41,17 +41,17 @@ export const guardChange = (call: MountCall, makingSince: number): Change => ({
 })
 
 /** Notes that a key is about to be made. */
-export const noteMaking = (call: MountCall): Promise<void> =>
+export const recordKeyCreation = (call: MountCall): Promise<void> =>
   commitAll(call, [guardChange(call, call.ports.clock.now())])
 
 /** Notes that no key was made. */
-export const noteNotMade = (call: MountCall): Promise<void> => commitAll(call, [guardChange(call, 0)])
+export const clearKeyCreation = (call: MountCall): Promise<void> => commitAll(call, [guardChange(call, 0)])
 
 /**
  * Gives the guard back, if this request holds it; what it says of a lost key stays. Where that fails, the guard
  * ends by itself.
  */
-export async function giveBack(call: MountCall): Promise<void> {
+export async function releaseGuard(call: MountCall): Promise<void> {
   try {
     const [held] = await call.ports.store.read([keyOf(call)])
     if (held?.data.owner !== call.request.id) return

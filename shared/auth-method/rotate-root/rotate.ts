@@ -1,6 +1,6 @@
 import { type Answer, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
 import { ApiError, invalid } from '../../api/errors.ts'
-import { placeOf, subjectOf } from '../../api/subject.ts'
+import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { currentCluster } from '../../jobs/job.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import type { KnownKey, ProviderSettings } from '../../ports.ts'
@@ -9,7 +9,14 @@ import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
 import { providerSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
-import { commitAll, giveBack, guardChange, noteMaking, noteNotMade, takeGuard } from './guard.ts'
+import {
+  clearKeyCreation,
+  commitAll,
+  guardChange,
+  recordKeyCreation,
+  releaseGuard,
+  takeGuard,
+} from './guard.ts'
 
 type Config = Item<'client-config'>
 
@@ -28,7 +35,7 @@ export async function rotateRoot(call: MountCall): Promise<Outcome> {
     // what was read before may be what another rotation has replaced since
     return answer(await rotate(call, configured(await readConfig(call)), lostSince))
   } finally {
-    await giveBack(call)
+    await releaseGuard(call)
   }
 }
 
@@ -47,7 +54,7 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
     throw invalid('the access key belongs to the root user of its account, which cannot be rotated')
   const config = given.data.previousSecretKey ? await clearUp(call, given, userName) : given
   await makeRoom(call, settings, userName, config.data.accessKey, lostSince)
-  await noteMaking(call)
+  await recordKeyCreation(call)
   const made = await makeKey(call, settings, userName)
   const stored = await storeKey(call, config, settings, userName, made)
   const finish = await finishRotation(stored, userName, call.ports, ROTATION_TIMEOUT_MS)
@@ -123,7 +130,7 @@ async function makeKey(call: MountCall, settings: ProviderSettings, userName: st
     return await accessKeys.create(settings, userName, clock.now() + IAM_CALL_TIMEOUT_MS)
   } catch (error) {
     if (!isRefused(error)) throw error
-    await noteNotMade(call)
+    await clearKeyCreation(call)
     throw invalid(`a new access key could not be made: ${(error as Error).message}`, { cause: error })
   }
 }
@@ -137,7 +144,7 @@ async function storeKey(
   made: NewKey,
 ): Promise<Config> {
   const { cipher, store, accessKeys, clock } = call.ports
-  const place = placeOf(call, 'client-config')
+  const place = subjectKeyOf(call, 'client-config')
   const next: ClientConfig = {
     ...config.data,
     accessKey: made.accessKey,
@@ -164,7 +171,7 @@ async function storeKey(
 const changed = () => invalid('the client configuration changed during the rotation; nothing was rotated')
 
 async function readConfig(call: MountCall): Promise<Config> {
-  const [config] = await call.ports.store.read([placeOf(call, 'client-config')])
+  const [config] = await call.ports.store.read([subjectKeyOf(call, 'client-config')])
   if (!config) throw changed()
   return config
 }

@@ -1,12 +1,20 @@
-import { accepted, after, answer, data, type MountCall, nothing, type Outcome } from '../../api/call.ts'
+import {
+  accepted,
+  answer,
+  answerAfter,
+  data,
+  type MountCall,
+  noContent,
+  type Outcome,
+} from '../../api/call.ts'
 import { bool, duration } from '../../api/fields.ts'
-import { placeOf, removeStored, storedOf, subjectOf } from '../../api/subject.ts'
+import { removeSubject, requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
-import { fromTheStart } from './restamp.ts'
-import { startRun } from './run.ts'
+import { listStart } from './restamp.ts'
+import { startTidyRun } from './run.ts'
 import { defaultTidy, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
@@ -25,20 +33,20 @@ export const writeTidySettings =
     const stored = subjectOf(call, 'tidy-settings')
     const before = stored?.data ?? defaultTidy
     const next: TidySettings = {
-      safetyBuffer: call.given.safety_buffer ?? before.safetyBuffer,
-      disablePeriodicTidy: call.given.disable_periodic_tidy ?? before.disablePeriodicTidy,
+      safetyBuffer: call.parameters.safety_buffer ?? before.safetyBuffer,
+      disablePeriodicTidy: call.parameters.disable_periodic_tidy ?? before.disablePeriodicTidy,
     }
     const same =
       stored &&
       next.safetyBuffer === before.safetyBuffer &&
       next.disablePeriodicTidy === before.disablePeriodicTidy
-    if (same) return answer(nothing())
-    return restamped(call, list, after([replace(placeOf(call, 'tidy-settings'), stored, next)]))
+    if (same) return answer(noContent())
+    return restamped(call, list, answerAfter([replace(subjectKeyOf(call, 'tidy-settings'), stored, next)]))
   }
 
 /** GET config/tidy/<list>. */
 export function readTidySettings(call: MountCall): Outcome {
-  const { safetyBuffer, disablePeriodicTidy } = storedOf(call, 'tidy-settings').data
+  const { safetyBuffer, disablePeriodicTidy } = requireSubject(call, 'tidy-settings').data
   return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
 
@@ -46,7 +54,7 @@ export function readTidySettings(call: MountCall): Outcome {
 export const deleteTidySettings =
   (list: TidyList) =>
   (call: MountCall): Outcome =>
-    restamped(call, list, removeStored(call))
+    restamped(call, list, removeSubject(call))
 
 /** Entries carry times that follow from the settings: a job brings them up to date, and the next rounds check. */
 const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome => ({
@@ -56,7 +64,7 @@ const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome =
       job: 'restamp',
       mount: call.mount.accessor,
       list,
-      ...fromTheStart,
+      ...listStart,
     }),
 })
 
@@ -70,8 +78,9 @@ export const startTidy =
   async (call: MountCall<typeof tidyFields>): Promise<Outcome> => {
     const { ports } = call
     const mount = call.mount.accessor
-    const buffer = call.given.safety_buffer ?? SAFETY_BUFFER_SECONDS
-    if (!(await startRun(ports, call.cluster, { mount, list, buffer }))) return answer(nothing([RUNNING]))
+    const buffer = call.parameters.safety_buffer ?? SAFETY_BUFFER_SECONDS
+    if (!(await startTidyRun(ports, call.cluster, { mount, list, buffer })))
+      return answer(noContent([RUNNING]))
     return answer(accepted(STARTED))
   }
 

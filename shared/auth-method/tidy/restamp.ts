@@ -17,7 +17,7 @@ export interface RestampJob {
   settling?: string | undefined
 }
 
-export const fromTheStart = { partition: 0, after: '' } as const
+export const listStart = { partition: 0, after: '' } as const
 
 const PAGE = 500
 const DEFAULTS = 'none'
@@ -62,7 +62,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
  * second round that sees them. By then no login is under way that was judged by older ones, and a job that was
  * lost has been made up for.
  */
-export async function settle(
+export async function scheduleRestamp(
   ports: Ports,
   cluster: ClusterRead,
   list: { mount: string; list: TidyList },
@@ -74,7 +74,7 @@ export async function settle(
   const version = settings?.rev ?? DEFAULTS
   if (version === appliedVersion) return
   if (version !== seenVersion) return note(ports, cluster, list, { seenVersion: version })
-  await ports.background.start({ job: 'restamp', ...list, ...fromTheStart, settling: version })
+  await ports.background.start({ job: 'restamp', ...list, ...listStart, settling: version })
 }
 
 /** While a journal is kept, the engine deletes no entries: only tidy does. */

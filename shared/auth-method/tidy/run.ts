@@ -8,7 +8,7 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import { kindOfList, noRun, type TidyList } from './settings.ts'
+import { kindOfList, neverRun, type TidyList } from './settings.ts'
 
 /** One run over one list. */
 export interface TidyJob {
@@ -30,13 +30,13 @@ export interface TidyJob {
 async function acquire(
   ports: Ports,
   cluster: ClusterRead,
-  { mount, list, runner }: Held,
+  { mount, list, runner }: TidyHolder,
   period?: number,
 ): Promise<boolean> {
   const [item] = await ports.store.read([key('tidy-run', mount, list)])
   const now = ports.clock.now()
   if (item && item.data.leaseUntil > now) return false
-  const last = item?.data ?? noRun
+  const last = item?.data ?? neverRun
   const started: TidyRun = {
     ...last,
     leaseUntil: now + bounds.TIDY_LEASE_MS,
@@ -56,7 +56,7 @@ async function acquire(
  * @param period milliseconds until the schedule comes again; absent: it did not start this run
  * @returns whether it was started
  */
-export async function startRun(
+export async function startTidyRun(
   ports: Ports,
   cluster: ClusterRead,
   { mount, list, buffer, period }: Omit<TidyJob, 'runner'> & { period?: number },
@@ -74,10 +74,10 @@ export async function startRun(
 }
 
 /** Gives the guard back, with what became of the run; nothing happens when somebody else holds it by now. */
-const release = (ports: Ports, cluster: ClusterRead, held: Held): Promise<boolean> =>
+const release = (ports: Ports, cluster: ClusterRead, held: TidyHolder): Promise<boolean> =>
   updateRun(ports, cluster, held, run => ({ ...run, leaseUntil: 0, endedAt: ports.clock.now() }))
 
-type Held = Pick<TidyJob, 'mount' | 'list' | 'runner'>
+type TidyHolder = Pick<TidyJob, 'mount' | 'list' | 'runner'>
 
 const TIDY_COMMIT_TRIES = 5
 
@@ -85,7 +85,7 @@ const TIDY_COMMIT_TRIES = 5
 async function updateRun(
   { store }: Ports,
   cluster: ClusterRead,
-  { mount, list, runner }: Held,
+  { mount, list, runner }: TidyHolder,
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
   const place = key('tidy-run', mount, list)
@@ -107,7 +107,7 @@ const PART = 64
  * one that was renewed meanwhile stays. A fault costs one entry, not the run; a run that fails as a whole gives
  * the list back, and its next try goes on unless somebody else has taken the list.
  */
-export async function tidy(run: JobRun, job: TidyJob): Promise<JobResult> {
+export async function tidyList(run: JobRun, job: TidyJob): Promise<JobResult> {
   try {
     return await removeDue(run, job)
   } catch (error) {

@@ -3,8 +3,8 @@ import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { backfillJob } from '../../replication/primary/enable.ts'
 import { key } from '../../storage/kinds.ts'
-import { settle } from './restamp.ts'
-import { startRun } from './run.ts'
+import { scheduleRestamp } from './restamp.ts'
+import { startTidyRun } from './run.ts'
 import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
 
 /** The schedule's interval, milliseconds. @see docs/spec/configuration.md#tidying */
@@ -15,7 +15,7 @@ const TIDY_PERIOD_MS = 3_600_000
  * earlier request left unfinished. What goes wrong with one of them does not keep the others waiting.
  * @throws when something went wrong: the round counts as failed, and is repeated
  */
-export async function everyHour(run: JobRun): Promise<void> {
+export async function runHourly(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return
   const { mounts, removing } = table.data
@@ -83,10 +83,10 @@ async function startList(
     key('tidy-settings', mount, list),
     key('tidy-stamp', mount, list),
   ])
-  await settle(ports, cluster, { mount, list }, settings, last)
+  await scheduleRestamp(ports, cluster, { mount, list }, settings, last)
   const { disablePeriodicTidy, safetyBuffer } = settings?.data ?? defaultTidy
   if (disablePeriodicTidy) return
-  await startRun(ports, cluster, {
+  await startTidyRun(ports, cluster, {
     mount,
     list,
     buffer: safetyBuffer,

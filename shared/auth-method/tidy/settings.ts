@@ -28,7 +28,7 @@ export function sweepTimes(expiresAt: number, settings: TidySettings): { due: nu
 }
 
 /** What is known of a list that never was tidied. */
-export const noRun: TidyRun = {
+export const neverRun: TidyRun = {
   leaseUntil: 0,
   runner: '',
   startedAt: 0,

@@ -1,5 +1,5 @@
 import { defaultSettings, settingsAnswer } from '../../auth-method/config/client-settings.ts'
-import { bindingNames, unbound } from '../../auth-method/roles/bindings.ts'
+import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
 import { type Taker, termRows } from '../../tokens/terms.ts'
 import {
   aFlag,
@@ -42,7 +42,7 @@ const role = titled(
   object(
     {
       auth_type: words('ec2', 'iam'),
-      ...Object.fromEntries(bindingNames.map(name => [name, like(unbound[name])])),
+      ...Object.fromEntries(bindingNames.map(name => [name, like(noBindings[name])])),
       bound_iam_principal_arn: texts,
       bound_iam_principal_id: texts,
       inferred_entity_type: words('', 'ec2_instance'),

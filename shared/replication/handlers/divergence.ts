@@ -1,5 +1,5 @@
 import { type Call, data, type Early, type Outcome } from '../../api/call.ts'
-import { journalSeen, lookEarly } from '../../api/early-look.ts'
+import { prefetchJournal, readJournalView } from '../../api/early-look.ts'
 import { listFields, pageOf } from '../../api/listing.ts'
 import type { Head } from '../../journal/head.ts'
 import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
@@ -58,7 +58,7 @@ interface Counts {
 /** Head of the journal, and what does not stay in line, read with the request's first read. */
 export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('diverging')] as const,
-  ...lookEarly(ports, () => ({ treeId: undefined })),
+  ...prefetchJournal(ports, () => ({ treeId: undefined })),
 })
 
 /**
@@ -69,7 +69,7 @@ export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
   const { record } = call.cluster
   // before the reports: what makes them complete comes behind the last of them
-  const { head } = await journalSeen(call, undefined)
+  const { head } = await readJournalView(call, undefined)
   const waits = waitsFor(record, head)
   const lost = await lostEntries(call)
   const { treeId, link } = record
@@ -134,7 +134,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
 async function lostEntries(
   call: Call<typeof divergenceFields>,
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
-  const { after = '', limit = USUAL } = pageOf(call.given)
+  const { after = '', limit = USUAL } = pageOf(call.parameters)
   const page = newPage(after, Math.min(limit, MOST))
   const counts: Counts = { commits: 0, kinds: {} }
   const { store } = call.ports

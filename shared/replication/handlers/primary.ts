@@ -1,4 +1,4 @@
-import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
@@ -26,10 +26,11 @@ export const primaryFields = {
  * job adds the existing items to the journal; until that is done no other cluster can follow.
  */
 export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
-  const { given, ports, now, request } = call
+  const { parameters, ports, now, request } = call
   const item = recordOf(call)
-  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
-  const isNewAddress = given.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
+  const address = addressOf(parameters.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
+  const isNewAddress =
+    parameters.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })
   if (item.data.mode === 'primary') return setAddress(item, address)
   const { epoch, treeId, head } = await beginJournal(ports, item.data)
@@ -48,7 +49,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   await writeAuditEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
   await ports.background.start(backfillJob(treeId, now))
-  return { answer: nothing([BECOMING]) }
+  return { answer: noContent([BECOMING]) }
 }
 
 const BECOMING =
@@ -70,7 +71,7 @@ async function becomePrimary(
 /** Gives a primary another address for later secondaries; its set does not change. */
 function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
-    answer: nothing([
+    answer: noContent([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
     ]),
     changes: [replace(item, item, { ...item.data, clusterAddr })],
@@ -106,7 +107,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
   const kept = { id, name, keyring, term, keyringEdition, initialisedAt }
   const to = { ...kept, mode: 'disabled', journalStart } as const
   return {
-    answer: nothing([
+    answer: noContent([
       'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
     ]),
     changes: [

@@ -1,4 +1,4 @@
-import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
@@ -33,16 +33,20 @@ const ANSWER_REMEMBERED_MS = 600_000
  * that runs, or gets the answer of one that has succeeded.
  */
 export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
-  const { ports, given } = call
+  const { ports, parameters } = call
   const { record } = call.cluster
   const item = recordOf(call)
-  const address = addressOf(given.primary_cluster_addr ?? '', 'primary_cluster_addr', call.ports.deployment)
+  const address = addressOf(
+    parameters.primary_cluster_addr ?? '',
+    'primary_cluster_addr',
+    call.ports.deployment,
+  )
   if (call.operator === undefined) return repeatPromotion(call, item, address)
   const running = await runningOf(call, record.operation)
   const joins = running && (await isSame(call, running.promotion, address))
   if (joins) return outcomeOf(await awaitOperation(running.id, ports))
   const waiting = await waitingExecution('promotion', ports)
-  const force = given.force ?? waiting?.data.options['force'] === true
+  const force = parameters.force ?? waiting?.data.options['force'] === true
   const requestHmac = await requestOf(call, address)
   // the end of the primary's journal is known once it was asked to hand over
   const { end } = running?.promotion ?? {}
@@ -61,7 +65,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
 /** The HMAC by which a repetition is known: of the token and all parameters. */
 const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
   call.ports.cipher.hmac(
-    JSON.stringify([call.raw['dr_operation_token'] ?? '', call.given.force ?? false, address]),
+    JSON.stringify([call.raw['dr_operation_token'] ?? '', call.parameters.force ?? false, address]),
   )
 
 /** The promotion that is under way, if it is one. */
@@ -77,7 +81,7 @@ async function isSame(
   promotion: PromotionState,
   address: string,
 ): Promise<boolean> {
-  const alike = promotion.force === (call.given.force ?? false) && (promotion.address ?? '') === address
+  const alike = promotion.force === (call.parameters.force ?? false) && (promotion.address ?? '') === address
   return alike || sameSecret(promotion.requestHmac, await requestOf(call, address))
 }
 
@@ -95,13 +99,13 @@ async function repeatPromotion(
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))
   if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
-    return { answer: nothing([BECOMING, ...promoted.warnings]) }
+    return { answer: noContent([BECOMING, ...promoted.warnings]) }
   checkTransition('secondary/promote', record)
   throw new ApiError('internal', 'a cluster without operator took a promotion')
 }
 
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
-  if (status === 'done') return { answer: nothing([BECOMING, ...(promotion?.warnings ?? [])]) }
+  if (status === 'done') return { answer: noContent([BECOMING, ...(promotion?.warnings ?? [])]) }
   throw givenUp(fault)
 }
 

@@ -1,4 +1,4 @@
-import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
@@ -26,8 +26,8 @@ const REVOKE_PAUSE_MS = 20
  * The revocation is in the journal, so that clusters that are promoted later know it; a journal that has ended refuses it.
  */
 export async function revokeTarget(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
-  const { given, ports, now, request } = call
-  const { id = '', force = false } = given
+  const { parameters, ports, now, request } = call
+  const { id = '', force = false } = parameters
   const cluster = call.cluster
   checkTransition('primary/revoke-secondary', cluster.record)
   let isNoted = false
@@ -56,9 +56,9 @@ export async function revokeSecondary(
   call: Call<typeof revokeFields>,
   target: RevocationTarget,
 ): Promise<Outcome> {
-  const { retire = false } = call.given
-  const warnings = describe(target, call.given.id ?? '')
-  if (!retire) return { answer: nothing(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
+  const { retire = false } = call.parameters
+  const warnings = describe(target, call.parameters.id ?? '')
+  if (!retire) return { answer: noContent(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
   // after the revocation, or the revoked cluster would get the new term
   return rotation(call, true, warnings)
 }

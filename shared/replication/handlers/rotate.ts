@@ -1,4 +1,4 @@
-import { after, answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { retiredTerms } from '../../cluster/terms.ts'
@@ -29,7 +29,7 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  return rotation(call, call.given.retire === true)
+  return rotation(call, call.parameters.retire === true)
 }
 
 /**
@@ -55,10 +55,10 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
     ...noted,
     ...withoutNewTerm(holders, before, secondaries, record.data),
   ]
-  if (!retire) return after(changes)
+  if (!retire) return answerAfter(changes)
   const given = givenTo(before, { self: record.data.id, terms: known, holders })
   return {
-    ...after(changes, nothing([ENDED, ...heldText(given), ...more])),
+    ...answerAfter(changes, noContent([ENDED, ...heldText(given), ...more])),
     lateWarnings: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }

@@ -1,4 +1,4 @@
-import { after, type Call, data, type Early, type Outcome, warned } from '../../api/call.ts'
+import { addWarnings, answerAfter, type Call, data, type Early, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool, duration, text } from '../../api/fields.ts'
 import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
@@ -31,15 +31,15 @@ const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
 /** What a token is judged by, read with the request's first read. */
-export const prepareToken = async ({ given }: Early<typeof secondaryTokenFields>) => ({
-  keys: tokenKeys(given.id ?? ''),
+export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFields>) => ({
+  keys: tokenKeys(parameters.id ?? ''),
   prepared: undefined,
 })
 
 /** The first step of primary/secondary-token: notes in the audit log which admission the token ends. */
 export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
   const { before } = checkedWish(call)
-  const revoking = call.given.replace ? replacedAdmission(before.secondary) : undefined
+  const revoking = call.parameters.replace ? replacedAdmission(before.secondary) : undefined
   if (revoking) await noteRevocation(revoking, call.request.id, call.cluster.record, call.ports)
 }
 
@@ -51,7 +51,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const { id, ttl, publicKey, before } = checkedWish(call)
   const { ports, now, request } = call
   const { record } = call.cluster
-  const ended = call.given.replace ? await endAdmission(call, before.secondary) : undefined
+  const ended = call.parameters.replace ? await endAdmission(call, before.secondary) : undefined
   const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined || record.epoch === undefined)
     throw new ApiError('internal', 'a primary without set, epoch or link key')
@@ -73,7 +73,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   )
   const all = [...(ended?.changes ?? []), ...changes]
   const warnings = ended?.warnings ?? []
-  if (publicKey) return after(all, data({ token: token.reveal() }, warnings))
+  if (publicKey) return answerAfter(all, data({ token: token.reveal() }, warnings))
   const info = {
     token: token.reveal(),
     accessor: base62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
@@ -81,7 +81,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     creation_time: printTime(now),
     creation_path: request.path,
   }
-  return after(all, warned({ kind: 'wrapped', info }, warnings))
+  return answerAfter(all, addWarnings({ kind: 'wrapped', info }, warnings))
 }
 
 /**
@@ -110,12 +110,12 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
 }
 
 /** What the request asks for, and what stands under its name. @throws ApiError for the first rule that refuses it */
-function checkedWish({ given, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
-  const wish = wanted(given)
+function checkedWish({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
+  const wish = wanted(parameters)
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
-  if (!given.replace && isTaken(before, record)) throw idTaken(wish.id)
+  if (!parameters.replace && isTaken(before, record)) throw idTaken(wish.id)
   return { ...wish, before }
 }
 
@@ -123,7 +123,7 @@ function wanted({
   id = '',
   ttl = DEFAULT_TOKEN_TTL_SECONDS,
   secondary_public_key = '',
-}: Call<typeof secondaryTokenFields>['given']) {
+}: Call<typeof secondaryTokenFields>['parameters']) {
   if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
   if (ttl <= 0 || ttl > LONGEST_TTL) throw lifetimeUnusable()
   const keys = secondary_public_key === '' ? undefined : readPublicKey(secondary_public_key)
@@ -138,5 +138,5 @@ function wanted({
 export async function generatePublicKey(call: Call): Promise<Outcome> {
   checkTransition('secondary/generate-public-key', call.cluster.record)
   const { publicKey, changes } = await newPublicKey(call.now, call.ports)
-  return after(changes, data({ secondary_public_key: publicKey }))
+  return answerAfter(changes, data({ secondary_public_key: publicKey }))
 }

@@ -1,4 +1,4 @@
-import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { text, unsupported } from '../../api/fields.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
@@ -47,7 +47,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed') throw givenUp(fault)
-  return { answer: nothing([BECOMING]) }
+  return { answer: noContent([BECOMING]) }
 }
 
 const BECOMING =
@@ -63,11 +63,11 @@ export async function activationInput(
   { place }: Operating,
   ofSet?: string,
 ): Promise<ActivationInput> {
-  const { given, ports, request } = call
+  const { parameters, ports, request } = call
   const { record } = call.cluster
-  const ca = await authoritiesOf(given, ports.authorities)
-  const primaryApiAddr = addressOf(given.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
-  const token = await usableToken(given.token ?? '', call, ofSet)
+  const ca = await authoritiesOf(parameters, ports.authorities)
+  const primaryApiAddr = addressOf(parameters.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
+  const token = await usableToken(parameters.token ?? '', call, ofSet)
   return defined({
     token: await ports.cipher.encrypt(place, 'token', token),
     primaryApiAddr,
@@ -78,7 +78,7 @@ export async function activationInput(
 
 type ActivationCall = Pick<
   Call<typeof becomeFields>,
-  'given' | 'fetched' | 'ports' | 'now' | 'request' | 'cluster'
+  'parameters' | 'fetched' | 'ports' | 'now' | 'request' | 'cluster'
 >
 
 async function usableToken(
@@ -115,7 +115,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   // from then on it serves; the caller need not wait for the rest
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
   if (status === 'failed') throw givenUp(fault)
-  return { answer: nothing(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
+  return { answer: noContent(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
 }
 
 const LEFT =
@@ -132,10 +132,10 @@ const TORN =
 export function recoverLink({ ports, now, ...call }: Call): Outcome {
   const { record } = call.cluster
   if (record.mode === 'disabled') throw notInASet()
-  if (record.mode === 'primary') return { answer: nothing([IS_PRIMARY]) }
-  if (!primaryOf(record)) return { answer: nothing([ALONE]) }
+  if (record.mode === 'primary') return { answer: noContent([IS_PRIMARY]) }
+  if (!primaryOf(record)) return { answer: noContent([ALONE]) }
   return {
-    answer: nothing([RESTARTED]),
+    answer: noContent([RESTARTED]),
     changes: [put(key('recovery'), { at: now })],
     // else it begins within a minute
     afterwards: () => ports.puller.wake(),

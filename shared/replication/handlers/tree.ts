@@ -1,4 +1,4 @@
-import { answer, type Call, data, nothing, type Outcome } from '../../api/call.ts'
+import { answer, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { bool } from '../../api/fields.ts'
 import { refreshTree } from '../../journal/refresh.ts'
 import type { OperationState } from '../../model/operation.ts'
@@ -151,10 +151,10 @@ export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outc
 
 /** POST sys/replication/reindex: repairs the tree by the stored items, in the background. */
 export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
-  const { given, now } = call
+  const { parameters, now } = call
   const treeId = treeIdOf(call)
   const { record } = call.cluster
-  const { diff = false, force = false, skip_flush: skipFlush = false } = given
+  const { diff = false, force = false, skip_flush: skipFlush = false } = parameters
   if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
   const before = call.fetched.get(key('tree-reindex'))
   if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRuns()
@@ -169,7 +169,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
     { reindex: { diff, force, skipFlush } },
   )
   if (!begun) throw reindexRuns()
-  return { answer: nothing([REINDEXING]) }
+  return { answer: noContent([REINDEXING]) }
 }
 
 const REINDEXING =

@@ -1,4 +1,4 @@
-import { type Call, nothing, type Outcome } from '../../api/call.ts'
+import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { list } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
@@ -27,22 +27,22 @@ export const updateFields = {
   ),
 }
 
-type Given = Pick<Call<typeof updateFields>, 'given' | 'raw'>
+type Given = Pick<Call<typeof updateFields>, 'parameters' | 'raw'>
 
 const MOST_ADDRESSES = 16
 /** Parameters that need a token. */
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
 /** What is wanted, as far as the parameters tell. @throws ApiError */
-export function parseUpdate({ given, raw }: Given, rules: AddressRules): PrimaryUpdate {
+export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): PrimaryUpdate {
   // null does not mean to follow nobody
-  const asked = raw['token'] === null ? undefined : given.token
-  const addresses = given.update_primary_addrs ?? []
+  const asked = raw['token'] === null ? undefined : parameters.token
+  const addresses = parameters.update_primary_addrs ?? []
   if (asked !== undefined && addresses.length > 0) throw twoUpdatesGiven()
-  const misplaced = asked ? undefined : ofToken.find(name => given[name])
+  const misplaced = asked ? undefined : ofToken.find(name => parameters[name])
   if (misplaced) throw onlyWithToken(misplaced)
   if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
-  if (given.update_primary_addrs === undefined) throw noUpdateGiven()
+  if (parameters.update_primary_addrs === undefined) throw noUpdateGiven()
   if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw noAddressGiven()
   const usable = addresses.map(one => addressOf(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
@@ -76,7 +76,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
   )
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
   if (ended.status === 'failed') throw givenUp(ended.fault)
-  return { answer: nothing([told(update.form, ended)]) }
+  return { answer: noContent([told(update.form, ended)]) }
 }
 
 function told(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {

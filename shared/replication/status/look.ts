@@ -1,5 +1,5 @@
 import type { AlwaysCall, Early } from '../../api/call.ts'
-import { type JournalSeen, journalSeen, lookEarly } from '../../api/early-look.ts'
+import { type JournalView, prefetchJournal, readJournalView } from '../../api/early-look.ts'
 import { parsePosition } from '../../journal/position.ts'
 import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
@@ -33,7 +33,7 @@ export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
     ...faultKeys,
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
-  ...lookEarly(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
+  ...prefetchJournal(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
 })
 
 /** Where parts of this cluster are noted that have failed. */
@@ -97,7 +97,7 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
 function readinessIn(
   { fetched, now }: Looking,
   record: ClusterRecord,
-  head: JournalSeen['head'],
+  head: JournalView['head'],
 ): ReadinessTried | undefined {
   const tried = fetched.get(key('readiness'))?.data
   const contact = fetched.get(key('contact'))?.data
@@ -122,8 +122,8 @@ async function knownHolders({ id }: ClusterRecord, { store }: Looking['ports']):
  * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
  * primary whose head does not write is looked at once more before it is said.
  */
-async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalSeen> {
-  const seen = await journalSeen(call, treeId)
+async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
+  const seen = await readJournalView(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
     ? call.ports.journalView.readStatus(treeId)
     : seen
@@ -159,7 +159,7 @@ async function operationFacts(
  */
 async function activationErrorOf(
   { mode, treeId, link, operation: runs }: ClusterRecord,
-  { head }: JournalSeen,
+  { head }: JournalView,
   { store }: Looking['ports'],
 ): Promise<string | undefined> {
   if (mode !== 'secondary' || treeId === undefined || link?.name !== treeId || runs !== undefined)
@@ -181,7 +181,7 @@ const ofTree = <T extends { treeId: string }>(
  */
 function journalFacts(
   record: ClusterRecord,
-  { head, roots }: JournalSeen,
+  { head, roots }: JournalView,
   { told, reindex, check, anew, diverging }: TreeTold,
 ): JournalFacts | undefined {
   if (!head) return undefined
@@ -205,7 +205,7 @@ function journalFacts(
 
 /** The root of the whole tree; of a tree of an earlier version it follows from the roots of both subtrees. */
 export function rootFacts(
-  roots: JournalSeen['roots'],
+  roots: JournalView['roots'],
 ): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
   if (!roots) return { root: '' }
   const { whole, replicated, local } = roots
@@ -273,7 +273,7 @@ const secondaryFacts = (
 
 const contactFacts = (
   { failedCall, ...contact }: PrimaryContact,
-  head: JournalSeen['head'],
+  head: JournalView['head'],
   rules: AddressRules,
 ): StatusFacts['contact'] => {
   const { canaryAt: _, ...heard } = contact

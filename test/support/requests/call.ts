@@ -10,8 +10,8 @@ type Loose<T> = { [K in keyof T]?: K extends 'ports' ? object : unknown }
 export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
   ({
     now: 1_000_000_000_000,
-    params: {},
-    given: {},
+    pathParameters: {},
+    parameters: {},
     raw: {},
     mounts: { mounts: [], removing: [] },
     request: {

@@ -6,7 +6,7 @@ import { type Code, errorCodes } from '../../../shared/api/errors.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { answers } from '../../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
-import { match } from '../../../shared/http/match.ts'
+import { matchEndpoint } from '../../../shared/http/match.ts'
 import type { Reply } from './api.ts'
 import { compiler } from './json-schema.ts'
 import { resolveShared } from './resolved-document.ts'
@@ -86,7 +86,7 @@ function rowOf(method: string, path: string, asked: URLSearchParams): Endpoint |
   const list =
     method === 'LIST' || (['GET', 'HEAD'].includes(method) && FLAGS.includes(asked.get('list') ?? ''))
   const verb = list ? 'LIST' : method === 'PUT' ? 'POST' : method === 'HEAD' ? 'GET' : method
-  const found = match(ALL, operations[verb as Endpoint['method']], decoded(path).replace(/^\//, ''))
+  const found = matchEndpoint(ALL, operations[verb as Endpoint['method']], decoded(path).replace(/^\//, ''))
   return 'endpoint' in found ? found.endpoint : undefined
 }
 

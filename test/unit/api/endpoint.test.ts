@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { answer, nothing } from '../../../shared/api/call.ts'
-import { anyone, type Endpoint, endpoint, handlerOf, policy, row } from '../../../shared/api/endpoint.ts'
+import { answer, noContent } from '../../../shared/api/call.ts'
+import { anyone, byPolicy, type Endpoint, endpoint, handlerOf, row } from '../../../shared/api/endpoint.ts'
 import { listFields } from '../../../shared/api/listing.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { mount } from '../tokens/support.ts'
 
-const handle = () => answer(nothing())
-const nowhere = () => answer(nothing(['nowhere']))
+const handle = () => answer(noContent())
+const nowhere = () => answer(noContent(['nowhere']))
 const common = { method: 'POST', summary: 'x', access: anyone, answers: 'nothing', handle } as const
 
 const cluster = { record: {}, readAt: 0 }
@@ -18,12 +18,19 @@ describe('what handles a call', () => {
   test('below a mount: the handler, where the mount is there', () => {
     expect(handlerAt(below, { cluster, mount: mount() })).toBe(handle)
     expect(
-      handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', nowhere }), { cluster, mount: mount() }),
+      handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', handleWithoutMount: nowhere }), {
+        cluster,
+        mount: mount(),
+      }),
     ).toBe(handle)
   })
 
   test('below a mount that does not exist: what the row says of that, and nothing else', () => {
-    expect(handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', nowhere }), { cluster })).toBe(nowhere)
+    expect(
+      handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', handleWithoutMount: nowhere }), {
+        cluster,
+      }),
+    ).toBe(nowhere)
     expect(() => handlerAt(below, { cluster })).toThrow('without one')
   })
 
@@ -46,30 +53,30 @@ describe('what a row’s handler is given, by type', () => {
   const row = { ...common, access: anyone }
 
   test('the mount below a mount, and the cluster wherever one has to be initialised', () => {
-    endpoint({ ...row, path: '/auth/:mount/thing', handle: call => answer(nothing([call.mount.path])) })
-    endpoint({ ...row, path: '/sys/thing', handle: call => answer(nothing([call.cluster.record.name])) })
+    endpoint({ ...row, path: '/auth/:mount/thing', handle: call => answer(noContent([call.mount.path])) })
+    endpoint({ ...row, path: '/sys/thing', handle: call => answer(noContent([call.cluster.record.name])) })
     // @ts-expect-error there is no mount
-    endpoint({ ...row, path: '/sys/thing', handle: call => answer(nothing([call.mount.path])) })
+    endpoint({ ...row, path: '/sys/thing', handle: call => answer(noContent([call.mount.path])) })
     const alive = { ...row, path: '/sys/alive', serves: 'always' } as const
     // @ts-expect-error there may be no cluster yet
-    endpoint({ ...alive, handle: call => answer(nothing([call.cluster.record.name])) })
+    endpoint({ ...alive, handle: call => answer(noContent([call.cluster.record.name])) })
     const elsewhere = endpoint({
       ...alive,
-      handle: call => answer(nothing([call.cluster?.record.name ?? ''])),
+      handle: call => answer(noContent([call.cluster?.record.name ?? ''])),
     })
     expect(elsewhere.serves).toBe('always')
   })
 })
 
 describe('a row that says neither who may call nor what it answers', () => {
-  const said = { path: '/sys/thing', summary: 'A thing', handle: () => answer(nothing()) } as const
+  const said = { path: '/sys/thing', summary: 'A thing', handle: () => answer(noContent()) } as const
   test.each([
     ['GET', row.get(said), 'read', 'data', {}],
     ['POST', row.post(said), 'update', 'nothing', {}],
     ['LIST', row.list(said), 'list', 'keys', listFields],
     ['DELETE', row.delete(said), 'delete', 'nothing', {}],
   ])('%s asks for the capability of its method', (method, made, capability, answers, fields) => {
-    expect(made).toMatchObject({ method, access: policy(capability as 'read'), answers })
+    expect(made).toMatchObject({ method, access: byPolicy(capability as 'read'), answers })
     expect(made.fields).toEqual(fields)
   })
 

@@ -22,7 +22,7 @@ const object = { a: SECRET }
 
 const read = <T>(field: Field<T>, raw: unknown): unknown => {
   try {
-    return readFields({ it: field }, { it: raw }).given.it
+    return readFields({ it: field }, { it: raw }).parameters.it
   } catch (error) {
     expect(error).toBeInstanceOf(FieldFault)
     expect((error as Error).message).toMatch(/^Field validation failed: it must be /)
@@ -225,22 +225,22 @@ describe('reading a request against its fields', () => {
   }
 
   test('holds what was supplied, and names what is unknown', () => {
-    const { given, unknown } = readFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
-    expect({ ...given }).toEqual({ cert: 'x', role: '' })
+    const { parameters, unknown } = readFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
+    expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
     expect(unknown).toEqual(['other', '__proto'])
   })
 
   test('a null duration counts as not supplied, a null text as empty', () => {
-    const { given } = readFields(fields, { cert: 'x', role: null, token_ttl: null })
-    expect({ ...given }).toEqual({ cert: 'x', role: '' })
+    const { parameters } = readFields(fields, { cert: 'x', role: null, token_ttl: null })
+    expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
   })
 
   test.each([
     ['the older name', { old_cert: 'x' }, 'x'],
     ['the current name before the older one', { cert: 'y', old_cert: 'x' }, 'y'],
   ])('%s is accepted', (_, raw, value) => {
-    const { given, unknown } = readFields(fields, raw)
-    expect(given.cert).toBe(value)
+    const { parameters, unknown } = readFields(fields, raw)
+    expect(parameters.cert).toBe(value)
     expect(unknown).toEqual([])
   })
 
@@ -258,9 +258,9 @@ describe('reading a request against its fields', () => {
   })
 
   test('what only a prototype has was not sent', () => {
-    expect(readFields({ constructor: text(''), toString: text('') }, {}).given).toEqual({})
+    expect(readFields({ constructor: text(''), toString: text('') }, {}).parameters).toEqual({})
     const raw = JSON.parse('{"__proto__": {"cert": "x"}, "cert": "y"}')
-    expect(readFields(fields, raw)).toMatchObject({ given: { cert: 'y' }, unknown: ['__proto__'] })
+    expect(readFields(fields, raw)).toMatchObject({ parameters: { cert: 'y' }, unknown: ['__proto__'] })
     expect(() => readFields(fields, JSON.parse('{"__proto__": {"cert": "x"}}'))).toThrow('cert is required')
   })
 })

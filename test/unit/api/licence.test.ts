@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { named, readLicence, unexpired } from '../../../shared/api/licence.ts'
+import { isUnexpired, named, readLicence } from '../../../shared/api/licence.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
@@ -102,6 +102,6 @@ describe('what a licence does for an endpoint', () => {
     ],
   ])('%s', (_, text, now, goesOn, begins) => {
     expect(named({ text, publicKey }, now)).toBe(goesOn)
-    expect(unexpired({ text, publicKey }, now)).toBe(begins)
+    expect(isUnexpired({ text, publicKey }, now)).toBe(begins)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pageOf, pageOfNames } from '../../../shared/api/listing.ts'
+import { cutPage, pageOf } from '../../../shared/api/listing.ts'
 
 describe('paging of listings', () => {
   test.each([
@@ -17,8 +17,8 @@ describe('paging of listings', () => {
 
   test('cuts names that are not stored', () => {
     const names = ['c', 'a', 'b']
-    expect(pageOfNames(names, {})).toEqual(['a', 'b', 'c'])
-    expect(pageOfNames(names, { after: 'a' })).toEqual(['b', 'c'])
-    expect(pageOfNames(names, { after: 'a', limit: 1 })).toEqual(['b'])
+    expect(cutPage(names, {})).toEqual(['a', 'b', 'c'])
+    expect(cutPage(names, { after: 'a' })).toEqual(['b', 'c'])
+    expect(cutPage(names, { after: 'a', limit: 1 })).toEqual(['b'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { listOf, listOfMount } from '../../../shared/api/listing.ts'
-import { placeOf, removeStored, storedOf, subjectOf } from '../../../shared/api/subject.ts'
+import { listKind, listKindOfMount } from '../../../shared/api/listing.ts'
+import { removeSubject, requireSubject, subjectKeyOf, subjectOf } from '../../../shared/api/subject.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { item } from '../../support/tables/items.ts'
@@ -14,29 +14,29 @@ const absent = callWith({ subjectKey })
 
 describe('what an endpoint is about', () => {
   test('stands where its row says, whether it is there or not', () => {
-    for (const call of [there, absent]) expect(placeOf(call, 'sts-role')).toBe(subjectKey)
+    for (const call of [there, absent]) expect(subjectKeyOf(call, 'sts-role')).toBe(subjectKey)
   })
 
   test('is what is stored there; where nothing is, nothing, or not found', () => {
     expect(subjectOf(there, 'sts-role')).toBe(subject)
-    expect(storedOf(there, 'sts-role')).toBe(subject)
+    expect(requireSubject(there, 'sts-role')).toBe(subject)
     expect(subjectOf(absent, 'sts-role')).toBeUndefined()
-    expect(() => storedOf(absent, 'sts-role')).toThrow(expect.objectContaining({ code: 'not_found' }))
+    expect(() => requireSubject(absent, 'sts-role')).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 
   test('is of the kind that the row declares, or nothing at all', () => {
     for (const call of [there, absent, callWith()])
-      for (const read of [placeOf, subjectOf, storedOf])
+      for (const read of [subjectKeyOf, subjectOf, requireSubject])
         expect(() => read(call, 'role')).toThrow('the subject is not a role')
   })
 
   test('is deleted whether it is there or not', () => {
     for (const call of [there, absent])
-      expect(removeStored(call)).toEqual({
+      expect(removeSubject(call)).toEqual({
         answer: { kind: 'nothing' },
         changes: [{ kind: 'delete', key: subjectKey, expected: 'any' }],
       })
-    expect(() => removeStored(callWith())).toThrow('without subject')
+    expect(() => removeSubject(callWith())).toThrow('without subject')
   })
 })
 
@@ -48,12 +48,12 @@ describe('a listing', () => {
 
   test('has the names of the mount’s own items, of one kind', async () => {
     const call = callWith<never>({ mount: mount({ accessor: 'auth_1' }), ports: { store } })
-    expect((await listOfMount('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
-    expect((await listOfMount('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
+    expect((await listKindOfMount('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
+    expect((await listKindOfMount('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
   })
 
   test('has the names of everybody’s items where no mount owns them', async () => {
     const call = callWith<never>({ ports: { store } })
-    expect((await listOf('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
+    expect((await listKind('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
   })
 })

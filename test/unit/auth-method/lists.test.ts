@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { denyTag, readDenied, readings } from '../../../shared/auth-method/lists.ts'
+import { decodeVariants, denyTag, readDenyEntry } from '../../../shared/auth-method/lists.ts'
 import { renderTag } from '../../../shared/auth-method/role-tags/tag.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
@@ -37,7 +37,7 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
   const call = callWith({
     now: NOW,
     mount: mount({ maxLeaseTtl: 1000 }),
-    params: { role_tag: given === 'the tag' ? text : given },
+    pathParameters: { role_tag: given === 'the tag' ? text : given },
     ports: { ...memoryStore(items), cipher: plainCipher },
   })
   return (await denyTag(call)).changes
@@ -97,8 +97,8 @@ describe('what is told of a denied tag', () => {
       item(key('deny', accessor, value), { createdAt: NOW, expiresAt: EXPIRES }),
       ...(tidy ? [item(key('tidy-settings', accessor, 'roletag-denylist'), tidy)] : []),
     ]
-    const { answer } = await readDenied(
-      callWith({ mount: mount(), params: { role_tag: value }, ports: memoryStore(items) }),
+    const { answer } = await readDenyEntry(
+      callWith({ mount: mount(), pathParameters: { role_tag: value }, ports: memoryStore(items) }),
     )
     return answer
   }
@@ -132,5 +132,5 @@ test.each([
   ['dG\nFn', ['dG\nFn', 'tag']],
   ['_-_-', ['_-_-', Buffer.from('_-_-', 'base64url').toString()]],
 ])('%s may mean %j', (given, meanings) => {
-  expect(readings(given)).toEqual(meanings)
+  expect(decodeVariants(given)).toEqual(meanings)
 })

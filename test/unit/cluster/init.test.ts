@@ -43,8 +43,8 @@ async function init(
     deployment: { clusterName: 'east', initPgpKeys: holders },
     store,
   }
-  const given = readFields(initFields, body as Record<string, unknown>).given
-  const { answer } = await initialise(callWith({ given, ports, now: NOW, ...more }))
+  const given = readFields(initFields, body as Record<string, unknown>).parameters
+  const { answer } = await initialise(callWith({ parameters: given, ports, now: NOW, ...more }))
   return { body: (answer as unknown as { body: HandedOut }).body, commits }
 }
 

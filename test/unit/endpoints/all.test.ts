@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Endpoint, pathsOf, routesOf, type Use, usable, usesOf } from '../../../shared/api/endpoint.ts'
+import { allUses, type Endpoint, pathsOf, routesOf, type Use, usesOf } from '../../../shared/api/endpoint.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
-import { match } from '../../../shared/http/match.ts'
+import { matchEndpoint } from '../../../shared/http/match.ts'
 import { anonymous, deprecated, type Kind, required, rows } from './interface.ts'
 
 const all = groups.flatMap(group => group.endpoints)
@@ -85,7 +85,7 @@ describe('the endpoints that the documented interface has', () => {
 
 test('a deprecated field names the one that took its place, for rules about parameters', () => {
   const deprecated = all.flatMap(({ path, fields }) =>
-    Object.entries(fields).flatMap(([name, { doc, now }]) =>
+    Object.entries(fields).flatMap(([name, { doc, replacedBy: now }]) =>
       doc.startsWith('Deprecated: ') || now !== undefined
         ? [{ at: `${path} ${name}`, doc, now, fields }]
         : [],
@@ -258,7 +258,7 @@ describe('the table as a whole', () => {
         ...(group.endpoints.some(row => row.access.by === 'operation-token') ? ['operation-token'] : []),
         ...(group.endpoints.some(row => row.licence) ? ['licence'] : []),
       ])
-      expect(usesOf(group)).toEqual(usable.filter(use => wanted.has(use)))
+      expect(usesOf(group)).toEqual(allUses.filter(use => wanted.has(use)))
     }
   })
 })
@@ -280,7 +280,7 @@ describe('routes of the gateway reach every endpoint', () => {
     const typed = path.replace(/:\w+/g, name => sample[name] ?? 'name')
     expect(routesOf(group).some(route => covers(route, typed))).toBe(true)
     const operations = { POST: 'write', GET: 'read', LIST: 'list', DELETE: 'delete' } as const
-    const found = match(group, operations[method], typed.slice(1))
+    const found = matchEndpoint(group, operations[method], typed.slice(1))
     expect('endpoint' in found && found.endpoint).toBe(row)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { groups } from '../../../shared/endpoints/all.ts'
-import { takeIn } from '../../../shared/http/intake.ts'
+import { readIntake } from '../../../shared/http/intake.ts'
 import { portsWith } from '../../builders/ports.ts'
 import writes from '../../vectors/client-writes.json' with { type: 'json' }
 
@@ -14,7 +14,7 @@ async function take(method: string, path: string, body: object | null) {
   const text = body === null ? '' : JSON.stringify(body)
   for (const { name, endpoints } of groups) {
     const reading = endpoints.map(({ prepare: _, ...row }) => row)
-    const intake = await takeIn(
+    const intake = await readIntake(
       { name, endpoints: reading },
       {
         method,
@@ -31,7 +31,7 @@ async function take(method: string, path: string, body: object | null) {
       'r-1',
       ports,
     )
-    if (!('miss' in intake.found)) return intake
+    if (!('miss' in intake.match)) return intake
   }
   throw new Error(`no endpoint serves ${method} ${path}`)
 }
@@ -40,9 +40,9 @@ describe('a write of a client that nobody here wrote', () => {
   test.each(recorded)(
     '%s: %s %s has no unknown field, so that a 204 stays one',
     async (_, method, path, body) => {
-      const { found, fault, bodyFault, warnings, unknownFields } = await take(method, path, body)
+      const { match, fault, bodyFault, warnings, unknownFields } = await take(method, path, body)
       expect([fault, bodyFault]).toEqual([undefined, undefined])
-      if ('miss' in found || found.endpoint.answers !== 'nothing') return
+      if ('miss' in match || match.endpoint.answers !== 'nothing') return
       expect([unknownFields, warnings.filter(text => text.startsWith('unknown'))]).toEqual([false, []])
     },
   )

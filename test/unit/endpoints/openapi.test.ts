@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { answer, data, nothing } from '../../../shared/api/call.ts'
-import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { answer, data, noContent } from '../../../shared/api/call.ts'
+import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
 import { told } from '../../../shared/endpoints/answers/told.ts'
@@ -21,15 +21,15 @@ const group: Group = {
         label: text('Its label', { required: true }),
         key: text('Its key', { secret: true, formerly: 'old_key' }),
       },
-      access: policy('by-existence'),
+      access: byPolicy('by-existence'),
       answers: 'nothing',
-      handle: () => answer(nothing()),
+      handle: () => answer(noContent()),
     }),
     endpoint({
       method: 'GET',
       path: '/auth/:mount/thing/:name',
       summary: 'Read a thing',
-      access: policy('read', { sudo: true }),
+      access: byPolicy('read', { sudo: true }),
       answers: 'data',
       handle,
     }),
@@ -46,7 +46,7 @@ const group: Group = {
       path: '/things',
       summary: 'List things',
       fields: { limit: int('At most so many') },
-      access: policy('list'),
+      access: byPolicy('list'),
       answers: 'keys',
       handle,
     }),
@@ -54,7 +54,7 @@ const group: Group = {
       method: 'POST',
       path: '/go',
       summary: 'Go',
-      access: policy('create-or-update'),
+      access: byPolicy('create-or-update'),
       answers: 'accepted',
       handle,
     }),

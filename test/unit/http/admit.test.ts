@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { answer, nothing } from '../../../shared/api/call.ts'
-import { type AccessRule, anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
+import { answer, noContent } from '../../../shared/api/call.ts'
+import { type AccessRule, anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
 import { list, text } from '../../../shared/api/fields.ts'
-import type { Alive } from '../../../shared/http/authenticate.ts'
+import type { LiveToken } from '../../../shared/http/authenticate.ts'
 import { authorise } from '../../../shared/http/authorise.ts'
-import { mountNamed } from '../../../shared/http/base.ts'
+import { findMount } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
@@ -50,7 +50,7 @@ interface World {
 async function admitted({
   own = {},
   items = [],
-  access = policy('update'),
+  access = byPolicy('update'),
   raw = {},
   params = {},
   wrapTtl,
@@ -62,21 +62,21 @@ async function admitted({
     summary: 'x',
     fields: {
       token_policies: list(''),
-      policies: list('', { now: 'token_policies' }),
+      policies: list('', { replacedBy: 'token_policies' }),
       cert: text('', { formerly: 'old_cert' }),
     },
     access,
     answers: 'nothing',
     subject: ({ mount: accessor }) => key('client-config', accessor),
-    handle: () => answer(nothing()),
+    handle: () => answer(noContent()),
   })
   const path = 'auth/cloud/thing'
   const intake = {
-    found: { endpoint: row, params: { mount: 'cloud', ...params }, path },
+    match: { endpoint: row, pathParameters: { mount: 'cloud', ...params }, path },
     facts: { path, operation: 'write', ...(wrapTtl === undefined ? {} : { wrapTtl }) },
     raw,
   } as unknown as Intake
-  const alive: Alive = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
+  const alive: LiveToken = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
   const mounts = { mounts: [mount()], removing: [] }
   try {
     const ports = portsWith({ store, clock: { now: () => NOW } })
@@ -100,16 +100,16 @@ describe('which capability a call needs', () => {
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
   test.each<[access: AccessRule, capabilities: string, exists: boolean, allowed: boolean]>([
-    [policy('by-existence'), '"create"', false, true],
-    [policy('by-existence'), '"create"', true, false],
-    [policy('by-existence'), '"update"', true, true],
-    [policy('by-existence'), '"update"', false, false],
-    [policy('create-or-update'), '"create"', true, true],
-    [policy('create-or-update'), '"update"', false, true],
-    [policy('create-or-update'), '"read"', false, false],
-    [policy('update', { sudo: true }), '"update"', true, false],
-    [policy('update', { sudo: true }), '"update", "sudo"', true, true],
-    [policy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
+    [byPolicy('by-existence'), '"create"', false, true],
+    [byPolicy('by-existence'), '"create"', true, false],
+    [byPolicy('by-existence'), '"update"', true, true],
+    [byPolicy('by-existence'), '"update"', false, false],
+    [byPolicy('create-or-update'), '"create"', true, true],
+    [byPolicy('create-or-update'), '"update"', false, true],
+    [byPolicy('create-or-update'), '"read"', false, false],
+    [byPolicy('update', { sudo: true }), '"update"', true, false],
+    [byPolicy('update', { sudo: true }), '"update", "sudo"', true, true],
+    [byPolicy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
     [anyone, '"deny"', true, true],
   ])('%j with %s, the subject there %s: allowed %s', async (access, capabilities, exists, allowed) => {
     const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
@@ -216,7 +216,7 @@ test('a mount is named by its path, and only the auth method has any', () => {
   const base = {
     mounts: { mounts: [mount(), mount({ path: 'token', type: 'token' })], removing: [] },
   } as never
-  expect(mountNamed({ mount: 'cloud' }, base)).toEqual(mount())
+  expect(findMount({ mount: 'cloud' }, base)).toEqual(mount())
   for (const params of [{ mount: 'token' }, { mount: 'other' }, { mount: '__proto__' }, {}])
-    expect(mountNamed(params as Record<string, string>, base)).toBeUndefined()
+    expect(findMount(params as Record<string, string>, base)).toBeUndefined()
 })

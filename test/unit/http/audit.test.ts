@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type Answer, type Auth, answer, type Caller, nothing } from '../../../shared/api/call.ts'
+import { type Answer, type Auth, answer, type Caller, noContent } from '../../../shared/api/call.ts'
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { list, text } from '../../../shared/api/fields.ts'
-import { auditTrail, type CallerSeen, type Ending } from '../../../shared/http/audit.ts'
+import { type AuditedCaller, auditTrail, type Ending } from '../../../shared/http/audit.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import { noAccess } from '../../../shared/policies/access.ts'
 import { Secret } from '../../../shared/values/secret.ts'
@@ -23,12 +23,12 @@ const row = (parts: object = {}) =>
     },
     access: anyone,
     answers: 'nothing',
-    handle: () => answer(nothing()),
+    handle: () => answer(noContent()),
     ...parts,
   })
 
 const intake = (parts: Partial<Intake> = {}): Intake => ({
-  found: { kind: 'endpoint' as const, endpoint: row(), params: {}, path: 'auth/cloud/x' },
+  match: { kind: 'endpoint' as const, endpoint: row(), pathParameters: {}, path: 'auth/cloud/x' },
   facts: {
     id: 'r-1',
     gatewayId: 'g-1',
@@ -40,7 +40,7 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
   },
   token: undefined,
   raw: {},
-  given: {},
+  parameters: {},
   warnings: [],
   unknownFields: false,
   keys: [],
@@ -52,7 +52,7 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
 type Entries = any[]
 
 /** The entries of a request that ends in this way. */
-async function entries(taken: Partial<Intake>, ending: Ending, seen: CallerSeen = {}): Promise<Entries> {
+async function entries(taken: Partial<Intake>, ending: Ending, seen: AuditedCaller = {}): Promise<Entries> {
   const written: Entries = []
   const ports = portsWith({
     audit: { write: async (entry: object) => void written.push(JSON.parse(JSON.stringify(entry))) },
@@ -98,7 +98,7 @@ describe('the audit trail of a request', () => {
     }
     const time = '2027-01-15T08:00:00.25Z'
     expect(
-      await entries({ token: caller.text, raw: { role: 'dev' }, given: { role: 'dev' } }, done, {
+      await entries({ token: caller.text, raw: { role: 'dev' }, parameters: { role: 'dev' } }, done, {
         caller,
         mount: mount(),
       }),
@@ -146,12 +146,12 @@ describe('what the tuning of a mount wants shown', () => {
   const found = {
     kind: 'endpoint' as const,
     endpoint: row({ secretAnswers: ['tag', 'id', 'proof'] }),
-    params: {},
+    pathParameters: {},
     path: 'x',
   }
 
   test('is shown, each list in its part of the entries, and nothing else', async () => {
-    const [request, response] = await entries({ raw, given: raw, found }, ending, { tuned })
+    const [request, response] = await entries({ raw, parameters: raw, match: found }, ending, { tuned })
     const data = { proof: 'p', extra: 'e' }
     expect(request.request).toMatchObject({ data, unknown: { count: 1 } })
     expect(request.request.data).toEqual(data)
@@ -162,7 +162,9 @@ describe('what the tuning of a mount wants shown', () => {
   })
 
   test('is hashed in requests to other mounts', async () => {
-    const [request, response] = await entries({ raw, given: raw, found }, ending, { mount: mount() })
+    const [request, response] = await entries({ raw, parameters: raw, match: found }, ending, {
+      mount: mount(),
+    })
     expect(request.request.data).toEqual({ proof: 'hmac:1' })
     expect(request.request.unknown.count).toBe(2)
     expect(response.response.data).toEqual({ tag: 'hmac:1', id: 'hmac:1', proof: 'hmac:1' })
@@ -199,8 +201,10 @@ describe('nothing secret is in an entry', () => {
   ]
 
   test.each(answers)('of the answer: %s', async (_, given, parts = {}) => {
-    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
-    expect(JSON.stringify(await entries({ found }, { kind: 'answered', answer: given }))).not.toContain(S)
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
+    expect(
+      JSON.stringify(await entries({ match: found }, { kind: 'answered', answer: given })),
+    ).not.toContain(S)
   })
 
   test('of a wrapped answer: its token', async () => {
@@ -216,8 +220,8 @@ describe('nothing secret is in an entry', () => {
     ['of a wrong type', { proof: { a: [S] } }],
     ['where it could not be read', { role: [S], names: { a: S }, label: S }],
   ])('of the request: %s', async (_, raw, parts = {}) => {
-    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
-    const written = await entries({ raw, found, token: new Secret(S) }, done)
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
+    const written = await entries({ raw, match: found, token: new Secret(S) }, done)
     expect(JSON.stringify(written)).not.toContain(S)
     expect(Object.keys(written[0].request.data)).toEqual(Object.keys(raw))
   })
@@ -227,10 +231,10 @@ describe('nothing secret is in an entry', () => {
     ['all parameters of an endpoint that takes any', { password: S, [S]: [S], role: S }, { fields: {} }],
     ['one that is called __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
   ])('of the request: %s are one count and one HMAC', async (_, raw, parts = {}) => {
-    const found = { kind: 'endpoint' as const, endpoint: row(parts), params: {}, path: 'x' }
+    const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     const backwards = Object.fromEntries(Object.entries(raw).reverse())
     for (const given of [raw, backwards]) {
-      const [request] = await entries({ raw: given, found }, done)
+      const [request] = await entries({ raw: given, match: found }, done)
       expect(JSON.stringify(request)).not.toContain(S)
       expect(request.request.data).toEqual({})
       const text = JSON.stringify(
@@ -242,7 +246,7 @@ describe('nothing secret is in an entry', () => {
 
   test('beside what is not known, what is known is there', async () => {
     const raw = { role: 'dev', prof: S }
-    const [{ request }] = await entries({ raw, given: { role: 'dev' } }, done)
+    const [{ request }] = await entries({ raw, parameters: { role: 'dev' } }, done)
     expect([request.data, request.unknown]).toEqual([
       { role: 'dev' },
       { count: 1, hmac: `hmac:${JSON.stringify({ prof: S }).length}` },
@@ -273,10 +277,10 @@ describe('nothing secret is in an entry', () => {
     ['auth/cloud/no-such-thing', 'auth/cloud/no-such-thing'],
     ['sys/no-such-thing', 'sys/no-such-thing'],
   ])('of a path that no endpoint has: what may be a token in %s', async (path, shown) => {
-    const found = { kind: 'miss', miss: 'path', open: false, params: {}, path } as const
+    const found = { kind: 'miss', miss: 'path', open: false, pathParameters: {}, path } as const
     const facts = { ...intake().facts, path }
     const error = new ApiError('no_such_mount', `no handler for "${path}"`)
-    const written = await entries({ found, facts }, { kind: 'failed', error })
+    const written = await entries({ match: found, facts }, { kind: 'failed', error })
     expect(written.map((entry: { request: { path: string } }) => entry.request.path)).toEqual([shown, shown])
     expect(written[1].message).toBe(`no handler for "${shown}"`)
   })
@@ -285,7 +289,7 @@ describe('nothing secret is in an entry', () => {
     const path = 'auth/hvs.secret'
     const help = row({ access: { by: 'token' }, method: 'GET', path: '/auth/:mount?help' })
     const taken = {
-      found: { kind: 'endpoint' as const, endpoint: help, params: {}, path },
+      match: { kind: 'endpoint' as const, endpoint: help, pathParameters: {}, path },
       facts: { ...intake().facts, path },
     }
     expect(JSON.stringify(await entries(taken, done))).not.toContain('secret')
@@ -294,7 +298,7 @@ describe('nothing secret is in an entry', () => {
   test('what is no secret is there in clear', async () => {
     const raw = { role: 'dev', names: ['a'], label: 1, old_label: 'b' }
     const given = { role: 'dev', names: ['a'], label: 'b' }
-    expect((await entries({ raw, given }, done))[0].request.data).toEqual(raw)
+    expect((await entries({ raw, parameters: given }, done))[0].request.data).toEqual(raw)
     const [, response] = await entries(
       {},
       { kind: 'answered', answer: { kind: 'data', data: { x: [1] }, warnings: ['w'] } },
@@ -310,7 +314,7 @@ describe('no request makes its own entry disappear', () => {
   test.each<[name: string, parts: Parameters<typeof entries>, expected: object]>([
     [
       'a long value of a parameter',
-      [{ raw: { role: long(70_000) }, given: { role: long(70_000) } }, done],
+      [{ raw: { role: long(70_000) }, parameters: { role: long(70_000) } }, done],
       { request: { data: { role: { length: 70_000, hmac: 'hmac:70000' } } } },
     ],
     [
@@ -341,7 +345,7 @@ describe('no request makes its own entry disappear', () => {
     ],
     [
       'a list of many',
-      [{ raw: { names: Array(9000).fill('name') }, given: { names: Array(9000).fill('name') } }, done],
+      [{ raw: { names: Array(9000).fill('name') }, parameters: { names: Array(9000).fill('name') } }, done],
       { request: { data: { names: { length: 63_001, hmac: 'hmac:63001' } } } },
     ],
     [

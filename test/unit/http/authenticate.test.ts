@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { authenticate, present, takeUse } from '../../../shared/http/authenticate.ts'
+import { authenticate, readToken, takeUse } from '../../../shared/http/authenticate.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
@@ -34,7 +34,7 @@ const whyOf = (work: () => unknown): unknown => {
 
 describe('a token as presented', () => {
   test('a service token is looked up by its hash', async () => {
-    const presented = await present(text, cipher)
+    const presented = await readToken(text, cipher)
     expect(presented?.key).toEqual(place)
     expect(await presented?.open()).toEqual({ text, hash: hashOf('hvs.parent') })
   })
@@ -42,7 +42,7 @@ describe('a token as presented', () => {
   test('a batch token is opened, not looked up', async () => {
     const content = token({ type: 'batch', hash: '' })
     const batch = new Secret(`hvb.${await cipher.encryptToken(JSON.stringify(content))}`)
-    const presented = await present(batch, cipher)
+    const presented = await readToken(batch, cipher)
     expect(presented).not.toHaveProperty('key')
     expect(presented?.term).toEqual(key('term', 'identity'))
     const sealed = sealedBatch(JSON.stringify(content))
@@ -51,12 +51,12 @@ describe('a token as presented', () => {
 
   test('one that we did not encrypt is unknown', async () => {
     const other = portsWith({ cipher: { decryptToken: async () => undefined } }).cipher
-    const opened = await (await present(new Secret('hvb.x'), other))?.open()
+    const opened = await (await readToken(new Secret('hvb.x'), other))?.open()
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
 
   test('a request without a token presents none', async () =>
-    expect(await present(undefined, cipher)).toBeUndefined())
+    expect(await readToken(undefined, cipher)).toBeUndefined())
 })
 
 describe('who may go on', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { answer, nothing } from '../../../shared/api/call.ts'
-import { anyone, endpoint, policy } from '../../../shared/api/endpoint.ts'
+import { answer, noContent } from '../../../shared/api/call.ts'
+import { anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
 import { invalid } from '../../../shared/api/errors.ts'
-import { mountNamed, readBase } from '../../../shared/http/base.ts'
+import { findMount, readBase } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import type { Memory } from '../../../shared/ports.ts'
@@ -48,7 +48,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
     reads.length = 0
     const found = await readBase(intake, more, ports)
     return {
-      mount: mountNamed(intake.found.params, found)?.path,
+      mount: findMount(intake.match.pathParameters, found)?.path,
       cluster: found.cluster?.record.mode,
       reads: [...reads],
     }
@@ -66,14 +66,18 @@ const row = (access: typeof anyone) =>
     summary: 'x',
     access,
     answers: 'nothing',
-    handle: () => answer(nothing()),
+    handle: () => answer(noContent()),
   })
 const intake = (parts: Partial<Intake>, path = 'cloud', access = anyone): Intake =>
-  ({ found: { endpoint: row(access), params: { mount: path }, path: 'x' }, keys: [], ...parts }) as Intake
+  ({
+    match: { endpoint: row(access), pathParameters: { mount: path }, path: 'x' },
+    keys: [],
+    ...parts,
+  }) as Intake
 const login = (path = 'cloud') => intake({}, path)
-const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', policy('update'))
+const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', byPolicy('update'))
 const missed = (open: boolean) =>
-  ({ found: { kind: 'miss', miss: 'path', open, params: {}, path: 'x' } }) as Partial<Intake>
+  ({ match: { kind: 'miss', miss: 'path', open, pathParameters: {}, path: 'x' } }) as Partial<Intake>
 const token = new Secret('hvs.x')
 
 test.each<[string, Intake]>([

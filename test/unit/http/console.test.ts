@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import type { Context } from 'aws-lambda'
 import { afterAll, describe, expect, test } from 'vitest'
 import { consoleSettings } from '../../../shared/adapters/aws/environment.ts'
-import { withConsole } from '../../../shared/http/console.ts'
-import { readableFrom } from '../../../shared/http/cross-origin.ts'
+import { serveConsole } from '../../../shared/http/console.ts'
+import { allowReadsFrom } from '../../../shared/http/cross-origin.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-page-`)
@@ -36,7 +36,7 @@ const balanced = (path: string, headers: Record<string, string[]> = {}): FrontEv
 
 describe('the console page', () => {
   const at = { isServed: true, peer: 'https://east.example.com', folder: pathToFileURL(`${folder}/`) }
-  const page = withConsole(at, other)
+  const page = serveConsole(at, other)
 
   test.each([
     ['/ui/', 'text/html; charset=utf-8', 'the text of index.html'],
@@ -88,16 +88,16 @@ describe('the console page', () => {
   })
 
   test('without another cluster it asks nobody but its own; switched off it is not there', async () => {
-    const alone = await withConsole({ ...at, peer: '' }, other)(event('/ui/'), context)
+    const alone = await serveConsole({ ...at, peer: '' }, other)(event('/ui/'), context)
     expect(alone.headers['content-security-policy']).toContain("connect-src 'self';")
-    expect(withConsole({ ...at, isServed: false }, other)).toBe(other)
+    expect(serveConsole({ ...at, isServed: false }, other)).toBe(other)
   })
 })
 
 describe('what the page of another cluster may read', () => {
   const ORIGIN = 'https://east.example.com'
   const from = (origin: string) => ({ origin })
-  const handler = readableFrom(ORIGIN, other)
+  const handler = allowReadsFrom(ORIGIN, other)
   const allowed = async (path: string, origin = ORIGIN, method = 'GET') =>
     (await handler(event(path, method, from(origin)), context)).headers['access-control-allow-origin']
 
@@ -141,7 +141,7 @@ describe('what the page of another cluster may read', () => {
     expect(JSON.stringify(answer)).not.toContain('allow-credentials')
   })
 
-  test('without an origin nothing changes', () => expect(readableFrom('', other)).toBe(other))
+  test('without an origin nothing changes', () => expect(allowReadsFrom('', other)).toBe(other))
 })
 
 test('the environment says whether it is served, whom it asks, and who may read', () => {

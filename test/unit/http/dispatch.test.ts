@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import {
   type AlwaysCall,
   type Auth,
-  after,
   answer,
+  answerAfter,
   data,
   type Outcome,
   type Phases,
 } from '../../../shared/api/call.ts'
-import { anyone, type Endpoint, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { anyone, byPolicy, type Endpoint, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { duration } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
@@ -23,7 +23,7 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
 const changing = (call: AlwaysCall): Outcome =>
-  after([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
+  answerAfter([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
 
 const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => ({
   name: 'things',
@@ -33,7 +33,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       path: '/auth/:mount/thing/:role',
       summary: 'x',
       fields: { ttl: duration('') },
-      access: policy('update'),
+      access: byPolicy('update'),
       answers: 'data',
       ...(first ? { first } : {}),
       handle,
@@ -45,7 +45,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       access: anyone,
       answers: 'data',
       handle,
-      nowhere: () => answer(data({ nowhere: true })),
+      handleWithoutMount: () => answer(data({ nowhere: true })),
     }),
     endpoint({
       method: 'GET',
@@ -60,7 +60,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       method: 'POST',
       path: '/sys/any-role',
       summary: 'x',
-      access: policy('update'),
+      access: byPolicy('update'),
       serves: 'dr',
       answers: 'data',
       handle,
@@ -70,7 +70,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       path: '/sys/of-primary',
       summary: 'x',
       fields: { ttl: duration('') },
-      access: policy('update'),
+      access: byPolicy('update'),
       serves: 'primary',
       answers: 'data',
       handle,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fitted, LARGEST_ENTRY } from '../../../shared/http/fit-entry.ts'
+import { fitEntry, LARGEST_ENTRY } from '../../../shared/http/fit-entry.ts'
 
 const hmac = async (text: string) => `hmac-sha256:${String(text.length).padStart(64, '0')}`
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
@@ -37,9 +37,9 @@ describe('an entry of the audit log has a bound', () => {
   test('whatever is in it, it fits, is the same every time, and says whose it is', async () => {
     await fc.assert(
       fc.asyncProperty(entries, fc.constantFrom(1500, 2048, 4096), async (entry, largest) => {
-        const small = await fitted(entry, hmac, largest)
+        const small = await fitEntry(entry, hmac, largest)
         expect(bytes(small)).toBeLessThanOrEqual(largest)
-        expect(JSON.stringify(await fitted(structuredClone(entry), hmac, largest))).toBe(
+        expect(JSON.stringify(await fitEntry(structuredClone(entry), hmac, largest))).toBe(
           JSON.stringify(small),
         )
         expect(small).toMatchObject({
@@ -58,13 +58,13 @@ describe('an entry of the audit log has a bound', () => {
       fc.asyncProperty(entries, async given => {
         // something in it is larger than what would stand for it
         const entry = { ...given, message: 'm'.repeat(200) }
-        expect(await fitted(entry, hmac, bytes(entry))).toBe(entry)
-        expect(await fitted(entry, hmac, bytes(entry) - 1)).not.toEqual(entry)
+        expect(await fitEntry(entry, hmac, bytes(entry))).toBe(entry)
+        expect(await fitEntry(entry, hmac, bytes(entry) - 1)).not.toEqual(entry)
       }),
     )
     const full = { message: 'x'.repeat(LARGEST_ENTRY - bytes({ message: '' })) }
-    expect(await fitted(full, hmac)).toBe(full)
-    expect(await fitted({ message: `${full.message}x` }, hmac)).toEqual({
+    expect(await fitEntry(full, hmac)).toBe(full)
+    expect(await fitEntry({ message: `${full.message}x` }, hmac)).toEqual({
       message: stand(`${full.message}x`),
     })
   })
@@ -72,10 +72,10 @@ describe('an entry of the audit log has a bound', () => {
   test('the largest values go first, each as its length and the HMAC by which it is found again', async () => {
     const [small, middle, large] = ['s'.repeat(500), 'ä'.repeat(600), 'l'.repeat(3000)]
     const entry = { request: { data: { small, middle, large } } }
-    expect(await fitted(entry, hmac, bytes(entry) - 1)).toEqual({
+    expect(await fitEntry(entry, hmac, bytes(entry) - 1)).toEqual({
       request: { data: { small, middle, large: stand(large) } },
     })
-    expect(await fitted(entry, hmac, 800)).toEqual({
+    expect(await fitEntry(entry, hmac, 800)).toEqual({
       request: { data: { small, middle: stand(middle), large: stand(large) } },
     })
     expect(stand(middle).length).toBe(1200)
@@ -84,14 +84,14 @@ describe('an entry of the audit log has a bound', () => {
   test('an object goes when its names alone are too many, the inner one first', async () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`name-${index}`, index]))
     const entry = { request: { id: 'r-1', data: { role: 'dev', meta: many } } }
-    expect(await fitted(entry, hmac, 1000)).toEqual({
+    expect(await fitEntry(entry, hmac, 1000)).toEqual({
       request: { id: 'r-1', data: { role: 'dev', meta: stand(many) } },
     })
   })
 
   test('a member named __proto__ hides nothing', async () => {
     const entry = JSON.parse(`{"request":{"data":{"__proto__":"${'x'.repeat(5000)}"}}}`)
-    const small = await fitted(entry, hmac, 1000)
+    const small = await fitEntry(entry, hmac, 1000)
     expect(JSON.stringify(small)).toBe(
       `{"request":{"data":{"__proto__":${JSON.stringify(stand('x'.repeat(5000)))}}}}`,
     )

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { pathsOf } from '../../../shared/api/endpoint.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { rolesGroup } from '../../../shared/endpoints/roles.ts'
-import { helpFor } from '../../../shared/http/intake.ts'
+import { loadHelp } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import { callWith } from '../../support/requests/call.ts'
 
 const fallback = { name: 'fallback', endpoints: [], all: async () => groups }
 
-async function help(path: string, group = rolesGroup as Parameters<typeof helpFor>[0], parts: object = {}) {
+async function help(path: string, group = rolesGroup as Parameters<typeof loadHelp>[0], parts: object = {}) {
   const request = { method: 'GET', query: [['help', '1']], ...parts } as unknown as HttpRequest
-  const found = await helpFor(group, request, path)
+  const found = await loadHelp(group, request, path)
   if (!found || 'miss' in found) return undefined
   const { handle } = found.endpoint
   if (typeof handle !== 'function') throw new Error('help asks nobody')
@@ -30,7 +30,7 @@ describe('help with a path', () => {
 
   test('is given to whoever has a valid token, in the mount that is named', async () => {
     const { found } = (await help('auth/aws/role/dev')) ?? expect.fail()
-    expect(found).toMatchObject({ path: 'auth/aws/role/dev', params: { mount: 'aws', role: 'dev' } })
+    expect(found).toMatchObject({ path: 'auth/aws/role/dev', pathParameters: { mount: 'aws', role: 'dev' } })
     expect(found.endpoint.access).toEqual({ by: 'token' })
     expect(found.endpoint.uses).toEqual([])
   })
@@ -57,9 +57,9 @@ describe('help with a path', () => {
   })
 
   test('an overview of a mount asks for that mount', async () => {
-    expect((await help('auth/aws', fallback))?.found.params).toEqual({ mount: 'aws' })
-    expect((await help('auth/token', fallback))?.found.params).toEqual({})
-    expect((await help('auth', fallback))?.found.params).toEqual({})
+    expect((await help('auth/aws', fallback))?.found.pathParameters).toEqual({ mount: 'aws' })
+    expect((await help('auth/token', fallback))?.found.pathParameters).toEqual({})
+    expect((await help('auth', fallback))?.found.pathParameters).toEqual({})
   })
 
   test('is logged by words of the table, whatever stands in the path', async () => {

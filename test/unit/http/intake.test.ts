@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { answer, nothing } from '../../../shared/api/call.ts'
-import { anyone, endpoint, type Group, policy } from '../../../shared/api/endpoint.ts'
+import { answer, noContent } from '../../../shared/api/call.ts'
+import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { type ApiError, invalid } from '../../../shared/api/errors.ts'
 import { duration, text } from '../../../shared/api/fields.ts'
-import { named, unexpired } from '../../../shared/api/licence.ts'
-import { takeIn } from '../../../shared/http/intake.ts'
+import { isUnexpired, named } from '../../../shared/api/licence.ts'
+import { readIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { Deployment } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-const handle = () => answer(nothing())
+const handle = () => answer(noContent())
 const prepared = { keys: [key('mounts')], prepared: 'proof' }
 
 const group: Group = {
@@ -22,7 +22,7 @@ const group: Group = {
       path: '/auth/:mount/thing/:role',
       summary: 'x',
       fields: { ttl: duration('Its life'), role: text('Its role') },
-      access: policy('update'),
+      access: byPolicy('update'),
       answers: 'nothing',
       handle,
     }),
@@ -41,7 +41,7 @@ const group: Group = {
       method: 'POST',
       path: '/sys/licensed',
       summary: 'x',
-      access: policy('update'),
+      access: byPolicy('update'),
       licence: named,
       answers: 'nothing',
       handle,
@@ -50,8 +50,8 @@ const group: Group = {
       method: 'POST',
       path: '/sys/begins',
       summary: 'x',
-      access: policy('update'),
-      licence: unexpired,
+      access: byPolicy('update'),
+      licence: isUnexpired,
       answers: 'nothing',
       handle,
     }),
@@ -72,8 +72,8 @@ const group: Group = {
       fields: { proof: text('A proof') },
       access: anyone,
       answers: 'auth',
-      prepare: async ({ given }) => {
-        if (given.proof !== 'good') throw invalid('the proof is bad')
+      prepare: async ({ parameters }) => {
+        if (parameters.proof !== 'good') throw invalid('the proof is bad')
         return prepared
       },
       handle,
@@ -107,7 +107,7 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
     clock: { now: () => NOW },
     deployment: { license },
   })
-  return takeIn(group, request, 'r-1', ports)
+  return readIntake(group, request, 'r-1', ports)
 }
 
 describe('a request, as far as it can be read by itself', () => {
@@ -128,7 +128,7 @@ describe('a request, as far as it can be read by itself', () => {
         wrapTtl: 60,
       },
       raw: { ttl: '1h' },
-      given: { ttl: 3600 },
+      parameters: { ttl: 3600 },
       warnings: [],
       keys: [],
     })
@@ -162,11 +162,11 @@ describe('a request, as far as it can be read by itself', () => {
   })
 
   test('unknown parameters are ignored and named; those of the path win', async () => {
-    const { given, raw, warnings, unknownFields } = await take({
+    const { parameters, raw, warnings, unknownFields } = await take({
       body: '{"role":"other","mount":"x","b":1,"a":2}',
     })
     expect(unknownFields).toBe(true)
-    expect({ ...given }).toEqual({})
+    expect({ ...parameters }).toEqual({})
     expect(raw).toEqual({ b: 1, a: 2 })
     expect(warnings).toEqual([
       'parameters of the path replaced these of the body: role, mount',
@@ -226,7 +226,7 @@ describe('a request, as far as it can be read by itself', () => {
     ['OPTIONS', '/v1/sys/read', { miss: 'operation' }],
     ['GET', '/v1/sys/read', { endpoint: { path: '/sys/read' } }],
   ])('%s %s finds $2', async (method, path, found) => {
-    expect((await take({ method, path })).found).toMatchObject(found)
+    expect((await take({ method, path })).match).toMatchObject(found)
   })
 })
 

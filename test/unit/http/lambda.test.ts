@@ -181,7 +181,7 @@ describe('requests under way at once in one environment', () => {
     const lines: Readonly<Record<string, unknown>>[] = []
     const handler = handlerOf(
       async call => {
-        for (let calls = 0; calls < Number(call.given['proof']); calls++) {
+        for (let calls = 0; calls < Number(call.parameters['proof']); calls++) {
           meter.count('dynamodb')
           await new Promise(resolve => setTimeout(resolve, 1))
         }

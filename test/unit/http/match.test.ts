@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../shared/api/call.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
-import { match } from '../../../shared/http/match.ts'
+import { matchEndpoint } from '../../../shared/http/match.ts'
 
 const everything = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
-const found = (operation: Operation | undefined, path: string) => match(everything, operation, path)
+const found = (operation: Operation | undefined, path: string) => matchEndpoint(everything, operation, path)
 
 describe('which endpoint a path means', () => {
   test.each<[operation: Operation, path: string, endpoint: string, params: object, typed?: string]>([
@@ -75,7 +75,7 @@ describe('which endpoint a path means', () => {
     const result = found(operation, path)
     const name = 'endpoint' in result ? `${result.endpoint.method} ${result.endpoint.path}` : 'none'
     expect(name).toBe(endpoint)
-    expect(result.params).toMatchObject(params)
+    expect(result.pathParameters).toMatchObject(params)
     expect(result.path).toBe(typed)
   })
 
@@ -110,19 +110,19 @@ describe('which endpoint a path means', () => {
     ['read', 'auth/cloud/role/'],
     [undefined, 'auth/cloud/role/dev'],
   ])('%s is no operation of %s', (operation, path) => {
-    expect(found(operation, path)).toMatchObject({ miss: 'operation', params: { mount: 'cloud' } })
+    expect(found(operation, path)).toMatchObject({ miss: 'operation', pathParameters: { mount: 'cloud' } })
   })
 
   test('a miss below a mount names the mount; what anybody may know is open: a path that names nothing is there everywhere', () => {
     expect(found('read', 'auth/x/nothing')).toMatchObject({
       miss: 'path',
-      params: { mount: 'x' },
+      pathParameters: { mount: 'x' },
       open: false,
     })
     expect(found('delete', 'auth/x/login')).toMatchObject({ miss: 'operation', open: false })
     expect(found('delete', 'sys/health')).toMatchObject({ miss: 'operation', open: true })
     expect(found('delete', 'sys/capabilities-self')).toMatchObject({ miss: 'operation', open: true })
-    expect(found('read', 'nothing')).toMatchObject({ miss: 'path', params: {}, open: false })
+    expect(found('read', 'nothing')).toMatchObject({ miss: 'path', pathParameters: {}, open: false })
   })
 
   test('a dot in a path stands for itself alone', () =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { belowVersion, pathFault } from '../../../shared/http/read-request.ts'
+import { pathFault, stripVersion } from '../../../shared/http/read-request.ts'
 
 describe('canonical paths: CVE-2026-3605', () => {
   test.each([
@@ -63,4 +63,4 @@ test.each([
   ['/v1', 'v1'],
   ['/v12/auth', 'v12/auth'],
   ['', ''],
-])('below the version of %j is %j', (path, below) => expect(belowVersion(path)).toBe(below))
+])('below the version of %j is %j', (path, below) => expect(stripVersion(path)).toBe(below))

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { answer, nothing } from '../../../shared/api/call.ts'
+import { answer, noContent } from '../../../shared/api/call.ts'
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import {
   checkHead,
   checkNamespace,
   operationOf,
   parametersOf,
-  presentedToken,
+  readTokenHeader,
   wrapTtlOf,
 } from '../../../shared/http/read-request.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
@@ -19,7 +19,7 @@ const row = (parts: object = {}) =>
     summary: 'x',
     access: anyone,
     answers: 'nothing',
-    handle: () => answer(nothing()),
+    handle: () => answer(noContent()),
     ...parts,
   })
 
@@ -104,15 +104,17 @@ describe('the caller’s token', () => {
     ['another scheme', { authorization: 'Basic Bearer' }, undefined],
     ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
     ['nothing', {}, undefined],
-  ])('%s: $2', (_, headers, token) => expect(presentedToken(httpRequest({ headers }))?.reveal()).toBe(token))
+  ])('%s: $2', (_, headers, token) => expect(readTokenHeader(httpRequest({ headers }))?.reveal()).toBe(token))
 
   test('prints as a placeholder', () => {
-    expect(`${presentedToken(httpRequest({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain('hvs.a')
+    expect(`${readTokenHeader(httpRequest({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain(
+      'hvs.a',
+    )
   })
 
   test('is at most 8 KiB long', () => {
     const token = (length: number) => () =>
-      presentedToken(httpRequest({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
+      readTokenHeader(httpRequest({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
     expect(token(8192)()?.reveal()).toHaveLength(8192)
     expect(codeOf(token(8193))).toBe('head_too_large')
   })

@@ -35,8 +35,8 @@ const UUID = '01234567-89ab-4cde-8f01-23456789abcd'
 const ports = { entropy: { uuid: () => UUID }, deployment: { apiVersion: '1.19.5' } }
 const at = (path: string, given: object = {}, raw: object = given) =>
   callWith({
-    params: { method_path: path },
-    given,
+    pathParameters: { method_path: path },
+    parameters: given,
     raw,
     subject,
     mounts: table,
@@ -147,7 +147,7 @@ describe('tuning a mount', () => {
     passthrough_request_headers: ['X-One', 'X-Two'],
     allowed_response_headers: ['X-Three'],
   }
-  const tune = (raw: object) => tuneMount(at('cloud', readFields(tuneFields, { ...raw }).given, raw))
+  const tune = (raw: object) => tuneMount(at('cloud', readFields(tuneFields, { ...raw }).parameters, raw))
 
   test('keeps and answers what the audit log shows, and the lists of headers', () => {
     const next = last(tune(lists)) as Mount
@@ -200,7 +200,11 @@ describe('tuning a mount', () => {
       data: { mounts: [mount({ maxLeaseTtl: 60, defaultLeaseTtl: 30 })], removing: [] },
     }
     const next = (raw: object) =>
-      last(tuneMount(callWith({ ...at('cloud', readFields(tuneFields, { ...raw }).given), subject: stored })))
+      last(
+        tuneMount(
+          callWith({ ...at('cloud', readFields(tuneFields, { ...raw }).parameters), subject: stored }),
+        ),
+      )
     expect(next({ default_lease_ttl: '', max_lease_ttl: '' })).toMatchObject({
       maxLeaseTtl: 60,
       defaultLeaseTtl: 30,

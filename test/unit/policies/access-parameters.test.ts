@@ -140,9 +140,9 @@ describe('what is compared is what would be stored', () => {
   const fields: Fields = {
     tags: list(''),
     token_policies: list('', { counts: policySet }),
-    policies: list('', { now: 'token_policies', counts: policySet }),
+    policies: list('', { replacedBy: 'token_policies', counts: policySet }),
     token_ttl: duration(''),
-    ttl: duration('', { now: 'token_ttl', formerly: 'lease' }),
+    ttl: duration('', { replacedBy: 'token_ttl', formerly: 'lease' }),
     cert: text('', { formerly: 'old_cert' }),
     kind: lowerText(''),
     uses: int(''),

@@ -34,14 +34,14 @@ describe('writing a policy', () => {
     ['from base64', { policy: base64(TEXT) }, TEXT],
     ...inEachForm(base64(TEXT)).map(([form, policy]): Written => [`from base64, ${form}`, { policy }, TEXT]),
   ])('it is kept: %s', (_, given, text) => {
-    expect(writePolicy(named('dev', { given })).changes).toEqual([
+    expect(writePolicy(named('dev', { parameters: given })).changes).toEqual([
       { kind: 'put', key: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },
     ])
   })
 
   test('an existing one is replaced as it was read', () => {
     const [change] =
-      writePolicy(named('dev', { given: { policy: TEXT }, subject: stored('dev', '#') })).changes ?? []
+      writePolicy(named('dev', { parameters: { policy: TEXT }, subject: stored('dev', '#') })).changes ?? []
     expect(change).toMatchObject({ expected: { rev: 'r1' } })
   })
 
@@ -54,8 +54,8 @@ describe('writing a policy', () => {
     ['a name that no tag can carry', 'a:b', { policy: TEXT }, 'a policy name may hold'],
     ['a name with a space at its end', 'dev ', { policy: TEXT }, 'a policy name may hold'],
   ])('%s is refused', (_, name, given, message) => {
-    expect(() => writePolicy(named(name, { given }))).toThrow(ApiError)
-    expect(() => writePolicy(named(name, { given }))).toThrow(message)
+    expect(() => writePolicy(named(name, { parameters: given }))).toThrow(ApiError)
+    expect(() => writePolicy(named(name, { parameters: given }))).toThrow(message)
   })
 })
 
@@ -92,7 +92,7 @@ describe('reading, listing, deleting', () => {
     [{ after: 'default', limit: -1 }, ['root', 'zeta']],
   ])('a page of the list has stored and built-in ones: %j', async (given, keys) => {
     const { store } = memoryStore(['zeta', 'beta', 'alpha'].map(name => stored(name, TEXT)))
-    const call = callWith({ ports: { store }, given })
+    const call = callWith({ ports: { store }, parameters: given })
     expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
     expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
   })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { type Endpoint, operations, pathsOf } from '../../../shared/api/endpoint.ts'
-import { normalForm, spellingOf } from '../../../shared/api/params.ts'
+import { normaliseParameter, spellingOf } from '../../../shared/api/params.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
-import { match } from '../../../shared/http/match.ts'
+import { matchEndpoint } from '../../../shared/http/match.ts'
 import type { Acl } from '../../../shared/model/acl.ts'
 import { type Capability, capabilities } from '../../../shared/model/policy.ts'
 import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
@@ -90,8 +90,10 @@ describe('the table of parameters', () => {
     for (const template of endpoints.flatMap(pathsOf)) {
       const parts = template.slice(1).split('/')
       const filled = parts.map(part => (part.startsWith(':') ? 'Some' : part))
-      const index = parts.findIndex(part => part.startsWith(':') && normalForm(part.slice(1), 'X') === 'x')
-      const slash = normalForm(parts.at(-1)?.slice(1) ?? '', 'x/') === 'x'
+      const index = parts.findIndex(
+        part => part.startsWith(':') && normaliseParameter(part.slice(1), 'X') === 'x',
+      )
+      const slash = normaliseParameter(parts.at(-1)?.slice(1) ?? '', 'x/') === 'x'
       expect(spellingOf(filled.join('/')), template).toEqual({
         path: filled.map((part, at) => (at === index ? 'some' : part)).join('/'),
         ...(index < 0 ? {} : { caseless: index }),
@@ -230,7 +232,7 @@ describe('random spellings of rules and requests', () => {
         if (expected[0] === 'deny') denied += 1
         expect(capabilitiesOn(rights, path)).toEqual(expected)
         // the path as routing hands it on
-        const routed = match(everything, 'read', path).path
+        const routed = matchEndpoint(everything, 'read', path).path
         for (const word of ['read', 'update', 'delete'] as const)
           expect(permits(rights, { path: routed, capability: word })).toBe(expected.includes(word))
       }),
@@ -257,8 +259,11 @@ describe('random spellings of rules and requests', () => {
               .replace(/:\w+/g, name)
           const [path, other] = [fill('prod'), fill(caseOf('prod', upper))]
           const operation = operations[(one as Endpoint).method]
-          const [a, b] = [match(everything, operation, path), match(everything, operation, other)]
-          fc.pre(JSON.stringify(a.params) === JSON.stringify(b.params))
+          const [a, b] = [
+            matchEndpoint(everything, operation, path),
+            matchEndpoint(everything, operation, other),
+          ]
+          fc.pre(JSON.stringify(a.pathParameters) === JSON.stringify(b.pathParameters))
           const rights = rightsOf(policy as [string, string[]][])
           for (const capability of capabilities)
             expect(permits(rights, { path: a.path, capability })).toBe(

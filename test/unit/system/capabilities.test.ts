@@ -15,7 +15,8 @@ import { clearCipher, NOW, token } from '../tokens/support.ts'
 
 describe('sys/capabilities-self', () => {
   const rights = access({ 'a/*': 'read list', b: 'deny' })
-  const asked = (given: object) => capabilitiesSelf(callWith({ given, caller: { rights } })).answer
+  const asked = (given: object) =>
+    capabilitiesSelf(callWith({ parameters: given, caller: { rights } })).answer
 
   test('one path is answered under its name and as capabilities', () => {
     const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
@@ -73,7 +74,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
   })
   const calling = (items: Item[], given: object) =>
     callWith({
-      given: { paths: ['a'], ...given },
+      parameters: { paths: ['a'], ...given },
       caller: { text: new Secret('hvs.mine'), rights: access({ a: 'delete' }) },
       ports: {
         store: memoryStore([...items, ...policies]).store,

@@ -24,7 +24,7 @@ const record = (mode: ClusterMode): ClusterRecord => ({
 const callIn = (mode: ClusterMode | undefined, given: object = {}, journal?: object, contact?: object) =>
   callWith({
     fetched: { get: () => contact && { data: contact } },
-    given,
+    parameters: given,
     now: NOW,
     ...(mode ? { cluster: { record: record(mode), readAt: NOW } } : {}),
     ports: {

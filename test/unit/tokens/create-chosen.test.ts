@@ -22,7 +22,7 @@ function creating(given: object, items: Item[] = []) {
     entropy: { bytes: (length: number) => Buffer.alloc(length, 7) },
   }
   const request = { path: 'auth/token/create' }
-  return callWith({ given: { policies: ['dev'], ...given }, caller, ports, request })
+  return callWith({ parameters: { policies: ['dev'], ...given }, caller, ports, request })
 }
 
 const chosen = await accessorFor('mine', clearCipher)

@@ -29,7 +29,14 @@ function calling(given: object, items: Item[] = [stored()], own: Partial<Token> 
   const ports = { store, cipher: clearCipher, clock: { now: () => NOW } }
   const cluster = { record: {}, readAt: NOW }
   return {
-    call: callWith({ given, caller, ports, now: NOW, cluster, mounts: { mounts: [], removing: [] } }),
+    call: callWith({
+      parameters: given,
+      caller,
+      ports,
+      now: NOW,
+      cluster,
+      mounts: { mounts: [], removing: [] },
+    }),
     commits,
   }
 }

@@ -15,7 +15,7 @@ const DAY = 86_400
 /** What writes leave behind, one after the other, as it reads back. */
 function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown> {
   const stored = bodies.reduce<TokenParameters>(
-    (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).given, DAY),
+    (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).parameters, DAY),
     defaultParameters,
   )
   return parametersAnswer(stored, 'role')

@@ -15,7 +15,7 @@ const DAY = 86_400
 /** What a request leaves behind; undefined for one whose parts do not go together. */
 function write(taker: Taker, stored: TokenParameters, body: Record<string, unknown>) {
   try {
-    return mergeParameters(stored, readFields(tokenFields(taker), body).given, DAY)
+    return mergeParameters(stored, readFields(tokenFields(taker), body).parameters, DAY)
   } catch {
     return undefined
   }

@@ -16,7 +16,7 @@ const subjectKey = key('token-role', 'ci')
 /** The role that a write stores. */
 const written = (given: object, stored?: TokenRole): TokenRole => {
   const subject = stored && { ...subjectKey, rev: 'r1', data: stored }
-  const [change] = writeTokenRole(callWith({ subjectKey, given, subject })).changes ?? []
+  const [change] = writeTokenRole(callWith({ subjectKey, parameters: given, subject })).changes ?? []
   return (change as { data: TokenRole }).data
 }
 
@@ -40,7 +40,7 @@ async function made(
   }
   const request = { path: 'auth/token/create/ci' }
   const { answer, changes } = await createWithRole(
-    callWith({ subjectKey, given, subject, caller, ports, request }),
+    callWith({ subjectKey, parameters: given, subject, caller, ports, request }),
   )
   return {
     auth: authIn({ answer }),
@@ -129,7 +129,7 @@ describe('writing a token role', () => {
       allowed_policies_glob: ['*x*'],
       disallowed_policies_glob: ['*'],
     }
-    expect(writeTokenRole(callWith({ subjectKey, given })).answer.warnings).toEqual([
+    expect(writeTokenRole(callWith({ subjectKey, parameters: given })).answer.warnings).toEqual([
       'allowed_policies: "a*" is the name of one policy; patterns belong in allowed_policies_glob',
       'disallowed_policies: "*admin*" is the name of one policy; patterns belong in disallowed_policies_glob',
     ])

@@ -87,11 +87,11 @@ describe('what waits behind a wrapping token', () => {
     })
 
   test.each([
-    ['in the body', { given: { token: 'hvs.wrapping' } }],
+    ['in the body', { parameters: { token: 'hvs.wrapping' } }],
     ['as the caller’s own', { bearer: new Secret('hvs.wrapping') }],
     [
       'in the body, whatever the caller’s own',
-      { given: { token: 'hvs.wrapping' }, bearer: new Secret('hvs.x') },
+      { parameters: { token: 'hvs.wrapping' }, bearer: new Secret('hvs.x') },
     ],
   ])('is given to whoever has the token %s, and spent', async (_, parts) => {
     expect(await unwrap(call(parts))).toEqual({
@@ -107,13 +107,13 @@ describe('what waits behind a wrapping token', () => {
   ])('is not %s for a token that leads to the same place, but is another one', async (_, handle) => {
     const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
     const { store } = memoryStore([other])
-    const asked = call({ given: { token: 'hvs.wrapping' } })
+    const asked = call({ parameters: { token: 'hvs.wrapping' } })
     const request = { ...asked, ports: { ...asked.ports, store } }
     await expect(handle(request as never)).rejects.toThrow('wrapping token is not valid or does not exist')
   })
 
   test('can be looked up without being spent', async () => {
-    expect(await lookupWrapping(call({ given: { token: 'hvs.wrapping' } }))).toEqual({
+    expect(await lookupWrapping(call({ parameters: { token: 'hvs.wrapping' } }))).toEqual({
       answer: {
         kind: 'data',
         data: {
@@ -126,7 +126,7 @@ describe('what waits behind a wrapping token', () => {
   })
 
   test('can be put behind another token: the old one is spent, the time begins anew', async () => {
-    const { answer, changes } = await rewrap(call({ given: { token: 'hvs.wrapping' } }))
+    const { answer, changes } = await rewrap(call({ parameters: { token: 'hvs.wrapping' } }))
     expect(answer).toMatchObject({
       kind: 'wrapped',
       info: {
@@ -150,7 +150,7 @@ describe('what waits behind a wrapping token', () => {
       return rewrap(
         callWith({
           now: NOW,
-          given: { token: 'hvs.wrapping' },
+          parameters: { token: 'hvs.wrapping' },
           ports: { ...ports, store: memoryStore([old]).store },
         }),
       )
@@ -160,7 +160,11 @@ describe('what waits behind a wrapping token', () => {
   })
 
   test.each([
-    ['an unknown token', { given: { token: 'hvs.other' } }, 'wrapping token is not valid or does not exist'],
+    [
+      'an unknown token',
+      { parameters: { token: 'hvs.other' } },
+      'wrapping token is not valid or does not exist',
+    ],
     ['no token', {}, 'token is required'],
   ])('is not given to %s', async (_, parts, message) => {
     await expect(unwrap(call(parts))).rejects.toThrow(message)

@@ -17,7 +17,7 @@ function otherThan(neutral: unknown, name: string): unknown {
 }
 
 const written = (raw: Record<string, unknown>, stored = defaultSettings) =>
-  mergeSettings(stored, readFields(settingFields, raw).given, false)
+  mergeSettings(stored, readFields(settingFields, raw).parameters, false)
 
 describe('a setting of calls to AWS', () => {
   const neutral = settingsAnswer(defaultSettings)

@@ -3,7 +3,7 @@ import { readFields } from '../../../../shared/api/fields.ts'
 import { clientFields, readClient, writeClient } from '../../../../shared/auth-method/config/client.ts'
 import {
   identityFields,
-  selected,
+  metadataNamesOf,
   selectMetadata,
   writeIdentity,
 } from '../../../../shared/auth-method/config/identity.ts'
@@ -32,9 +32,9 @@ const around = (subjectKey: Key, subject: Item | undefined) => ({
 describe('client configuration', () => {
   const place = key('client-config', accessor)
   async function write(raw: Raw, stored?: ClientConfig) {
-    const given = readFields(clientFields, raw).given
+    const given = readFields(clientFields, raw).parameters
     const { changes, answer } = await writeClient(
-      callWith({ ...around(place, stored && item(place, stored)), given }),
+      callWith({ ...around(place, stored && item(place, stored)), parameters: given }),
     )
     return { config: dataOf(changes) as ClientConfig, warnings: answer.warnings ?? [] }
   }
@@ -166,7 +166,7 @@ describe('identity configuration', () => {
       writeIdentity(
         callWith({
           ...around(place, stored && item(place, stored)),
-          given: readFields(identityFields, raw).given,
+          parameters: readFields(identityFields, raw).parameters,
         }),
       ).changes,
     ) as IdentityConfig
@@ -201,8 +201,8 @@ describe('identity configuration', () => {
   })
 
   test('default stands for the default set, empty values are left out', () => {
-    expect(selected('iam', write({}))).toEqual(['account_id', 'auth_type'])
-    expect(selected('ec2', write({ ec2_metadata: 'region' }))).toEqual(['region'])
+    expect(metadataNamesOf('iam', write({}))).toEqual(['account_id', 'auth_type'])
+    expect(metadataNamesOf('ec2', write({ ec2_metadata: 'region' }))).toEqual(['region'])
     expect(selectMetadata(['a', 'b', 'c'], { a: '1', b: '', d: '2' })).toEqual({ a: '1' })
   })
 })
@@ -211,7 +211,10 @@ describe('roles of satellite accounts', () => {
   const place = key('sts-role', accessor, '444455556666')
   const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
     const { changes, answer } = writeSts(
-      callWith({ ...around(place, stored && item(place, stored)), given: readFields(stsFields, raw).given }),
+      callWith({
+        ...around(place, stored && item(place, stored)),
+        parameters: readFields(stsFields, raw).parameters,
+      }),
     )
     return { role: dataOf(changes), warnings: answer.warnings ?? [] }
   }

@@ -1,25 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
+import { enforce, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
 import {
   decideEc2Login,
-  ec2ChecksAfter,
-  ec2ChecksBefore,
+  ec2ChecksAfterLookUp,
+  ec2ChecksBeforeLookUp,
 } from '../../../../shared/auth-method/login-ec2/decide.ts'
-import type { SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
+import type { CompleteEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { accessItem, documentOf, ec2Facts, tagOf, usualInstance } from '../../../builders/ec2-facts.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
 
-const reasons = (parts: Partial<SeenEc2Facts>) => {
+const reasons = (parts: Partial<CompleteEc2Facts>) => {
   const facts = ec2Facts(parts)
-  return [...report(ec2ChecksBefore, facts), ...report(ec2ChecksAfter, facts)].flatMap(
-    ({ reason }) => reason ?? [],
-  )
+  return [
+    ...reportVerdicts(ec2ChecksBeforeLookUp, facts),
+    ...reportVerdicts(ec2ChecksAfterLookUp, facts),
+  ].flatMap(({ reason }) => reason ?? [])
 }
-const early = (parts: Partial<SeenEc2Facts>) =>
-  report(ec2ChecksBefore, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
-const decide = (parts: Partial<SeenEc2Facts> = {}) =>
-  decideEc2Login(enforce(ec2ChecksAfter, enforce(ec2ChecksBefore, ec2Facts(parts))), 'auth/cloud/login')
+const early = (parts: Partial<CompleteEc2Facts>) =>
+  reportVerdicts(ec2ChecksBeforeLookUp, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
+const decide = (parts: Partial<CompleteEc2Facts> = {}) =>
+  decideEc2Login(
+    enforce(ec2ChecksAfterLookUp, enforce(ec2ChecksBeforeLookUp, ec2Facts(parts))),
+    'auth/cloud/login',
+  )
 
 describe('the checks of an ec2 login', () => {
   test('a login that satisfies them all passes', () => {
@@ -27,7 +31,7 @@ describe('the checks of an ec2 login', () => {
   })
 
   const bound = (name: string, value: string) => ec2Role({ bound: { [name]: [value] } })
-  test.each<[string, Partial<SeenEc2Facts>, string[]]>([
+  test.each<[string, Partial<CompleteEc2Facts>, string[]]>([
     [
       'an address outside the role’s networks',
       { role: ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } }) },
@@ -89,7 +93,7 @@ describe('the checks of an ec2 login', () => {
 describe('the role tag', () => {
   const role = ec2Role({ roleTag: 'Tag' })
   const { tag: _, ...unreadable } = tagOf()
-  test.each<[string, SeenEc2Facts['tag'], string[]]>([
+  test.each<[string, CompleteEc2Facts['tag'], string[]]>([
     ['missing', undefined, ['role-tag-missing']],
     ['without value', { value: '', genuine: false, denied: false }, ['role-tag-missing']],
     ['of another format', { ...unreadable, genuine: false }, ['role-tag-format']],
@@ -182,7 +186,7 @@ describe('what a login leads to', () => {
     expect(grant.login.entryCreatedAt, 'of the entry, not of this login').toBe(1000)
   })
 
-  test.each<[string, Partial<SeenEc2Facts>]>([
+  test.each<[string, Partial<CompleteEc2Facts>]>([
     ['by the role', { role: ec2Role({ disallowReauthentication: true }) }],
     ['by the client', { sentNonce: '' }],
     ['by the role tag', { role: ec2Role({ roleTag: 'Tag' }), tag: disallowing() }],

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { askAboutInstance, gatherEc2, withInstance } from '../../../../shared/auth-method/login-ec2/gather.ts'
+import {
+  addInstanceFacts,
+  gatherEc2,
+  lookUpInstance,
+} from '../../../../shared/auth-method/login-ec2/gather.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -20,7 +24,7 @@ const AMI = 'ami-0123456789abcdef0'
 const keyOf = (name: string) => encrypted('role', name, 'hmacKey', 'the key')
 
 interface World {
-  given?: Record<string, unknown>
+  parameters?: Record<string, unknown>
   role?: Role
   at?: string
   imageId?: string
@@ -30,7 +34,7 @@ interface World {
 }
 
 function world({
-  given = {},
+  parameters = {},
   at = AMI,
   role = ec2Role(),
   imageId = AMI,
@@ -47,7 +51,7 @@ function world({
   const asked: string[] = []
   const call = callWith<typeof loginFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
-    given,
+    parameters,
     fetched: fetchedItems(prepared.store),
     ports: {
       store: prepared.store,
@@ -68,16 +72,16 @@ const factsOf = async (given: World) => (await world(given).gathered).facts
 
 describe('the role of an ec2 login', () => {
   test.each<[string, World, string]>([
-    ['that is given', { given: { role: 'dev' }, at: 'dev' }, 'dev'],
+    ['that is given', { parameters: { role: 'dev' }, at: 'dev' }, 'dev'],
     ['named after the AMI', {}, AMI],
     ['named after the AMI, in lower case', { imageId: AMI.toUpperCase() }, AMI],
-    ['named after the AMI when an empty one is given', { given: { role: '' } }, AMI],
+    ['named after the AMI when an empty one is given', { parameters: { role: '' } }, AMI],
   ])('%s', async (_, given, roleName) => {
     expect((await factsOf(given)).roleName).toBe(roleName)
   })
 
   test.each<[string, World]>([
-    ['given, but not there', { given: { role: 'other' } }],
+    ['given, but not there', { parameters: { role: 'other' } }],
     ['not given, by a document without AMI', { imageId: '' }],
   ])('%s: refused', async (_, given) => {
     await expect(factsOf(given)).rejects.toThrow('no role named')
@@ -117,7 +121,7 @@ test('the nonce of the entry is opened, expired or not', async () => {
 
 test('a nonce of the client counts only when it was sent, even empty', async () => {
   expect(await factsOf({})).not.toHaveProperty('sentNonce')
-  expect(await factsOf({ given: { nonce: '' } })).toMatchObject({ sentNonce: '' })
+  expect(await factsOf({ parameters: { nonce: '' } })).toMatchObject({ sentNonce: '' })
 })
 
 describe('the instance’s role tag', () => {
@@ -136,7 +140,7 @@ describe('the instance’s role tag', () => {
   const seen = async (given: World) => {
     const { call, gathered, asked } = world({ role, ...given })
     const read = await gathered
-    const facts = await withInstance(call, read, await askAboutInstance(call, read, askAlways))
+    const facts = await addInstanceFacts(call, read, await lookUpInstance(call, read, askAlways))
     return { asked, tag: facts.tag }
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { proveEarly } from '../../../../shared/auth-method/login.ts'
-import { ec2Login } from '../../../../shared/auth-method/login-ec2/login.ts'
+import { verifyWithBuiltInKeys } from '../../../../shared/auth-method/login.ts'
+import { ec2LoginPhases } from '../../../../shared/auth-method/login-ec2/login.ts'
 import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
@@ -28,7 +28,7 @@ interface World {
   role?: Role
   instance?: Partial<Instance>
   others?: Item[]
-  given?: Record<string, unknown>
+  parameters?: Record<string, unknown>
   proof?: Ec2Proof
 }
 
@@ -37,7 +37,7 @@ function world({
   role: given = role(),
   instance = {},
   others = [],
-  given: sent = {},
+  parameters: sent = {},
   proof = proven,
 }: World = {}) {
   const asked: string[] = []
@@ -47,10 +47,10 @@ function world({
   }
   const attempts = attemptsAt({
     items: [item(place, given), ...others],
-    given: { role: 'dev', ...sent },
+    parameters: { role: 'dev', ...sent },
     provider: { instances: { describe } },
   })
-  const login = () => attempts.attempt(ec2Login, proof)
+  const login = () => attempts.attempt(ec2LoginPhases, proof)
   return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
 }
 
@@ -68,7 +68,7 @@ const tagged = role({ roleTag: 'Tag', hmacKey: encrypted('role', 'dev', 'hmacKey
 
 describe('an ec2 login', () => {
   test('with a document that nobody vouches for is refused before the role is read', async () => {
-    const unproven = await proveEarly(
+    const unproven = await verifyWithBuiltInKeys(
       { identity: Buffer.from('{}').toString('base64'), signature: 'AAAA' },
       false,
     )
@@ -127,7 +127,7 @@ describe('an ec2 login', () => {
   test('again replaces the entry that it was judged by, with its nonce encrypted for that place', async () => {
     const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
     const alias = aliasItem(role().roleId, METADATA)
-    const { outcome } = world({ others: [entry, alias], given: { nonce: 'right' } })
+    const { outcome } = world({ others: [entry, alias], parameters: { nonce: 'right' } })
     const { changes = [] } = await outcome()
     const written = changes.find(change => change.key.kind === 'access')
     expect(written).toMatchObject({
@@ -141,7 +141,7 @@ describe('an ec2 login', () => {
 
   test('with another nonce is refused before EC2 is asked', async () => {
     const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
-    const { login, asked } = world({ others: [entry], given: { nonce: 'wrong' } })
+    const { login, asked } = world({ others: [entry], parameters: { nonce: 'wrong' } })
     await expect(login()).rejects.toThrow('nonce does not match')
     expect(asked).toEqual([])
   })

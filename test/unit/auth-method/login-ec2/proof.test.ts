@@ -9,11 +9,11 @@ import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
 import type { Early } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { prepareLogin, proveEarly } from '../../../../shared/auth-method/login.ts'
+import { prepareLogin, verifyWithBuiltInKeys } from '../../../../shared/auth-method/login.ts'
 import {
   type Ec2Input,
   guessDocument,
-  provenDocument,
+  verifyDocument,
 } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import { readProof } from '../../../../shared/identity-proof/instance-document.ts'
 import { certificateName } from '../../../../shared/identity-proof/trust.ts'
@@ -61,9 +61,9 @@ async function prove(input: Ec2Input, registered: Registered = [], legacy = fals
     item(key('certificate', mount, `c${at}`), { pem, type }),
   )
   try {
-    const early = await proveEarly(input, legacy)
+    const early = await verifyWithBuiltInKeys(input, legacy)
     if (early.document) return 'verified by AWS'
-    await provenDocument(callAt(items, legacy).call, early)
+    await verifyDocument(callAt(items, legacy).call, early)
     return 'verified by the mount'
   } catch (error) {
     return error instanceof ApiError ? String(error.reason?.['why']) : String(error)
@@ -136,17 +136,17 @@ describe('whose signature counts', () => {
 
   test('what no certificate can turn is refused before the mount is read', async () => {
     const inputs = [{ pkcs7: 'MIAG' }, {}, { pkcs7: y2017.pkcs7 }]
-    for (const input of inputs) await expect(proveEarly(input, false)).rejects.toThrow(ApiError)
+    for (const input of inputs) await expect(verifyWithBuiltInKeys(input, false)).rejects.toThrow(ApiError)
   })
 })
 
 describe('a certificate that vouched before', () => {
   const place = key('certificate', accessor, 'home')
   const vouching = item(place, { pem: own.pem, type: 'pkcs7' })
-  const early = () => proveEarly({ pkcs7: own.pkcs7 }, false)
+  const early = () => verifyWithBuiltInKeys({ pkcs7: own.pkcs7 }, false)
   const remembered = async () => {
     const world = callAt([vouching])
-    await provenDocument(world.call, await early())
+    await verifyDocument(world.call, await early())
     return world
   }
 
@@ -160,17 +160,17 @@ describe('a certificate that vouched before', () => {
     const { memory, lists, call } = await remembered()
     expect([lists, call.fetched.keys()]).toEqual([['certificate'], [place]])
     const again = callAt([{ ...vouching, data: { ...vouching.data, pem: 'no certificate' } }], false, memory)
-    expect(await provenDocument(again.call, await early())).toMatchObject({ instanceId: expect.any(String) })
+    expect(await verifyDocument(again.call, await early())).toMatchObject({ instanceId: expect.any(String) })
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
 
   test('says what the document is before it is read, and confirms that once it was', async () => {
     const world = await remembered()
     const guess = guessed(world)
-    expect(guess).toMatchObject({ place, says: { instanceId: expect.any(String) } })
-    expect(guess?.confirmedBy(vouching)).toEqual(guess?.says)
-    expect(guess?.confirmedBy({ ...vouching, rev: 'another' })).toBeUndefined()
-    expect(guess?.confirmedBy(undefined)).toBeUndefined()
+    expect(guess).toMatchObject({ place, document: { instanceId: expect.any(String) } })
+    expect(guess?.confirm(vouching)).toEqual(guess?.document)
+    expect(guess?.confirm({ ...vouching, rev: 'another' })).toBeUndefined()
+    expect(guess?.confirm(undefined)).toBeUndefined()
     expect([guessed({ memory: {} }), guessed(world, 'auth_another')]).toEqual([undefined, undefined])
   })
 
@@ -182,9 +182,9 @@ describe('a certificate that vouched before', () => {
     const world = await remembered()
     const refused = 'could not be verified'
     const afresh = await early()
-    await expect(provenDocument(callAt(items, false, world.memory).call, afresh)).rejects.toThrow(refused)
+    await expect(verifyDocument(callAt(items, false, world.memory).call, afresh)).rejects.toThrow(refused)
     const again = { ...(await early()), guess: guessed(world) }
-    await expect(provenDocument(callAt(items, false, world.memory).call, again)).rejects.toThrow(refused)
+    await expect(verifyDocument(callAt(items, false, world.memory).call, again)).rejects.toThrow(refused)
   })
 
   test('vouches for nothing at another mount, whatever that has registered under its name', async () => {
@@ -193,14 +193,14 @@ describe('a certificate that vouched before', () => {
     const { call } = callAt([vouching, strange], false, world.memory)
     const again = { ...(await early()), guess: guessed(world) }
     await expect(
-      provenDocument({ ...call, mount: mount({ accessor: 'auth_another' }) }, again),
+      verifyDocument({ ...call, mount: mount({ accessor: 'auth_another' }) }, again),
     ).rejects.toThrow('could not be verified')
   })
 
   test('is not needed where another one vouches', async () => {
     const { memory } = await remembered()
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
-    await provenDocument(callAt([other], false, memory).call, await early())
+    await verifyDocument(callAt([other], false, memory).call, await early())
   })
 })
 
@@ -217,7 +217,9 @@ test.each([
   }
   const ports = portsWith({ instances, memory: {}, deployment: { legacySignatures: false } })
   const given = { pkcs7: own.pkcs7 }
-  const early = { given, ports, params: { mount: 'cloud' } } as Partial<Early<typeof loginFields>>
+  const early = { parameters: given, ports, pathParameters: { mount: 'cloud' } } as Partial<
+    Early<typeof loginFields>
+  >
   expect(await prepareLogin(early as Early<typeof loginFields>)).toMatchObject({ keys: [] })
   expect(loads).toBe(1)
 })

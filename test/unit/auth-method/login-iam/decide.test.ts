@@ -1,25 +1,29 @@
 import { describe, expect, test } from 'vitest'
-import { enforce, report } from '../../../../shared/auth-method/login/checks.ts'
+import { enforce, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
 import {
   decideIamLogin,
-  iamChecksAfter,
-  iamChecksBefore,
+  iamChecksAfterLookUp,
+  iamChecksBeforeLookUp,
 } from '../../../../shared/auth-method/login-iam/decide.ts'
-import type { InferredInstance, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
-import { inferredId } from '../../../../shared/auth-method/login-iam/principal.ts'
+import type { CompleteIamFacts, InferredInstance } from '../../../../shared/auth-method/login-iam/facts.ts'
+import { inferredInstanceId } from '../../../../shared/auth-method/login-iam/principal.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 import { callerOf, iamFacts, usualArn } from '../../../builders/iam-facts.ts'
 import { ec2Role, iamRole, inferringRole } from '../../../builders/roles.ts'
 
-const reasons = (parts: Partial<SeenIamFacts>) => {
+const reasons = (parts: Partial<CompleteIamFacts>) => {
   const facts = iamFacts(parts)
   const { fullArn: _, inferred: __, ...early } = facts
-  return [...report(iamChecksBefore, early), ...report(iamChecksAfter, facts)].flatMap(
-    ({ reason }) => reason ?? [],
-  )
+  return [
+    ...reportVerdicts(iamChecksBeforeLookUp, early),
+    ...reportVerdicts(iamChecksAfterLookUp, facts),
+  ].flatMap(({ reason }) => reason ?? [])
 }
-const decide = (parts: Partial<SeenIamFacts> = {}) =>
-  decideIamLogin(enforce(iamChecksAfter, enforce(iamChecksBefore, iamFacts(parts))), 'auth/cloud/login')
+const decide = (parts: Partial<CompleteIamFacts> = {}) =>
+  decideIamLogin(
+    enforce(iamChecksAfterLookUp, enforce(iamChecksBeforeLookUp, iamFacts(parts))),
+    'auth/cloud/login',
+  )
 
 const inferred: InferredInstance = {
   instance: usualInstance,
@@ -34,7 +38,7 @@ describe('the checks of an iam login', () => {
     boundIamPrincipalIds: [],
     boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'],
   })
-  test.each<[string, Partial<SeenIamFacts>, string[]]>([
+  test.each<[string, Partial<CompleteIamFacts>, string[]]>([
     ['a bound principal', {}, []],
     [
       'an address outside the role’s networks',
@@ -72,7 +76,7 @@ describe('the checks of an iam login', () => {
 
 describe('inferring', () => {
   const role = inferringRole({ bound: { bound_region: ['eu-west-1'], bound_account_id: ['111122223333'] } })
-  test.each<[string, Partial<SeenIamFacts>, string[]]>([
+  test.each<[string, Partial<CompleteIamFacts>, string[]]>([
     ['a running instance that satisfies the role', { role, inferred }, []],
     [
       'a stopped instance',
@@ -134,7 +138,7 @@ describe('inferring', () => {
     ['deploy', undefined],
   ])('the session %s names the instance %s', (session, id) => {
     const caller = callerOf(usualArn.replace(/[^/]+$/, session))
-    expect(inferredId(caller)).toBe(id)
+    expect(inferredInstanceId(caller)).toBe(id)
     const found =
       id === undefined
         ? {}
@@ -145,7 +149,7 @@ describe('inferring', () => {
   })
 
   test('a user has no session, and so no instance', () => {
-    expect(inferredId(callerOf('arn:aws:iam::111122223333:user/i-0123456789abcdef0'))).toBeUndefined()
+    expect(inferredInstanceId(callerOf('arn:aws:iam::111122223333:user/i-0123456789abcdef0'))).toBeUndefined()
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { askAboutCaller, gatherIam } from '../../../../shared/auth-method/login-iam/gather.ts'
+import { gatherIam, lookUpCaller } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -19,14 +19,14 @@ const accessor = 'auth_cloud_1'
 
 interface World {
   caller?: VerifiedIdentity
-  given?: Record<string, unknown>
+  parameters?: Record<string, unknown>
   roles?: Record<string, Role>
   identity?: IdentityConfig
 }
 
 function world({
   caller = callerOf(usualArn),
-  given = {},
+  parameters = {},
   roles = { app: iamRole() },
   identity,
 }: World = {}) {
@@ -38,7 +38,7 @@ function world({
   const asked: string[] = []
   const call = callWith<typeof loginFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
-    given,
+    parameters,
     fetched: fetchedItems(prepared.store),
     ports: {
       store: prepared.store,
@@ -66,16 +66,16 @@ const factsOf = async (given: World) => (await world(given).gathered).facts
 describe('the role of an iam login', () => {
   const bob = callerOf('arn:aws:iam::111122223333:user/team/Bob', 'AIDAEXAMPLE')
   test.each<[string, World, string]>([
-    ['that is given', { given: { role: 'dev' }, roles: { dev: iamRole() } }, 'dev'],
+    ['that is given', { parameters: { role: 'dev' }, roles: { dev: iamRole() } }, 'dev'],
     ['named after the caller’s role', {}, 'app'],
     ['named after the user, in lower case', { caller: bob, roles: { bob: iamRole() } }, 'bob'],
-    ['named after the caller when an empty one is given', { given: { role: '' } }, 'app'],
+    ['named after the caller when an empty one is given', { parameters: { role: '' } }, 'app'],
   ])('%s', async (_, given, roleName) => {
     expect((await factsOf(given)).roleName).toBe(roleName)
   })
 
   test.each<[string, World, string]>([
-    ['given', { given: { role: 'other' } }, 'other'],
+    ['given', { parameters: { role: 'other' } }, 'other'],
     ['named after the caller', { roles: {} }, 'app'],
   ])('that does not exist is refused by name: %s', async (_, given, name) => {
     await expect(factsOf(given)).rejects.toThrow(`no role named "${name}"`)
@@ -96,7 +96,7 @@ describe('the alias of an iam login', () => {
 describe('what IAM and EC2 are asked', () => {
   const seen = async (role: Role) => {
     const { asked, gathered, call } = world({ roles: { app: role } })
-    const facts = await askAboutCaller(call, await gathered, askAlways)
+    const facts = await lookUpCaller(call, await gathered, askAlways)
     return { asked, facts }
   }
   const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'] }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { iamLogin } from '../../../../shared/auth-method/login-iam/login.ts'
+import { iamLoginPhases } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { StsAnswer } from '../../../../shared/ports.ts'
@@ -53,7 +53,7 @@ function world({
       principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },
     },
   })
-  const login = () => attempts.attempt(iamLogin, { type: 'iam', request: request() })
+  const login = () => attempts.attempt(iamLoginPhases, { type: 'iam', request: request() })
   return { ...attempts, asked, login, outcome: () => outcomeOf(login) }
 }
 

@@ -13,7 +13,7 @@ type LoginCall = MountCall<typeof loginFields>
 /** What a test lets a login meet. */
 export interface Surroundings {
   items: readonly Item[]
-  given?: Record<string, unknown>
+  parameters?: Record<string, unknown>
   /** ports of the provider */
   provider: Record<string, unknown>
 }
@@ -22,7 +22,7 @@ export interface Surroundings {
  * One request with its attempts, as dispatch makes them: answers of the provider are kept over all of them, items only
  * for one. Items in memory; `asked` and `read` say what was asked and read so far.
  */
-export function attemptsAt({ items, given = {}, provider }: Surroundings) {
+export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
   const memory = memoryStore(items)
   const read: string[] = []
   const drawn = { uuids: 0, bytes: 0 }
@@ -53,7 +53,7 @@ export function attemptsAt({ items, given = {}, provider }: Surroundings) {
       now: ports.clock.now(),
       mount: mount({ maxLeaseTtl: 1000 }),
       cluster: { record: {}, readAt: NOW },
-      given,
+      parameters,
       fetched: fetchedItems(store as unknown as Ports['store']),
       ports,
       prepared,

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { type Check, enforce, failedCheck, report } from '../../../../shared/auth-method/login/checks.ts'
+import {
+  type Check,
+  enforce,
+  failVerdict,
+  reportVerdicts,
+} from '../../../../shared/auth-method/login/checks.ts'
 import { type CommonFacts, commonChecks } from '../../../../shared/auth-method/login/common-checks.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
@@ -74,7 +79,7 @@ describe('checks', () => {
   })
 
   test('a report has them all, in order', () => {
-    expect(report([check('a', false), skipped, check('b', true)], 7)).toEqual([
+    expect(reportVerdicts([check('a', false), skipped, check('b', true)], 7)).toEqual([
       { check: 'a', verdict: 'pass', seen: 7 },
       { check: 'skipped', verdict: 'not required', seen: 7 },
       { check: 'b', verdict: 'fail', reason: 'why-b', message: 'text b', seen: 7 },
@@ -82,7 +87,7 @@ describe('checks', () => {
   })
 
   test('a denial reads as one, whatever its text', () => {
-    expect(failedCheck('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
+    expect(failVerdict('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
       'permission denied',
     )
   })

@@ -3,22 +3,22 @@ import type { ProviderQuestion } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { enforce, type Passed } from '../../../../shared/auth-method/login/checks.ts'
 import * as ec2 from '../../../../shared/auth-method/login-ec2/decide.ts'
-import type { Ec2Facts, SeenEc2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
+import type { CompleteEc2Facts, Ec2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import {
+  addInstanceFacts,
   type GatheredEc2,
   type gatherEc2,
-  withInstance,
 } from '../../../../shared/auth-method/login-ec2/gather.ts'
-import type { ec2Login } from '../../../../shared/auth-method/login-ec2/login.ts'
-import { provenDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
+import type { ec2LoginPhases } from '../../../../shared/auth-method/login-ec2/login.ts'
+import { verifyDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
 import * as iam from '../../../../shared/auth-method/login-iam/decide.ts'
-import type { IamFacts, SeenIamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
+import type { CompleteIamFacts, IamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
 import {
+  buildStsQuestion,
   type GatheredIam,
   type gatherIam,
-  stsQuestion,
 } from '../../../../shared/auth-method/login-iam/gather.ts'
-import type { iamLogin } from '../../../../shared/auth-method/login-iam/login.ts'
+import type { iamLoginPhases } from '../../../../shared/auth-method/login-iam/login.ts'
 import type { Identity, VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import {
   type InstanceDocument,
@@ -37,11 +37,11 @@ type IamDecides = Parameters<typeof iam.decideIamLogin>[0]
 
 describe('an ec2 login that forgets a check does not compile', () => {
   const seen = ec2Facts()
-  const before = enforce(ec2.ec2ChecksBefore, seen)
-  const after = enforce(ec2.ec2ChecksAfter, seen)
+  const before = enforce(ec2.ec2ChecksBeforeLookUp, seen)
+  const after = enforce(ec2.ec2ChecksAfterLookUp, seen)
 
   test('only facts that passed both lists lead to a token', () => {
-    const both = enforce(ec2.ec2ChecksAfter, before)
+    const both = enforce(ec2.ec2ChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<Ec2Decides>()
     expect(ec2.decideEc2Login(both, 'auth/cloud/login').grant).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -53,19 +53,21 @@ describe('an ec2 login that forgets a check does not compile', () => {
   })
 
   test('what has been seen of the instance leaves the earlier verdict as it is, and adds none', () => {
-    expectTypeOf(withInstance<Passed<Ec2Facts>>).returns.resolves.toExtend<SeenEc2Facts & Passed<Ec2Facts>>()
-    expectTypeOf(withInstance<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
-    expectTypeOf(withInstance<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
+    expectTypeOf(addInstanceFacts<Passed<Ec2Facts>>).returns.resolves.toExtend<
+      CompleteEc2Facts & Passed<Ec2Facts>
+    >()
+    expectTypeOf(addInstanceFacts<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
+    expectTypeOf(addInstanceFacts<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
   })
 
   test('a login asks EC2 only for facts that have passed', () => {
-    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof ec2Login.ask>[1]>()
-    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof ec2Login.ask>[1]>()
+    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
+    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
   })
 
   test('only a document that was verified is looked at', () => {
     expectTypeOf<Parameters<typeof gatherEc2>[1]>().toEqualTypeOf<VerifiedProof>()
-    expectTypeOf(provenDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
+    expectTypeOf(verifyDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
     expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
     expectTypeOf(readDocument).returns.extract<Ok<VerifiedProof>>().toBeNever()
     expectTypeOf<Ec2Facts['document']>().toEqualTypeOf<VerifiedProof>()
@@ -74,11 +76,11 @@ describe('an ec2 login that forgets a check does not compile', () => {
 
 describe('an iam login that forgets a check does not compile', () => {
   const seen = iamFacts()
-  const before = enforce(iam.iamChecksBefore, seen)
-  const after = enforce(iam.iamChecksAfter, seen)
+  const before = enforce(iam.iamChecksBeforeLookUp, seen)
+  const after = enforce(iam.iamChecksAfterLookUp, seen)
 
   test('only facts that passed both lists lead to a token', () => {
-    const both = enforce(iam.iamChecksAfter, before)
+    const both = enforce(iam.iamChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<IamDecides>()
     expect(iam.decideIamLogin(both, 'auth/cloud/login')).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -90,25 +92,25 @@ describe('an iam login that forgets a check does not compile', () => {
   })
 
   test('a login asks IAM and EC2, and is decided, only for facts that have passed', () => {
-    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLogin.ask>[1]>()
-    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLogin.decide>[1]>()
-    expectTypeOf<GatheredIam<Passed<IamFacts>>>().toExtend<Parameters<typeof iamLogin.ask>[1]>()
+    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
+    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.decide>[1]>()
+    expectTypeOf<GatheredIam<Passed<IamFacts>>>().toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
   })
 
   test('only a caller whom STS has named is looked at', () => {
     expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
-    expectTypeOf(stsQuestion).returns.resolves.toEqualTypeOf<ProviderQuestion<VerifiedIdentity>>()
+    expectTypeOf(buildStsQuestion).returns.resolves.toEqualTypeOf<ProviderQuestion<VerifiedIdentity>>()
     expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
     expectTypeOf<IamFacts['caller']>().toEqualTypeOf<VerifiedIdentity>()
   })
 })
 
 test('checks of the other type of login do not stand in', () => {
-  expectTypeOf<Passed<IamFacts> & Passed<SeenIamFacts>>().not.toExtend<Ec2Decides>()
-  expectTypeOf<Passed<Ec2Facts> & Passed<SeenEc2Facts>>().not.toExtend<IamDecides>()
+  expectTypeOf<Passed<IamFacts> & Passed<CompleteIamFacts>>().not.toExtend<Ec2Decides>()
+  expectTypeOf<Passed<Ec2Facts> & Passed<CompleteEc2Facts>>().not.toExtend<IamDecides>()
 })
 
 test('facts that a rule refuses never come out', () => {
   const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
-  expect(() => enforce(ec2.ec2ChecksBefore, facts)).toThrow(ApiError)
+  expect(() => enforce(ec2.ec2ChecksBeforeLookUp, facts)).toThrow(ApiError)
 })

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../../shared/api/call.ts'
-import { renewal, renewalByAccessor, renewalOfSelf } from '../../../../shared/auth-method/renewal/renew.ts'
+import {
+  renewAccessorPhases,
+  renewPhases,
+  renewSelfPhases,
+} from '../../../../shared/auth-method/renewal/renew.ts'
 import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -15,7 +19,7 @@ const MONTH = 2_764_800
 function renewing(
   parts: Partial<Token>,
   given: object,
-  phases: typeof renewal = renewal,
+  phases: typeof renewPhases = renewPhases,
   late = 0,
 ): Promise<Outcome> {
   const data = token({ path: 'auth/token/create', ...parts })
@@ -23,7 +27,7 @@ function renewing(
   const store = memoryStore([item]).as('tokens')
   const caller = { item, text: new Secret('hvs.parent'), token: data, accessor }
   const clock = { now: () => NOW + late }
-  return outcomeOf(phases, callWith({ now: NOW, given, caller, ports: { store, clock } }))
+  return outcomeOf(phases, callWith({ now: NOW, parameters: given, caller, ports: { store, clock } }))
 }
 
 const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
@@ -48,7 +52,7 @@ describe('renewing a token', () => {
   })
 
   test('counts from the answer, however long ago the request came', async () => {
-    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renewal, 9000)
+    const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renewPhases, 9000)
     expect(written(outcome)).toMatchObject({
       data: { ttl: 60, renewedAt: NOW + 9000 },
       times: { expires: Math.floor(NOW / 1000) + 70 },
@@ -56,7 +60,7 @@ describe('renewing a token', () => {
   })
 
   test('by its accessor does not tell its text', async () => {
-    const outcome = await renewing({}, { accessor }, renewalByAccessor)
+    const outcome = await renewing({}, { accessor }, renewAccessorPhases)
     expect(authIn(outcome)).toMatchObject({ client_token: '', accessor })
   })
 
@@ -91,10 +95,10 @@ describe('renewing a token', () => {
     const call = callWith({
       caller: { text: new Secret('hvb.x'), token: token({ type: 'batch' }), accessor: '' },
     })
-    await expect(outcomeOf(renewalOfSelf, call)).rejects.toThrow('lease is not renewable')
+    await expect(outcomeOf(renewSelfPhases, call)).rejects.toThrow('lease is not renewable')
   })
 
   test('an unknown accessor is refused by the phrase that clients look for', async () => {
-    await expect(renewing({}, { accessor: 'other' }, renewalByAccessor)).rejects.toThrow('invalid accessor')
+    await expect(renewing({}, { accessor: 'other' }, renewAccessorPhases)).rejects.toThrow('invalid accessor')
   })
 })

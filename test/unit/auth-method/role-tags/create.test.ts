@@ -19,7 +19,7 @@ let nonces = 0
 async function create(raw: Record<string, unknown>, role = usual) {
   const call = callWith<typeof roleTagFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
-    given: readFields(roleTagFields, raw).given,
+    parameters: readFields(roleTagFields, raw).parameters,
     subjectKey: place,
     subject: item(place, role),
     ports: {
@@ -101,7 +101,7 @@ describe('a new role tag', () => {
   })
 
   test('is refused for a role that does not exist', async () => {
-    const call = callWith<typeof roleTagFields>({ mount: mount(), given: {}, subjectKey: place })
+    const call = callWith<typeof roleTagFields>({ mount: mount(), parameters: {}, subjectKey: place })
     await expect(createRoleTag(call)).rejects.toThrow('role not found')
   })
 

@@ -5,9 +5,9 @@ import {
   isSignedWith,
   LONGEST_TAG,
   parseTag,
-  plainText,
   type RoleTag,
   renderTag,
+  signedText,
 } from '../../../../shared/auth-method/role-tags/tag.ts'
 import { sanitisePolicies } from '../../../../shared/policies/names.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -65,7 +65,7 @@ describe('the text of a tag', () => {
       'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a:i=i-0:t=60',
     ],
   ])('of %j is %s', (parts, plain) => {
-    expect(plainText({ ...usual, ...parts })).toBe(plain)
+    expect(signedText({ ...usual, ...parts })).toBe(plain)
   })
 
   test('is read back, item by item', () => {

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import {
   type BindingName,
   bindingNames,
+  comparedValue,
   type InstanceFacts,
   isBound,
   isMet,
-  seenOf,
-  unbound,
+  noBindings,
 } from '../../../../shared/auth-method/roles/bindings.ts'
 import { matches } from '../../../../shared/values/pattern.ts'
 
@@ -39,7 +39,7 @@ const values: Record<ListName, string> = {
 }
 const WILD: BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_arn']
 const met = (name: BindingName, bound: string[], seen = facts) =>
-  isMet(name, { ...unbound, [name]: bound }, seen)
+  isMet(name, { ...noBindings, [name]: bound }, seen)
 
 describe.each(listNames)('the constraint %s', name => {
   const value = values[name]
@@ -135,16 +135,16 @@ describe('the constraint bound_tags', () => {
     [{ toString: ['*'] }, {}, false],
     [{ constructor: ['*'] }, undefined, false],
   ])('%j against %j: %s', (bound, seen, met) => {
-    expect(isMet('bound_tags', { ...unbound, bound_tags: bound }, of(seen))).toBe(met)
+    expect(isMet('bound_tags', { ...noBindings, bound_tags: bound }, of(seen))).toBe(met)
   })
 
   test('a role from before it binds no tags', () => {
-    const { bound_tags: _, ...old } = unbound
+    const { bound_tags: _, ...old } = noBindings
     expect([isBound('bound_tags', old), isMet('bound_tags', old, of(tags))]).toEqual([false, true])
   })
 
   test('only the tags that are bound are reported', () => {
-    const bound = { ...unbound, bound_tags: { Env: ['x'], Owner: ['y'] } }
-    expect(seenOf('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
+    const bound = { ...noBindings, bound_tags: { Env: ['x'], Owner: ['y'] } }
+    expect(comparedValue('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
   })
 })

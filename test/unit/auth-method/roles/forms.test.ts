@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type BindingName, bindingNames, unbound } from '../../../../shared/auth-method/roles/bindings.ts'
+import { type BindingName, bindingNames, noBindings } from '../../../../shared/auth-method/roles/bindings.ts'
 import { boundWarnings } from '../../../../shared/auth-method/roles/forms.ts'
 import { plan, rawEc2, rawIam } from '../../../builders/role-plans.ts'
 
@@ -75,7 +75,7 @@ const WRONG: Record<BindingName, string[]> = {
 }
 
 const warningsOf = (name: BindingName, values: string[]) =>
-  boundWarnings(name, { ...unbound, [name]: name === 'bound_tags' ? { Env: values } : values })
+  boundWarnings(name, { ...noBindings, [name]: name === 'bound_tags' ? { Env: values } : values })
 const labelOf = (name: BindingName) => (name === 'bound_tags' ? 'bound_tags: "Env"' : name)
 
 describe.each(bindingNames)('the form of %s', name => {

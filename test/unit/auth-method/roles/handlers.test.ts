@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import { readFields } from '../../../../shared/api/fields.ts'
 import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
-import { roleAnswer, roleWrite } from '../../../../shared/auth-method/roles/handlers.ts'
+import { roleAnswer, writeRolePhases } from '../../../../shared/auth-method/roles/handlers.ts'
 import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ec2Role, iamRole } from '../../../builders/roles.ts'
@@ -32,7 +32,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
   const call = callWith<typeof roleFields>({
     mount: mount(),
     subjectKey: key('role', accessor, 'dev'),
-    given: readFields(roleFields, raw).given,
+    parameters: readFields(roleFields, raw).parameters,
     ports: {
       store,
       cipher: plainCipher,
@@ -48,7 +48,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
       },
     },
   })
-  const { changes = [] } = await outcomeOf(roleWrite, call)
+  const { changes = [] } = await outcomeOf(writeRolePhases, call)
   return { asked, data: (changes[0] as { data: Record<string, unknown> }).data }
 }
 

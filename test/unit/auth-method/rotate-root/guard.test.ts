@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { MountCall } from '../../../../shared/api/call.ts'
 import {
+  clearKeyCreation,
   commitAll,
-  giveBack,
-  noteMaking,
-  noteNotMade,
+  recordKeyCreation,
+  releaseGuard,
   takeGuard,
 } from '../../../../shared/auth-method/rotate-root/guard.ts'
 import type { Rotation } from '../../../../shared/model/rotation.ts'
@@ -65,7 +65,7 @@ describe('one rotation at a time', () => {
 
   test('that a key is about to be made is noted with the time', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 0, owner: 'request-1' })
-    await noteMaking(call)
+    await recordKeyCreation(call)
     expect(written()).toMatchObject([
       { data: { leaseUntil: NOW + 60_000, makingSince: NOW, owner: 'request-1' }, expected: 'any' },
     ])
@@ -73,7 +73,7 @@ describe('one rotation at a time', () => {
 
   test('given back, the guard keeps what it says of a lost key', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7, owner: 'request-1' })
-    await giveBack(call)
+    await releaseGuard(call)
     expect(written()).toMatchObject([{ data: { leaseUntil: 0, makingSince: 7 }, expected: { rev: 'r1' } }])
   })
 
@@ -81,14 +81,14 @@ describe('one rotation at a time', () => {
     'a guard that the request does not hold is left alone: %j',
     async held => {
       const { call, written } = world(held)
-      await giveBack(call)
+      await releaseGuard(call)
       expect(written()).toEqual([])
     },
   )
 
   test('that no key was made takes the note back', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: NOW, owner: 'request-1' })
-    await noteNotMade(call)
+    await clearKeyCreation(call)
     expect(written()).toMatchObject([{ data: { makingSince: 0, owner: 'request-1' } }])
   })
 

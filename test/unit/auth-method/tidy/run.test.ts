@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { startRun } from '../../../../shared/auth-method/tidy/run.ts'
-import { noRun } from '../../../../shared/auth-method/tidy/settings.ts'
+import { startTidyRun } from '../../../../shared/auth-method/tidy/run.ts'
+import { neverRun } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { TidyRun } from '../../../../shared/model/tidy.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -34,7 +34,7 @@ function start({
     buffer: 5,
     ...(period === undefined ? {} : { period }),
   } as const
-  return { commits, jobs, started: startRun(ports, {} as ClusterRead, wanted) }
+  return { commits, jobs, started: startTidyRun(ports, {} as ClusterRead, wanted) }
 }
 
 describe('one run over a list at a time', () => {
@@ -59,7 +59,7 @@ describe('one run over a list at a time', () => {
     [NOW, true],
     [0, true],
   ])('a list held until %i is taken: %s', async (leaseUntil, taken) => {
-    const { started, jobs } = start({ last: { ...noRun, leaseUntil, runner: 'other', removed: 9 } })
+    const { started, jobs } = start({ last: { ...neverRun, leaseUntil, runner: 'other', removed: 9 } })
     expect(await started).toBe(taken)
     expect(jobs.length).toBe(taken ? 1 : 0)
   })
@@ -72,7 +72,7 @@ describe('one run over a list at a time', () => {
   test('only the schedule says when it comes again', async () => {
     const nextOf = async (period?: number) => {
       const { started, commits } = start({
-        last: { ...noRun, nextAt: 7 },
+        last: { ...neverRun, nextAt: 7 },
         ...(period === undefined ? {} : { period }),
       })
       await started

@@ -39,7 +39,7 @@ const answered = async (
   { diverging, record = DISABLED, head }: { diverging?: object; record?: object; head?: object } = {},
 ) => {
   const call = callWith({
-    given,
+    parameters: given,
     cluster: { record, readAt: 0 },
     fetched: { get: ({ kind }: { kind: string }) => (kind === 'diverging' ? diverging : undefined) },
     ports: { store: storeOf(parts), journalView: { readStatus: async () => ({ head, items: [] }) } },

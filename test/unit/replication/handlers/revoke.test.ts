@@ -81,7 +81,7 @@ function revoking(
   const notes: unknown[] = []
   const { as, commits } = memoryStore(items, { verdicts })
   const call = callWith({
-    given: { id, ...more },
+    parameters: { id, ...more },
     now: NOW,
     cluster: { record: { ...record, ...parts }, readAt: NOW },
     request: { id: 'r-1', path: 'sys/replication/dr/primary/revoke-secondary' },

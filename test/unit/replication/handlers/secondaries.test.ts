@@ -76,14 +76,14 @@ async function callOf(
   const { store } = memoryStore(items)
   const notes: unknown[] = []
   const fetched = fetchedItems()
-  const { keys } = await prepareToken({ given } as never)
+  const { keys } = await prepareToken({ parameters: given } as never)
   for (const one of keys)
     fetched.keep(
       one,
       items.find(({ pk, sk }) => pk === one.pk && sk === one.sk),
     )
   const call = callWith({
-    given,
+    parameters: given,
     fetched,
     now: NOW,
     cluster: { record: record(mode, parts), readAt: NOW },

@@ -72,7 +72,7 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
   for (const item of items) fetched.keep(item, item)
   const callOf = (given: Record<string, unknown>) =>
     callWith({
-      given,
+      parameters: given,
       fetched,
       now: NOW,
       cluster: { record: data, readAt: NOW },

@@ -5,7 +5,7 @@ import { parseUpdate } from '../../../../shared/replication/handlers/update-prim
 function wanted(raw: Record<string, unknown>): unknown {
   const given = raw['token'] === null ? { ...raw, token: '' } : raw
   try {
-    return parseUpdate({ raw, given } as Parameters<typeof parseUpdate>[0], {
+    return parseUpdate({ raw, parameters: given } as Parameters<typeof parseUpdate>[0], {
       plainEndpoints: false,
     })
   } catch (error) {
