@@ -34,7 +34,7 @@ const failures = (service: string) =>
   ({
     unit: 'Count',
     from: 'any function that calls it',
-    tells: `calls to ${service} that timed out or failed, or that it refused to cloud-auth itself`,
+    tells: `calls to ${service} that timed out, failed, or were refused because of cloud-auth’s own permissions`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 

@@ -1,20 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { root } from '../../../infra/checkout.ts'
 
-/** What docs/do/troubleshooting.md says tells a fault apart. Empty: nothing of that kind does. */
+/** How docs/do/troubleshooting.md says that a fault shows. A column is empty if the fault does not show there. */
 export interface FaultRow {
   fault: string
   alarm: string
-  /** of status, dots between what stands in what; `value`: that it has then, empty: not said */
+  /** a field of the status, with dots for nested ones */
   field: string
+  /** the value of `field` during the fault; empty: the page names none */
   value: string
-  /** that an answer or a log line holds */
+  /** part of an answer or of a log line */
   text: string
-  /** link to what to do */
-  entry: string
 }
 
-/** Cells of the rows of a table, by its first line. */
+/** Returns the cells of each row of the table that begins with the line `head`. */
 export function rowsOf(page: string, head: string): string[][] {
   const [, table = ''] = page.split(`${head}\n`)
   const [rows = ''] = table.split('\n\n')
@@ -32,19 +31,23 @@ export function rowsOf(page: string, head: string): string[][] {
 
 const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]*)`/g)].map(([, code = '']) => code)
 
-/** The faults of the page. */
+const LINKED = /^\[([^\]]+)\]\(#[a-z-]+\)$/
+
+/** Reads the faults of the page. @throws Error if a fault has no link to its entry */
 export const faultRows = (): FaultRow[] =>
   rowsOf(
     readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8'),
-    '| fault | alarm | field of status | text | entry |',
-  ).map(([fault = '', alarm = '', told = '', said = '', entry = '']) => {
-    const [field = '', value = ''] = codesIn(told)
-    return { fault, alarm: codesIn(alarm)[0] ?? '', field, value, text: codesIn(said)[0] ?? '', entry }
+    '| fault | alarm | field of status | text |',
+  ).map(([link = '', alarm = '', status = '', text = '']) => {
+    const [, fault] = LINKED.exec(link) ?? []
+    if (fault === undefined) throw new Error(`"${link}" is no link to an entry`)
+    const [field = '', value = ''] = codesIn(status)
+    return { fault, alarm: codesIn(alarm)[0] ?? '', field, value, text: codesIn(text)[0] ?? '' }
   })
 
-/** The row of a fault. @throws Error where the page has none */
+/** Returns the row of a fault. @throws Error if the page has none */
 export function faultRow(fault: string): FaultRow {
-  const found = faultRows().find(one => one.fault === fault)
-  if (!found) throw new Error(`docs/do/troubleshooting.md has no fault ${fault}`)
-  return found
+  const row = faultRows().find(one => one.fault === fault)
+  if (!row) throw new Error(`docs/do/troubleshooting.md has no fault ${fault}`)
+  return row
 }
