@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { authoritiesIn } from '../../shared/replication/handlers/certificates.ts'
+import { parseAuthorities } from '../../shared/replication/handlers/certificates.ts'
 
 /** Where a bundle has what `shipAuthorities` wrote. */
 export const AUTHORITIES_FILE = 'authorities.json'
@@ -19,7 +19,7 @@ export function readAuthorities(folder: string): Record<string, string> {
   const files = names.filter(name => statSync(`${from}/${name}`).isFile())
   if (files.length === 0) throw new Error(`there are no files in ${folder}`)
   const found = files.map(name => [name, readFileSync(`${from}/${name}`, 'utf8')] as const)
-  const strange = found.find(([, text]) => authoritiesIn(text) === undefined)
+  const strange = found.find(([, text]) => parseAuthorities(text) === undefined)
   if (strange)
     throw new Error(`${folder}/${strange[0]} must hold certificates of authorities, PEM, and nothing else`)
   if (found.reduce((sum, [, text]) => sum + text.length, 0) > LARGEST)

@@ -1,8 +1,8 @@
-import { LAPSE_MS } from '../../shared/replication/operation/waiting.ts'
-import { FINAL, type Workflow } from '../../shared/workers/workflows.ts'
+import { WAITING_TTL_MS } from '../../shared/replication/operation/waiting.ts'
+import { FINAL_ERROR, type Workflow } from '../../shared/workers/workflows.ts'
 
 export const RETRY = [
-  { ErrorEquals: [FINAL], MaxAttempts: 0 },
+  { ErrorEquals: [FINAL_ERROR], MaxAttempts: 0 },
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
@@ -75,7 +75,7 @@ export function defineWorkflow(name: string, { summary, authority, steps }: Work
       },
       ended: {
         Type: 'Fail',
-        Error: FINAL,
+        Error: FINAL_ERROR,
         Cause: "{% $states.input.at & ': ' & $states.input.error %}",
       },
     },
@@ -111,7 +111,7 @@ export function defineEntryStates(
       Type: 'Task',
       Resource: `${invoke}.waitForTaskToken`,
       Arguments: { FunctionName, Payload: { workflow: name, step: 'wait', token, options } },
-      TimeoutSeconds: LAPSE_MS / 1000,
+      TimeoutSeconds: WAITING_TTL_MS / 1000,
       Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
       Catch: [{ ErrorEquals: ['States.Timeout'], Next: 'nobody came' }],
       Assign: { operation: '{% $states.result.operation %}' },

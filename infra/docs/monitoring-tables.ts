@@ -19,7 +19,7 @@ const tableOf = (head: string, rows: readonly (readonly string[])[]): string =>
 const codes = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
 function metricRow(name: MetricName): string[] {
-  const { unit, dimensions, from, tells, series }: Metric = metricOf(name)
+  const { unit, dimensions, from, meaning: tells, series }: Metric = metricOf(name)
   return [codes([name]), unit, codes(dimensions), from, tells, series.join(', ')]
 }
 

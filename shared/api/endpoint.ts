@@ -1,6 +1,6 @@
 import type { Capability } from '../model/policy.ts'
 import type { Item, Key } from '../storage/kinds.ts'
-import type { LoginSeen } from '../watching/logins.ts'
+import type { LoginAttempt } from '../watching/logins.ts'
 import type { AlwaysCall, Call, Early, MountCall, Operation, Outcome, Phases } from './call.ts'
 import { ApiError } from './errors.ts'
 import { type Fields, text } from './fields.ts'
@@ -154,7 +154,7 @@ export interface Endpoint {
   /** whether a repeated key in the body is an error */
   uniqueKeys?: true
   /** what the log line of a login tells of what was given */
-  login?: (given: Readonly<Record<string, unknown>>) => LoginSeen
+  login?: (given: Readonly<Record<string, unknown>>) => LoginAttempt
   subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<Prepared>
   /** taken once in a request, before `handle`, which gets its result in every try to commit; it may be taken again by another request */

@@ -1,7 +1,7 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { type Supplied, text } from '../api/fields.ts'
-import { checkSizes, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
+import { decodePublicKey, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { checkShares } from '../cluster/recovery.ts'
 import { readShare } from '../cluster/shares.ts'
 import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
@@ -99,7 +99,7 @@ async function startAttempt(making: Making, call: Call<typeof startFields>): Pro
   if (!verdict.ok) throw verdict.fault
   const tries = tried(facts, startsOf(held))
   const key = call.parameters.otp ? '' : (call.parameters.pgp_key ?? '')
-  if (key !== '') checkSizes(key, 'pgp_key')
+  if (key !== '') decodePublicKey(key, 'pgp_key')
   const protection = await protectionOf(call.parameters, entropy.bytes).catch((error: unknown) => {
     if (key !== '' && error instanceof ApiError) return error
     throw error

@@ -1,7 +1,7 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
-import { checkSizes, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
+import { decodePublicKey, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
 import { checkShares, newRecoveryKey } from '../cluster/recovery.ts'
 import { checkDivision, type Division, readShare } from '../cluster/shares.ts'
 import type { PgpKey } from '../model/ceremony.ts'
@@ -106,7 +106,7 @@ const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
 /** @throws ApiError `invalid_request` for another number of keys, and for sizes that cost too much to compute with */
 function checkKeys(keys: readonly string[], { shares }: Division): void {
   if (keys.length > 0 && keys.length !== shares) throw pgpKeysMiscounted()
-  for (const [index, one] of keys.entries()) checkSizes(one, nameOf(index))
+  for (const [index, one] of keys.entries()) decodePublicKey(one, nameOf(index))
 }
 
 /** @returns the fault of the first key that is not usable */

@@ -13,7 +13,7 @@ import { defined } from '../values/defined.ts'
 import { encryptEach, fingerprintOf } from './pgp.ts'
 import { newRecoveryKey } from './recovery.ts'
 import { checkDivision, type Division } from './shares.ts'
-import { noteTerms } from './terms.ts'
+import { createTermItems } from './terms.ts'
 
 export const initFields = {
   recovery_shares: int('Number of recovery key shares; default 5'),
@@ -38,7 +38,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   const { parameters, ports, now } = call
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(parameters)
-  const pgpFingerprints = await printsOf(parameters)
+  const pgpFingerprints = await fingerprintsOf(parameters)
   await checkHolders(parameters, ports.deployment.initPgpKeys, pgpFingerprints)
   const { keyring: made, terms } = await ports.keyFactory.newKeyring(now)
   const unkeyed: Omit<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'> = {
@@ -54,11 +54,11 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
     ...defined({ pgpFingerprints }),
   })
   const root = tokenText(ports.entropy.bytes)
-  const handedOut = await handOut(shares, root.reveal(), parameters)
+  const handedOut = await buildInitAnswer(shares, root.reveal(), parameters)
   const changes = [
     create(key('cluster'), record),
     create(key('keyring'), keyring),
-    ...noteTerms(terms, [], now, record),
+    ...createTermItems(terms, [], now, record),
     create(key('recovery-key'), recovery),
     ...storeMounts(undefined, firstMounts(ports.entropy.uuid)),
     ...issueService(rootToken(now), root).changes,
@@ -91,7 +91,9 @@ function divisionOf(given: Given): Division {
 }
 
 /** Of the keys that shares are encrypted by; undefined where they are handed out in clear. */
-const printsOf = async ({ recovery_pgp_keys: keys = [] }: Given): Promise<readonly string[] | undefined> =>
+const fingerprintsOf = async ({
+  recovery_pgp_keys: keys = [],
+}: Given): Promise<readonly string[] | undefined> =>
   keys.length === 0
     ? undefined
     : Promise.all(keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
@@ -119,7 +121,7 @@ async function checkHolders(
  * Shares as hex and base64; encrypted ones carry the hex text of the share.
  * @see docs/spec/cluster.md#recovery-shares
  */
-async function handOut(
+async function buildInitAnswer(
   shares: readonly Buffer[],
   root: string,
   given: Given,

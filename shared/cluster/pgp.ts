@@ -41,7 +41,7 @@ const unusable = (where: string, cause: unknown) =>
  * @param where what to call the key in a fault
  * @throws ApiError `invalid_request` for what is no public key, or one with which it costs too much to compute
  */
-export function checkSizes(given: string, where: string): Buffer {
+export function decodePublicKey(given: string, where: string): Buffer {
   try {
     if (given.length > LONGEST_TEXT)
       throw new KeyFault(`its text has ${given.length} characters, and ${LONGEST_TEXT} are taken`)
@@ -61,7 +61,7 @@ export function checkSizes(given: string, where: string): Buffer {
  * @throws ApiError `invalid_request` for what is no public key, or one that nothing can be encrypted with
  */
 async function usable(given: string, where: string) {
-  const binaryKey = new Uint8Array(checkSizes(given, where))
+  const binaryKey = new Uint8Array(decodePublicKey(given, where))
   const pgp = await import('openpgp')
   // where the machine's own library does not do, it would compute in JavaScript: forty times as long
   pgp.config.useEllipticFallback = false

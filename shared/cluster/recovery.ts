@@ -1,7 +1,7 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { sameSecret } from '../values/secret.ts'
-import { combineShares, type Division, divide } from './shares.ts'
+import { combineShares, type Division, splitIntoShares } from './shares.ts'
 
 /*
  * Recovery shares authorise and decrypt nothing, so nobody needs the key that they make together: what verifies it is
@@ -12,14 +12,14 @@ const KEY_BYTES = 32
 const HASH_BYTES = 32
 
 /** Both hash 128 bits of chance or more, so that neither can be guessed from what it comes to. */
-const hashed = (secret: Uint8Array, purpose: string): string =>
+const hashFor = (secret: Uint8Array, purpose: string): string =>
   Buffer.from(hkdfSync('sha256', secret, '', `cloud-auth ${purpose}`, HASH_BYTES)).toString('base64url')
 
 /** By what a recovery key is known again, base64url. */
-export const verifierOf = (key: Uint8Array): string => hashed(key, 'verifier of a recovery key')
+export const verifierOf = (key: Uint8Array): string => hashFor(key, 'verifier of a recovery key')
 
 /** By what a recovery share is known again, base64url. */
-export const hashShare = (share: Uint8Array): string => hashed(share, 'hash of a recovery share')
+export const hashShare = (share: Uint8Array): string => hashFor(share, 'hash of a recovery share')
 
 /** Reports whether a share is of the set. All hashes are compared, wherever it stands. */
 export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, share: Uint8Array): boolean => {
@@ -38,7 +38,7 @@ export function checkShares(shares: readonly string[], { verifier }: Pick<Recove
     throw new Error('the stored recovery key contradicts itself: its shares do not make it')
 }
 
-interface Making {
+interface RecoveryKeyInput {
   /** bytes by their number */
   random: (length: number) => Buffer
   /** epoch milliseconds */
@@ -50,10 +50,10 @@ interface Making {
 /** A key of chance in shares, and what is stored of it. The key itself is not kept. */
 export function newRecoveryKey(
   division: Division,
-  { random, now, pgpFingerprints }: Making,
+  { random, now, pgpFingerprints }: RecoveryKeyInput,
 ): { item: RecoveryKey; shares: Buffer[] } {
   const key = random(KEY_BYTES)
-  const shares = divide(key, division, random)
+  const shares = splitIntoShares(key, division, random)
   const { shares: count, threshold } = division
   const item: RecoveryKey = {
     shares: count,

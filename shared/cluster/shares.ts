@@ -29,7 +29,7 @@ export function checkDivision({ shares, threshold }: Division, names: Names = OF
  * Shamir shares over GF(2^8), polynomial 0x11B: the bytes of y, then one byte of x. A single share is the key
  * itself. @see docs/spec/cluster.md#recovery-shares
  */
-export const divide = (
+export const splitIntoShares = (
   key: Uint8Array,
   division: Division,
   random: (length: number) => Uint8Array,

@@ -8,14 +8,14 @@ import { type Item, key } from '../storage/kinds.ts'
 type Maker = Pick<ClusterRecord, 'id' | 'name'>
 
 /** @returns the entry of a cluster among the signers of a term */
-export const signerBy = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
+export const signerEntry = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
 
 /** What names a term in the data that replicate. */
 const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker): Term => ({
   number,
   probe,
   since: now,
-  signers: signer === undefined ? [] : [signerBy(maker, signer)],
+  signers: signer === undefined ? [] : [signerEntry(maker, signer)],
 })
 
 /**
@@ -24,7 +24,7 @@ const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker
  * @param known their identities
  * @param maker this cluster
  */
-export const noteTerms = (
+export const createTermItems = (
   made: readonly TermMade[],
   known: readonly string[],
   now: number,
@@ -34,7 +34,7 @@ export const noteTerms = (
     .filter(({ id }) => !known.includes(id))
     .map(one => create(key('term', one.id), termItem(one, now, maker)))
 
-interface Retiring {
+interface Retirement {
   /** epoch milliseconds */
   now: number
   /** this cluster */
@@ -45,13 +45,13 @@ interface Retiring {
 }
 
 /** The same, and with `retire` no older term seals a batch token that counts any more. One that was retired before stays as it was. */
-export function retiredTerms(
+export function createAndRetireTerms(
   made: readonly TermMade[],
   known: readonly Item<'term'>[],
-  { now, maker, active, retire }: Retiring,
+  { now, maker, active, retire }: Retirement,
 ): Change[] {
   const ends = (id: string, { tokensUntil }: Term) => retire && id !== active && tokensUntil === undefined
-  const fresh = noteTerms(
+  const fresh = createTermItems(
     made,
     known.map(({ sk }) => sk),
     now,

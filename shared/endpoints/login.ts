@@ -1,7 +1,7 @@
 import { anyone, type Group, row } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { loginPhases, prepareLogin, refuseLoginWithoutMount } from '../auth-method/login.ts'
-import { typeLookedLike } from '../watching/logins.ts'
+import { guessLoginType } from '../watching/logins.ts'
 
 const LARGEST_LOGIN = 64 * 1024
 
@@ -17,7 +17,7 @@ export const loginGroup: Group = {
       answers: 'auth',
       largestBody: LARGEST_LOGIN,
       uniqueKeys: true,
-      login: given => ({ type: typeLookedLike(given) }),
+      login: given => ({ type: guessLoginType(given) }),
       prepare: prepareLogin,
       handle: { phases: loginPhases },
       handleWithoutMount: refuseLoginWithoutMount,

@@ -37,7 +37,7 @@ import {
   reindexTree,
 } from '../replication/handlers/tree.ts'
 import { prepareUpdate, updateFields, updatePrimary } from '../replication/handlers/update-primary.ts'
-import { prepareLook } from '../replication/status/look.ts'
+import { prepareStatus } from '../replication/status/look.ts'
 import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
 /** Monitors ask for it often, on clusters of every role, and may send any namespace. */
@@ -67,14 +67,14 @@ export const replicationGroup: Group = {
       ...status,
       path: '/sys/replication/dr/status',
       summary: 'Mode and progress of DR replication',
-      prepare: prepareLook,
+      prepare: prepareStatus,
       handle: showDrStatus,
     }),
     row.get({
       ...status,
       path: '/sys/replication/status',
       summary: 'Mode and progress of replication of both kinds',
-      prepare: prepareLook,
+      prepare: prepareStatus,
       handle: showStatus,
     }),
     row.get({

@@ -20,7 +20,7 @@ import { UnknownFormat } from '../storage/format.ts'
 import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
 import { defined } from '../values/defined.ts'
-import type { LoginSeen } from '../watching/logins.ts'
+import type { LoginAttempt } from '../watching/logins.ts'
 import { admit } from './admit.ts'
 import { auditTrail, type Trail } from './audit.ts'
 import type { LiveToken } from './authenticate.ts'
@@ -39,7 +39,7 @@ export interface Served {
   accessor: string
   error?: ApiError
   /** of a login */
-  login?: LoginSeen
+  login?: LoginAttempt
 }
 
 /**
@@ -51,7 +51,7 @@ export const serve =
   async (request: HttpRequest): Promise<Served> => {
     const id = ports.entropy.uuid()
     let operation = 'refused early'
-    let login: LoginSeen | undefined
+    let login: LoginAttempt | undefined
     const served = ({ headers, ...response }: HttpResponse, accessor = '', error?: ApiError): Served =>
       defined({
         id,
@@ -102,7 +102,7 @@ interface State {
   /** the first step of the row, once it is taken */
   first?: { result: unknown }
   /** of a login: its mount is known once it has been looked for */
-  login?: LoginSeen | undefined
+  login?: LoginAttempt | undefined
 }
 
 const COMMIT_TRIES = 4

@@ -4,9 +4,9 @@ import { BY_ROLE } from '../journal/counted-refusals.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import {
+  becomingSecondary,
   notAPrimary,
   notASecondary,
-  recordChanging,
   restoredCopy,
 } from '../replication/operation/refusals.ts'
 import { hasSteppedDown } from '../replication/operation/transitions.ts'
@@ -58,7 +58,7 @@ export function checkCluster(
   if (serves !== 'always' && isCopyOfPrimary(cluster?.record, deployment)) throw restoredCopy(byRole)
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
-  if (verdict === 'changing') throw recordChanging(byRole)
+  if (verdict === 'changing') throw becomingSecondary(byRole)
   if (verdict === 'stepped-down') {
     if (cluster && hasSteppedDown(cluster.record)) return
     throw new ApiError('path_disabled', '', byRole)

@@ -7,7 +7,7 @@ import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { bounds } from '../values/bounds.ts'
 import { defined } from '../values/defined.ts'
-import { loginDimensions, loginMeasures, providerMeasures } from '../watching/logins.ts'
+import { classifyLogin, countProviderFaults, measureLogin } from '../watching/logins.ts'
 import { type Served, serve } from './dispatch.ts'
 import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
 import { renderError } from './render.ts'
@@ -94,9 +94,9 @@ function tell({ id, operation, accessor, error, response, login }: Served, cost:
     ...cost,
     accessor: accessor || undefined,
     ...(error ? { code: error.code, why } : {}),
-    ...(login ? { ...login, ...loginDimensions(fault) } : {}),
+    ...(login ? { ...login, ...classifyLogin(fault) } : {}),
   })
-  const measures = { ...providerMeasures(cost.calls), ...(login ? loginMeasures(cost.milliseconds) : {}) }
+  const measures = { ...countProviderFaults(cost.calls), ...(login ? measureLogin(cost.milliseconds) : {}) }
   if (error && status !== undefined && status >= 500)
     log.error('request', { ...line, cause: describe(error) }, measures)
   else log.info('request', line, measures)

@@ -2,7 +2,7 @@ import { answer, type Call, data, type Outcome } from '../api/call.ts'
 import { type Licence, readLicence } from '../api/licence.ts'
 import type { Deployment, Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
-import { tellDaysLeft } from '../watching/notice.ts'
+import { logDaysLeft } from '../watching/notice.ts'
 
 /** GET sys/license/status: the licence in the deployment's settings, or why it cannot be used. */
 export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
@@ -46,5 +46,5 @@ export function watchLicence({ deployment, clock, log }: Pick<Ports, 'deployment
   const read = readLicence(deployment.license)
   if (!read.ok) return
   const { id, endsAt } = read.value
-  tellDaysLeft({ clock, log }, 'the licence', { id }, { endsAt: endsAt * 1000, metric: 'LicenceDays' })
+  logDaysLeft({ clock, log }, 'the licence', { id }, { endsAt: endsAt * 1000, metric: 'LicenceDays' })
 }

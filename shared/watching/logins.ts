@@ -1,7 +1,7 @@
 import type { Measures } from './metrics.ts'
 
 /** What a login came to. */
-export interface LoginSeen {
+export interface LoginAttempt {
   type: 'ec2' | 'iam' | 'none'
   /** path of the mount; absent: none of that name is known */
   mount?: string | undefined
@@ -28,7 +28,7 @@ export interface LoginDimensions {
 }
 
 /** `aws`: a service of AWS, `service`: this one. */
-export function loginDimensions(fault: LoginFault | undefined): LoginDimensions {
+export function classifyLogin(fault: LoginFault | undefined): LoginDimensions {
   if (!fault) return { outcome: 'granted', reason: 'none' }
   if (fault.service !== undefined) return { outcome: 'failed', reason: 'aws' }
   if (fault.status >= 500) return { outcome: 'failed', reason: 'service' }
@@ -36,27 +36,27 @@ export function loginDimensions(fault: LoginFault | undefined): LoginDimensions 
 }
 
 /** Which type of login the parameters look like, whether they make one or not. */
-export const typeLookedLike = (given: Readonly<Record<string, unknown>>): LoginSeen['type'] => {
+export const guessLoginType = (given: Readonly<Record<string, unknown>>): LoginAttempt['type'] => {
   const has = (field: string): boolean => given[field] !== undefined
   if (has('pkcs7') || has('identity')) return 'ec2'
   return has('iam_http_request_method') || has('iam_request_url') ? 'iam' : 'none'
 }
 
 /** Of one login. @param milliseconds that it took */
-export const loginMeasures = (milliseconds: number): Measures => ({ Logins: 1, LoginLatency: milliseconds })
+export const measureLogin = (milliseconds: number): Measures => ({ Logins: 1, LoginLatency: milliseconds })
 
 const SERVICES = { ec2: 'Ec2', iam: 'Iam', sts: 'Sts' } as const
 const FAULTS = { throttled: 'Throttles', failed: 'Failures' } as const
 
 /** What a call to AWS that went wrong is counted as, among the calls of a request. */
-export const faultCount = (service: string, fault: keyof typeof FAULTS): string => `${service} ${fault}`
+export const faultCounterName = (service: string, fault: keyof typeof FAULTS): string => `${service} ${fault}`
 
 /** Of the calls to AWS that a request made, those that went wrong. */
-export function providerMeasures(calls: Readonly<Record<string, number>>): Measures {
+export function countProviderFaults(calls: Readonly<Record<string, number>>): Measures {
   const measures: Measures = {}
   for (const service of Object.keys(SERVICES) as (keyof typeof SERVICES)[])
     for (const fault of Object.keys(FAULTS) as (keyof typeof FAULTS)[]) {
-      const count = calls[faultCount(service, fault)]
+      const count = calls[faultCounterName(service, fault)]
       if (count !== undefined) measures[`${SERVICES[service]}${FAULTS[fault]}`] = count
     }
   return measures

@@ -12,7 +12,7 @@ export interface Metric {
   /** which function writes it, and when */
   from: string
   /** what it tells an operator */
-  tells: string
+  meaning: string
   /** series of a member of a pair in an hour of a usual month, and at most */
   series: readonly [usual: number, most: number]
   /** on which clusters it is written where no client calls */
@@ -27,14 +27,14 @@ const refusals = (service: string) =>
   ({
     unit: 'Count',
     from: 'any function that calls it',
-    tells: `calls that ${service} throttled, including those that a retry completed`,
+    meaning: `calls that ${service} throttled, including those that a retry completed`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 const failures = (service: string) =>
   ({
     unit: 'Count',
     from: 'any function that calls it',
-    tells: `calls to ${service} that timed out, failed, or were refused because of cloud-auth’s own permissions`,
+    meaning: `calls to ${service} that timed out, failed, or were refused because of cloud-auth’s own permissions`,
     series: ONLY_WHEN_IT_HAPPENS,
   }) as const
 
@@ -44,13 +44,13 @@ export const metrics = {
     unit: 'Count',
     dimensions: ['type', 'outcome', 'reason'],
     from: '`login`, for each login',
-    tells: 'logins by type, outcome and reason',
+    meaning: 'logins by type, outcome and reason',
     series: [3, 13],
   },
   LoginLatency: {
     unit: 'Milliseconds',
     from: '`login`, for each login',
-    tells: 'duration of logins, including calls to AWS',
+    meaning: 'duration of logins, including calls to AWS',
     series: EVERY_HOUR,
   },
   Ec2Throttles: refusals('EC2'),
@@ -62,19 +62,19 @@ export const metrics = {
   TidyRemoved: {
     unit: 'Count',
     from: '`on-job`, after a tidy run that removed entries',
-    tells: 'entries that tidy removed from access lists and deny lists',
+    meaning: 'entries that tidy removed from access lists and deny lists',
     series: EVERY_HOUR,
   },
   TidyFailed: {
     unit: 'Count',
     from: '`on-job`, after a tidy run that failed to remove entries',
-    tells: 'entries that tidy could not remove; the next run tries again',
+    meaning: 'entries that tidy could not remove; the next run tries again',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   HeartbeatAge: {
     unit: 'Seconds',
     from: '`on-journal`, each minute, in a set',
-    tells:
+    meaning:
       'time since the last heartbeat: on a secondary of the primary, on a primary of the longest silent secondary',
     series: EVERY_HOUR,
     idle: 'both',
@@ -82,7 +82,7 @@ export const metrics = {
   Lag: {
     unit: 'Count',
     from: '`on-journal`, each minute, in a set',
-    tells:
+    meaning:
       'commits that a secondary has not applied, as of the last heartbeat; on a primary the largest of all secondaries',
     series: EVERY_HOUR,
     idle: 'both',
@@ -90,7 +90,7 @@ export const metrics = {
   Frontier: {
     unit: 'None',
     from: '`on-journal`, each minute, in a set',
-    tells:
+    meaning:
       'the position up to which no journal entry is missing; if it stops while clients write, replication has stopped',
     series: EVERY_HOUR,
     idle: 'both',
@@ -98,27 +98,27 @@ export const metrics = {
   LinkRefusals: {
     unit: 'Count',
     from: '`link`, for each call that it refuses',
-    tells: 'calls of other clusters or strangers that the link refused',
+    meaning: 'calls of other clusters or strangers that the link refused',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   NotReady: {
     unit: 'Count',
     from: '`on-pull` of a secondary, every ten minutes and after changes of role or contact',
-    tells: '1 if a promotion without `force` would be refused now, else 0',
+    meaning: '1 if a promotion without `force` would be refused now, else 0',
     series: EVERY_HOUR,
     idle: 'secondary',
   },
   LicenceDays: {
     unit: 'Count',
     from: '`on-tidy-schedule`, each hour, if there is a licence',
-    tells: 'days until the licence expires; negative afterwards',
+    meaning: 'days until the licence expires; negative afterwards',
     series: EVERY_HOUR,
     idle: 'both',
   },
   CertificateDays: {
     unit: 'Count',
     from: '`on-tidy-schedule`, each hour, if a mount has registered certificates',
-    tells: 'days until the first registered certificate of a mount expires',
+    meaning: 'days until the first registered certificate of a mount expires',
     series: ONLY_WHEN_IT_HAPPENS,
   },
 } as const satisfies Record<string, Metric>
@@ -151,7 +151,11 @@ interface Directive {
  * @param now epoch milliseconds
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-export function embeddedMetrics(measures: Measures, namespace: string, now: number): Record<string, unknown> {
+export function toEmbeddedMetrics(
+  measures: Measures,
+  namespace: string,
+  now: number,
+): Record<string, unknown> {
   const names = Object.keys(measures) as MetricName[]
   if (names.length === 0 || namespace === '') return {}
   const directives = new Map<string, Directive>()

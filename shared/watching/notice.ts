@@ -15,7 +15,7 @@ interface Ending {
 }
 
 /** Writes down how many days of something are left, as a warning in its last thirty days and after its end. */
-export function tellDaysLeft(
+export function logDaysLeft(
   { clock, log }: { clock: { now(): number }; log: Record<'info' | 'warn', Write> },
   message: string,
   fields: Readonly<Record<string, unknown>>,

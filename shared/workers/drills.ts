@@ -6,7 +6,7 @@ import { type AskCluster, type DrillRun, DrillStopped } from '../replication/dri
 import { takeDrillStep } from '../replication/drill/steps.ts'
 import { stepFailed, textForOperators } from '../replication/operation/faults.ts'
 import { DONE, type StepResult } from '../replication/operation/run.ts'
-import { tellFailure } from './tell-failure.ts'
+import { logStepFailure } from './log-failure.ts'
 import { DRILL_WORKFLOW } from './workflows.ts'
 
 /** What the state machine of a drill asks for; everything else is the schedule. */
@@ -39,16 +39,16 @@ export const drillHandler =
       ...drill,
       deadline: ports.clock.now() + context.getRemainingTimeInMillis() - DRILL_REST_MS,
     }
-    return given.success ? stepOf(run, given.output) : scheduled(run, ports)
+    return given.success ? runDrillStep(run, given.output) : startScheduledDrill(run, ports)
   }
 
-async function scheduled(run: DrillRun, { workflows, entropy }: Ports): Promise<StepResult> {
+async function startScheduledDrill(run: DrillRun, { workflows, entropy }: Ports): Promise<StepResult> {
   const id = entropy.uuid()
   if (await beginDrill(run, id)) await workflows.start(DRILL_WORKFLOW, id)
   return DONE
 }
 
-async function stepOf(
+async function runDrillStep(
   run: DrillRun,
   { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
 ): Promise<StepResult> {
@@ -63,7 +63,7 @@ async function stepOf(
   try {
     return await takeDrillStep(run, operation, step)
   } catch (cause) {
-    tellFailure(run.ports, { workflow, operation, step }, cause, cause instanceof DrillStopped)
+    logStepFailure(run.ports, { workflow, operation, step }, cause, cause instanceof DrillStopped)
     // texts of what is given up are told here: of all else the machine tells the step `stopped`
     if (cause instanceof DrillStopped) await stopDrill(run, operation, cause.message)
     throw cause

@@ -9,10 +9,15 @@ import { finishStepDown } from '../journal/step-down.ts'
 import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
-import { closeHoles, maintainJournal, refreshHashes, tellsNews } from '../replication/primary/maintain.ts'
+import {
+  closeHoles,
+  containsChanges,
+  maintainJournal,
+  refreshHashes,
+} from '../replication/primary/maintain.ts'
 import { watchReadiness } from '../replication/readiness/watch-readiness.ts'
 import { maintainReencryption } from '../replication/reencryption/decide.ts'
-import { connectBy } from '../replication/secondary/connect.ts'
+import { connectVia } from '../replication/secondary/connect.ts'
 import { pull } from '../replication/secondary/pull.ts'
 import { watchPeers } from '../replication/status/watch-peers.ts'
 import { watchLicence } from '../system/license-status.ts'
@@ -24,13 +29,14 @@ import { HOST_REFRESHES, HOST_RETURNS } from './workers.ts'
 /** Time to finish the step in hand and to start the next run, milliseconds. */
 const JOB_REST_MS = 2000
 
-const endOf = ({ clock }: Ports, context: Context): number => clock.now() + context.getRemainingTimeInMillis()
+const lambdaDeadline = ({ clock }: Ports, context: Context): number =>
+  clock.now() + context.getRemainingTimeInMillis()
 
 /** Runs the background job that an event names. */
 export const jobHandler =
   (ports: Ports) =>
   (event: unknown, context: Context): Promise<void> =>
-    runJob(event, ports, Math.max(ports.clock.now(), endOf(ports, context) - JOB_REST_MS))
+    runJob(event, ports, Math.max(ports.clock.now(), lambdaDeadline(ports, context) - JOB_REST_MS))
 
 /**
  * Journal entries that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
@@ -41,14 +47,14 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
   // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
-    const entries = entriesIn(event)
+    const entries = streamKeysIn(event)
     if (entries) {
       await closeHoles(ports)
-      if (await tellsNews(ports, entries)) await notify().catch(otherwise('secondaries are not told'))
+      if (await containsChanges(ports, entries)) await notify().catch(otherwise('secondaries are not told'))
       return
     }
     if (isFrom(event, HOST_REFRESHES.source)) return refreshHashes(ports, 'now')
-    tellEnd(event, ports)
+    logWorkflowEnd(event, ports)
     await handleRestoredCopy(ports)
     await maintainOperation(ports).catch(otherwise('an operation waits'))
     await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
@@ -66,7 +72,7 @@ const ended = v.object({
 })
 
 /** A line for operators on an execution that came to a bad end: the alarm says only that there was one. */
-function tellEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
+function logWorkflowEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   const given = v.safeParse(ended, event)
   if (!given.success) return
   const { status, stateMachineArn, name } = given.output.detail
@@ -78,7 +84,7 @@ interface EntryRecord {
 }
 
 /** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
-function entriesIn(event: unknown): unknown[] | undefined {
+function streamKeysIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
   return Array.isArray(Records)
     ? Records.map(({ dynamodb }: EntryRecord) => dynamodb?.Keys?.sk?.S)
@@ -93,7 +99,7 @@ export const roundHandler =
     await watchCertificates(ports).catch((error: unknown) =>
       ports.log.warn('certificates were not looked at', { error: String(error) }),
     )
-    return runHourly(jobRun(ports, endOf(ports, context)))
+    return runHourly(jobRun(ports, lambdaDeadline(ports, context)))
   }
 
 /** What a run may need to end what it has in hand. */
@@ -102,27 +108,27 @@ const RUN_REST_MS = 8000
 /**
  * What a cluster has to say to others without being asked: a secondary follows its primary, if it has one; a primary has
  * others end their epochs, or asks them before it serves again when its host has been away.
- * @param trying the same ports with a keyring of their own: a trial has KMS unwrap it anew, and where KMS does not, who
+ * @param freshPorts the same ports with a keyring of their own: a trial has KMS unwrap it anew, and where KMS does not, who
  * follows goes on with the one that it has
  */
 export const pullHandler =
-  (ports: Ports, carryTo: CarryTo, trying: Ports) =>
+  (ports: Ports, carryTo: CarryTo, freshPorts: Ports) =>
   async (event: unknown, context: Context): Promise<void> => {
-    if (isReturn(event)) return askBeforeServing(ports, carryTo)
-    const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, endOf(ports, context) - RUN_REST_MS)
+    if (isHostReturn(event)) return askBeforeServing(ports, carryTo)
+    const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, lambdaDeadline(ports, context) - RUN_REST_MS)
     await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),
     )
-    const connect = connectBy(carryTo, ports)
+    const connect = connectVia(carryTo, ports)
     const isScheduled = isSchedule(event)
-    const beside = isScheduled ? () => watchReadiness(trying, connect) : undefined
-    return pull(ports, connect, { deadline, standsBy: isScheduled, beside })
+    const afterHeartbeat = isScheduled ? () => watchReadiness(freshPorts, connect) : undefined
+    return pull(ports, connect, { deadline, waitsForLease: isScheduled, afterHeartbeat })
   }
 
 const isSchedule = (event: unknown): boolean => isFrom(event, 'aws.events')
 
 /** An embedded host has begun, or has slept. */
-const isReturn = (event: unknown): boolean => isFrom(event, HOST_RETURNS.source)
+const isHostReturn = (event: unknown): boolean => isFrom(event, HOST_RETURNS.source)
 
 const isFrom = (event: unknown, source: string): boolean =>
   (event as { source?: unknown } | null)?.source === source

@@ -3,13 +3,13 @@ import * as v from 'valibot'
 import { sendRoleEvents } from '../journal/send-role-events.ts'
 import type { OperationName } from '../model/operation.ts'
 import type { Ports } from '../ports.ts'
-import { abandon, endActivation, firstSync } from '../replication/activation/first-sync.ts'
+import { endActivation, giveUpActivation, runFirstSync } from '../replication/activation/first-sync.ts'
 import { handshake } from '../replication/activation/handshake.ts'
-import { close, wipe } from '../replication/activation/wipe.ts'
+import { stopServing, wipe } from '../replication/activation/wipe.ts'
 import { checkTree } from '../replication/check/check-step.ts'
 import { compareTrees } from '../replication/check/compare-step.ts'
 import { buildTree } from '../replication/check/reindex-step.ts'
-import { treeWorkFailed } from '../replication/check/tree-run.ts'
+import { failTreeWork } from '../replication/check/tree-run.ts'
 import { closeEpoch } from '../replication/demotion/close-epoch.ts'
 import { failDisable, forget, leave } from '../replication/disable/leave.ts'
 import { OperationFailed, stepFailed } from '../replication/operation/faults.ts'
@@ -23,10 +23,10 @@ import {
   type StepResult,
 } from '../replication/operation/run.ts'
 import { noteWaiting } from '../replication/operation/waiting.ts'
-import { drainAll } from '../replication/promotion/drain.ts'
+import { drainJournal } from '../replication/promotion/drain.ts'
 import { askHandover } from '../replication/promotion/handover.ts'
-import { beginService, giveUpPromotion, open } from '../replication/promotion/serve.ts'
-import type { PromotionStep } from '../replication/promotion/stand.ts'
+import { beginService, giveUpPromotion, openEpoch } from '../replication/promotion/serve.ts'
+import type { PromotionStep } from '../replication/promotion/step.ts'
 import { takeOver } from '../replication/promotion/take-over.ts'
 import { verify } from '../replication/promotion/verify.ts'
 import type { Connect } from '../replication/secondary/connect.ts'
@@ -34,7 +34,7 @@ import { adopt, finish, keepOldPrimary } from '../replication/update-primary/ado
 import { changeLink } from '../replication/update-primary/change-link.ts'
 import { findPrimary } from '../replication/update-primary/find.ts'
 import { defined } from '../values/defined.ts'
-import { tellFailure } from './tell-failure.ts'
+import { logStepFailure } from './log-failure.ts'
 
 interface Operation {
   readonly steps: Readonly<Record<string, OperationStep>>
@@ -45,19 +45,19 @@ interface Operation {
 /** The steps of each operation; `workflows` has their order, and the waits between them. */
 export const operationWorkflows = {
   activation: {
-    steps: { handshake, close, wipe, sync: firstSync, serve: endActivation },
-    failed: abandon,
+    steps: { handshake, close: stopServing, wipe, sync: runFirstSync, serve: endActivation },
+    failed: giveUpActivation,
   },
   demotion: { steps: { close: closeEpoch, finish: endOperation }, failed: giveUp },
-  'merkle-check': { steps: { check: checkTree }, failed: treeWorkFailed },
-  reindex: { steps: { build: buildTree, compare: compareTrees }, failed: treeWorkFailed },
+  'merkle-check': { steps: { check: checkTree }, failed: failTreeWork },
+  reindex: { steps: { build: buildTree, compare: compareTrees }, failed: failTreeWork },
   promotion: {
     steps: {
       verify,
       handover: askHandover,
-      drain: drainAll,
+      drain: drainJournal,
       claim: takeOver,
-      open,
+      open: openEpoch,
       serve: beginService,
     } satisfies Record<PromotionStep, OperationStep>,
     failed: giveUpPromotion,
@@ -109,14 +109,14 @@ export const operationHandler =
     const { steps, failed }: Operation = operationWorkflows[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - STEP_REST_MS
     const run = { ports, connect, deadline }
-    if (step === 'failed') return given(failed, run, operation, stepFailed(at, error))
+    if (step === 'failed') return recordFailure(failed, run, operation, stepFailed(at, error))
     const work = steps[step]
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
     const { value: result, calls } = await ports.meter.measured(() =>
       work(run, operation).catch(async (cause: unknown) => {
-        tellFailure(ports, { workflow, operation, step }, cause, cause instanceof OperationFailed)
+        logStepFailure(ports, { workflow, operation, step }, cause, cause instanceof OperationFailed)
         // texts of what is given up are noted here: of all else the machine tells the step `failed`
-        if (cause instanceof OperationFailed) await given(failed, run, operation, cause)
+        if (cause instanceof OperationFailed) await recordFailure(failed, run, operation, cause)
         throw cause
       }),
     )
@@ -126,7 +126,7 @@ export const operationHandler =
     return result
   }
 
-async function given(
+async function recordFailure(
   failed: OperationEnd,
   run: OperationRun,
   operation: string,

@@ -1,6 +1,6 @@
 import type { OperationName } from '../model/operation.ts'
 import { CLOSING_S } from '../replication/activation/closing.ts'
-import { promotionSteps } from '../replication/promotion/stand.ts'
+import { promotionSteps } from '../replication/promotion/step.ts'
 
 /** A state machine that runs the steps of an operation one after the other. */
 export interface Workflow {
@@ -15,7 +15,7 @@ export interface Workflow {
 export const DRILL_WORKFLOW = 'drill'
 
 /** The error after which a step is not tried again. */
-export const FINAL = 'OperationFailed'
+export const FINAL_ERROR = 'OperationFailed'
 
 /** One line per workflow. */
 export const workflows = {

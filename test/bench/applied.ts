@@ -14,7 +14,7 @@ import { epochName, posText } from '../../shared/journal/position.ts'
 import { moves } from '../../shared/journal/transitions.ts'
 import { leafOf, storedLeaf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
-import { followOn } from '../../shared/replication/secondary/follow.ts'
+import { takeFollowStep } from '../../shared/replication/secondary/follow.ts'
 import { type Follower, newSession, sendHeartbeat } from '../../shared/replication/secondary/follower.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
@@ -163,7 +163,7 @@ export async function appliedRate(
   }
   await sendHeartbeat(follower)
   const [began, before, engineBefore] = [performance.now(), process.cpuUsage(), childrenMs()]
-  while (((await journal.head())?.applied ?? 0) < count) await followOn(follower)
+  while (((await journal.head())?.applied ?? 0) < count) await takeFollowStep(follower)
   const { user, system } = process.cpuUsage(before)
   const perSecond = (count / (performance.now() - began)) * 1000
   const engineMs = (childrenMs() - engineBefore) / count

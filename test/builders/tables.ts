@@ -7,7 +7,7 @@ import {
   placeInTree,
   storedLeaf,
 } from '../../shared/journal/tree.ts'
-import type { Found, If, Piece, Steps } from '../../shared/replication/apply/judge.ts'
+import type { Expectation, Piece, Steps, StoredState } from '../../shared/replication/apply/judge.ts'
 import type { Target } from '../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 import { nameOf, TREE_ID } from './journal.ts'
@@ -29,7 +29,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   const bucketAt = (bucket: Delta['bucket']): Sums =>
     buckets.get(bucketText(bucket)) ?? { mark: '', sums: new Map() }
 
-  const holds = (at: string, found: If): boolean => {
+  const holds = (at: string, found: Expectation): boolean => {
     const own = items.get(at)
     if (found === 'absent') return own === undefined
     return 'rev' in found ? own?.rev === found.rev : own?.leaf === found.leaf
@@ -51,7 +51,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
     return 'done'
   }
 
-  const find = (pieces: readonly Piece[]): Found[] =>
+  const find = (pieces: readonly Piece[]): StoredState[] =>
     pieces.map(piece => ({
       items: piece.changes.map(change => items.get(nameOf(change))),
       mark: bucketAt(piece.bucket).mark,

@@ -4,7 +4,7 @@ import { root } from '../../infra/checkout.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../shared/model/cluster.ts'
 import type { Puller } from '../../shared/model/secondary.ts'
-import { promotionSteps } from '../../shared/replication/promotion/stand.ts'
+import { promotionSteps } from '../../shared/replication/promotion/step.ts'
 
 // What pictures in the documents name is there, and in the order in which it happens.
 

@@ -5,8 +5,8 @@ import type { Element } from '../../shared/journal/journal.ts'
 import { pkOfPage } from '../../shared/journal/page-places.ts'
 import { rootsPk } from '../../shared/journal/refresh.ts'
 import { type Bucket, bucketOf, pagePk } from '../../shared/journal/tree.ts'
-import { lastingFaultsOf } from '../../shared/replication/check/examine.ts'
-import { findingsOf, isCorrupt } from '../../shared/replication/check/findings.ts'
+import { findTreeFaults } from '../../shared/replication/check/examine.ts'
+import { isCorrupt, toFindings } from '../../shared/replication/check/findings.ts'
 import { type TreeView, viewTree } from '../../shared/replication/check/view.ts'
 import { put, remove } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
@@ -101,7 +101,7 @@ async function checked({ treeId, ...at }: Grown) {
     most = Math.max(most, process.memoryUsage().heapUsed - before)
   }
   const view = await viewTree(at, treeId)
-  const faults = await lastingFaultsOf(view, async () => {
+  const faults = await findTreeFaults(view, async () => {
     calls += 1
     if (calls % 100 === 0) look()
   })
@@ -174,7 +174,7 @@ describe.each([
 ])('flips among items that are %s', (_, tablesOf, size) => {
   test('of items, buckets, pages and roots are found, each as exactly that', async () => {
     const tables = await tablesOf(size)
-    expect(isCorrupt(findingsOf((await checked(tables)).faults, roots))).toBe(false)
+    expect(isCorrupt(toFindings((await checked(tables)).faults, roots))).toBe(false)
     const expected = await flip(tables, size)
     const { faults, seconds } = await checked(tables)
     const found = faults.map(fault => {
@@ -185,7 +185,7 @@ describe.each([
     })
     expect(found.sort()).toEqual([...new Set(expected)].sort())
     print(`${size} items with ${found.length} faults: ${seconds.toFixed(1)} s`)
-    expect(findingsOf(faults, roots).subtrees.local.corrupted).toBe(false)
+    expect(toFindings(faults, roots).subtrees.local.corrupted).toBe(false)
   })
 })
 
@@ -233,7 +233,7 @@ test(
       const started = performance.now()
       const { treeId = '' } = await set.at('east').record()
       const view = await viewTree(ports, treeId)
-      expect(await lastingFaultsOf(view, () => set.clock.sleep(REST_MS)), `run ${run}`).toEqual([])
+      expect(await findTreeFaults(view, () => set.clock.sleep(REST_MS)), `run ${run}`).toEqual([])
       seen.push(view.tally.seen)
       const took = ((performance.now() - started) / 1000).toFixed(1)
       print(`check ${run + 1}: ${view.tally.seen} items, ${took} s, ${commits} commits so far`)

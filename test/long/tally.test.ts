@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { ttlOf } from '../../shared/journal/generation.ts'
 import { leafOf, placeInTree } from '../../shared/journal/tree.ts'
-import { countIn, newTally } from '../../shared/replication/check/tally.ts'
+import { addToTally, newTally } from '../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
 // What a check keeps of the items that it goes through: as much for a million as for a hundred thousand.
@@ -35,7 +35,7 @@ function heldFor(count: number): number {
   const before = process.memoryUsage().heapUsed
   const began = performance.now()
   const tally = newTally('life', now)
-  for (let index = 0; index < count; index++) countIn(tally, token(index))
+  for (let index = 0; index < count; index++) addToTally(tally, token(index))
   const took = performance.now() - began
   collect()
   const held = (process.memoryUsage().heapUsed - before) / MEGABYTE

@@ -4,7 +4,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
-import { faultCount } from '../../watching/logins.ts'
+import { faultCounterName } from '../../watching/logins.ts'
 import { agents, limitConnecting, overLivingConnection, readAtMost, responseTo } from './connections.ts'
 
 interface Dependencies {
@@ -70,7 +70,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
       meter.count('sts')
       const answer = await overLivingConnection(() => once(given, deadline)).catch((error: Error) => error)
       const fault = faultOf(answer)
-      if (fault) meter.count(faultCount('sts', fault))
+      if (fault) meter.count(faultCounterName('sts', fault))
       const last = tries >= retries
       const wait = waitFor(answer, tries)
       if (!(answer instanceof Error) && (last || !fault)) return answer

@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import { isThrottling } from '../../values/throttling.ts'
-import { faultCount } from '../../watching/logins.ts'
+import { faultCounterName } from '../../watching/logins.ts'
 import type { Service } from './provider-settings.ts'
 
 const UNKNOWN_KEY = [
@@ -40,7 +40,7 @@ export function throwStsFault(error: unknown): never {
 export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
   const { service, why } = reason
   if (typeof service === 'string')
-    meter.count(faultCount(service, why === 'throttled' ? 'throttled' : 'failed'))
+    meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
 }
 
 /** What a failed call means for the request that needed it: `busy` or `provider_failed`. */

@@ -1,6 +1,6 @@
 import { invalid } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
-import { faultCount } from '../../watching/logins.ts'
+import { faultCounterName } from '../../watching/logins.ts'
 import type { Environment } from './environment.ts'
 import { countFault, isLostSession, isUnknownKey, providerFault } from './faults.ts'
 import { once } from './loaded-later.ts'
@@ -103,7 +103,7 @@ function targetSettings(
   const own = credentialsOf(client, pair, dependencies.environment)
   const credentials = assume ? sessionIn(target, assume, own, dependencies) : own
   const repeated: Repeated = why =>
-    dependencies.meter.count(faultCount(service, why === 'throttled' ? 'throttled' : 'failed'))
+    dependencies.meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
   return { ...settingsOf(service, client, region, credentials), repeated }
 }
 

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Logger } from '@aws-lambda-powertools/logger'
 import type { Clock, Entropy, Log, Meter, Write } from '../../ports.ts'
-import { embeddedMetrics } from '../../watching/metrics.ts'
+import { toEmbeddedMetrics } from '../../watching/metrics.ts'
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -41,6 +41,6 @@ export function structuredLog(service: string, metrics: string, clock: Pick<Cloc
   const write =
     (level: 'info' | 'warn' | 'error'): Write =>
     (message, fields, measures = {}) =>
-      logger[level](message, { ...fields, ...embeddedMetrics(measures, metrics, clock.now()) })
+      logger[level](message, { ...fields, ...toEmbeddedMetrics(measures, metrics, clock.now()) })
   return { info: write('info'), warn: write('warn'), error: write('error') }
 }

@@ -3,7 +3,7 @@ import { eachOf } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { tellDaysLeft } from '../../watching/notice.ts'
+import { logDaysLeft } from '../../watching/notice.ts'
 
 /** A registered certificate, and when it ends, epoch milliseconds. */
 interface Ending {
@@ -29,5 +29,5 @@ export async function watchCertificates({
   if (!first) return
   const { endsAt, ...named } = first
   const message = 'the first of the registered certificates to end'
-  tellDaysLeft({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
+  logDaysLeft({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
 }

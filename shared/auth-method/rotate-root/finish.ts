@@ -1,6 +1,6 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { Ports, ProviderSettings } from '../../ports.ts'
-import { isAcknowledged } from '../../replication/status/acknowledged.ts'
+import { awaitAllAcknowledged } from '../../replication/status/acknowledged.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -33,7 +33,7 @@ export async function finishRotation(
   const settings = await providerSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
-  if (!(await isAcknowledged(ports, Math.min(patience, bounds.HEARTBEAT_MS))))
+  if (!(await awaitAllAcknowledged(ports, Math.min(patience, bounds.HEARTBEAT_MS))))
     return { state: 'left', accessKey: old }
   try {
     const known = await ports.accessKeys

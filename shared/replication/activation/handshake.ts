@@ -7,21 +7,26 @@ import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { primarySaid, tokenForAnother, tokenGone, tokenOfOtherSet } from '../operation/faults.ts'
+import {
+  handshakeFailed,
+  notAnActivationToken,
+  tokenAlreadyUsed,
+  tokenOfOtherSet,
+} from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationRun,
-  type OperationStand,
+  type OperationSnapshot,
   type OperationStep,
-  readStand,
+  readOperation,
   type StepResult,
-  toStep,
 } from '../operation/run.ts'
 
 /** The handshake of a cluster that becomes a secondary. */
-export const handshake: OperationStep = (run, id) => handIn(run, id, 'close')
+export const handshake: OperationStep = (run, id) => redeemToken(run, id, 'close')
 
 /**
  * Hands in the activation token, and stores the answer of the primary. A failure changes nothing else on this cluster. The
@@ -30,35 +35,39 @@ export const handshake: OperationStep = (run, id) => handIn(run, id, 'close')
  * @param ofSet UUID of the DR set for which the token must be
  * @throws OperationFailed
  */
-export async function handIn(
+export async function redeemToken(
   run: OperationRun,
   id: string,
   next: string,
   ofSet?: string,
 ): Promise<StepResult> {
-  const before = await readStand(run, id)
+  const before = await readOperation(run, id)
   const { ports } = run
   const pending = key('pending-link')
   const [kept] = await ports.store.read([pending])
   if (kept?.data.operation === id) return DONE
-  const pair = await ownPair(run, before)
+  const pair = await readOrCreateKeyPair(run, before)
   if (!pair) return AGAIN
-  const activation = await tokenOf(run, before, linkPair(pair))
+  const activation = await decryptActivation(run, before, linkPair(pair))
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
-  const activated = await handedIn(run, before, activation, linkPair(pair))
-  const link = await pendingLink(run, before, { activation, activated, pair })
+  const activated = await requestAdmission(run, before, activation, linkPair(pair))
+  const link = await buildPendingLink(run, before, { activation, activated, pair })
   // asking takes seconds, and commits need a fresh cluster record
-  const stand = await readStand(run, id)
-  if (stand.operation.data.status !== 'running') return DONE
-  const { token: _, ...input } = stand.operation.data.activation ?? { primaryApiAddr: '' }
+  const snapshot = await readOperation(run, id)
+  if (snapshot.operation.data.status !== 'running') return DONE
+  const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
   const now = ports.clock.now()
-  return commitStep(run, [put(pending, link), toStep(stand, now, { step: next, activation: input })], stand)
+  return commitStep(
+    run,
+    [put(pending, link), moveToStep(snapshot, now, { step: next, activation: input })],
+    snapshot,
+  )
 }
 
 /** The text of the keys that this cluster sends: those that were made for the token, or new ones. */
-export async function ownPair(
+export async function readOrCreateKeyPair(
   { ports }: OperationRun,
-  { cluster }: OperationStand,
+  { cluster }: OperationSnapshot,
 ): Promise<string | undefined> {
   const place = key('pending-key')
   const [made] = await ports.store.read([place])
@@ -69,23 +78,23 @@ export async function ownPair(
   return (await ports.store.commit([change], cluster)) === 'done' ? text : undefined
 }
 
-async function tokenOf(
+async function decryptActivation(
   { ports }: OperationRun,
-  { operation }: OperationStand,
+  { operation }: OperationSnapshot,
   pair: LinkPair,
 ): Promise<Activation & { token: string }> {
   const sealed = operation.data.activation?.token
-  if (!sealed) throw tokenGone()
+  if (!sealed) throw tokenAlreadyUsed()
   const given = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
   const token = given.includes('.') ? given : openSealedToken(pair.exchange, given)
   const activation = token === undefined ? undefined : readActivation(token)
-  if (token === undefined || !activation) throw tokenForAnother()
+  if (token === undefined || !activation) throw notAnActivationToken()
   return { ...activation, token }
 }
 
-async function handedIn(
+async function requestAdmission(
   { ports, connect }: OperationRun,
-  { operation, record }: OperationStand,
+  { operation, record }: OperationSnapshot,
   { token, set, id, primaryKey, addr }: Activation & { token: string },
   pair: LinkPair,
 ): Promise<Activated> {
@@ -113,13 +122,13 @@ async function handedIn(
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })
   } catch (error) {
     if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
-    throw primarySaid(error)
+    throw handshakeFailed(error)
   }
 }
 
-async function pendingLink(
+async function buildPendingLink(
   { ports }: OperationRun,
-  { operation }: OperationStand,
+  { operation }: OperationSnapshot,
   { activation, activated, pair }: { activation: Activation; activated: Activated; pair: string },
 ): Promise<PendingLink> {
   const { set, id, addr } = activation

@@ -12,40 +12,40 @@ import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
-import { primarySaid, roleTaken } from '../operation/faults.ts'
+import { handshakeFailed, roleChangeRunning } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationRun,
-  type OperationStand,
-  readStand,
+  type OperationSnapshot,
+  readOperation,
   type StepResult,
-  toStep,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/follower.ts'
+import { replaceKeyring } from '../secondary/follower.ts'
 import { CLOSING_S } from './closing.ts'
-import { ownPair } from './handshake.ts'
+import { readOrCreateKeyPair } from './handshake.ts'
 
 /**
  * Stops serving. Half a minute later no other environment writes any more, because none uses a cluster record for longer.
  * Up to here there is a way back.
  */
-export async function close(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await readStand(run, id)
-  const { record } = stand
+export async function stopServing(run: OperationRun, id: string): Promise<StepResult> {
+  const snapshot = await readOperation(run, id)
+  const { record } = snapshot
   if (record.data.mode !== 'disabled') return isOurs(record.data, id) ? DONE : notOurs()
   if (record.data.operation !== id) return notOurs()
   const now = run.ports.clock.now()
   const closed: ClusterRecord = { ...record.data, mode: 'bootstrapping' }
   const next = { step: 'wipe', waitsUntil: now + CLOSING_S * 1000 }
-  return commitStep(run, [replace(record, record, closed), toStep(stand, now, next)], stand)
+  return commitStep(run, [replace(record, record, closed), moveToStep(snapshot, now, next)], snapshot)
 }
 
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
 
 const notOurs = (): never => {
-  throw roleTaken()
+  throw roleChangeRunning()
 }
 
 /**
@@ -54,25 +54,25 @@ const notOurs = (): never => {
  * nothing that was fetched since.
  */
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await readStand(run, id)
-  const { data: record } = stand.record
+  const snapshot = await readOperation(run, id)
+  const { data: record } = snapshot.record
   if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
-  if (record.treeId !== id) return takeKeys(run, stand, id)
+  if (record.treeId !== id) return adoptSetKeys(run, snapshot, id)
   // read before the record: if the record has changed by then, this head is not the one to replace
   const head = await run.ports.journal.head()
-  const again = await readStand(run, id)
+  const again = await readOperation(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
   if (!(await emptyHead(run, head, id))) return AGAIN
   if (!(await deleteOthers(run, id))) return AGAIN
   const now = run.ports.clock.now()
   const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
-  await auditEvent(run, 'wiped', id, record)
+  await writeAuditEvent(run, 'wiped', id, record)
   return commitStep(
     run,
     [
       replace(again.record, again.record, secondary),
-      toStep(again, now, { step: 'sync' }),
+      moveToStep(again, now, { step: 'sync' }),
       // it has served no clients since `close`
       makeRoleEventChange(
         { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
@@ -84,36 +84,36 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
 }
 
 /** The record names the set, its keyring and the link: from here on there is no way back. */
-async function takeKeys(run: OperationRun, before: OperationStand, id: string): Promise<StepResult> {
+async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
-  await seeAdmitted(run, before, link)
+  await checkStillAdmitted(run, before, link)
   // asking takes seconds, and commits need a fresh cluster record
-  const stand = await readStand(run, id)
-  if (stand.record.data.mode !== 'bootstrapping' || stand.record.data.treeId === id) return AGAIN
+  const snapshot = await readOperation(run, id)
+  if (snapshot.record.data.mode !== 'bootstrapping' || snapshot.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
   const changed: Partial<ClusterRecord> = {
-    ...linkFields(link, id, stand.operation.data.activation),
+    ...linkRecordFields(link, id, snapshot.operation.data.activation),
     treeId: id,
     homeTable: ports.deployment.home,
   }
-  await auditEvent(run, 'activated', id, { ...stand.record.data, ...changed })
+  await writeAuditEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
   await commitStep(
     run,
     [
       // the cluster's own terms are given up, and with them all fields that only they decrypt
-      ...keyringChanges(stand.record, own, link.keyring, changed),
-      ...(await admissionChanges(ports.store, stand.record.data.id, undefined, {
+      ...replaceKeyring(snapshot.record, own, link.keyring, changed),
+      ...(await admissionChanges(ports.store, snapshot.record.data.id, undefined, {
         ...link,
         addresses: [...link.primaryAddrs, ...link.memberAddresses],
       })),
       // the keyring that decrypts them is gone; a cluster that becomes primary makes a new key for tokens
       ...keysMadeAnew.map(one => remove(one)),
-      toStep(stand, ports.clock.now(), { step: 'wipe' }),
+      moveToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
     ],
-    stand,
+    snapshot,
   )
   return AGAIN
 }
@@ -126,14 +126,14 @@ const WIPE_ASK_TIMEOUT_MS = 5000
  * for nothing. A silent primary, or a refusal that may pass, is no reason to stop.
  * @throws OperationFailed when the primary no longer admits this cluster
  */
-async function seeAdmitted(
+async function checkStillAdmitted(
   run: OperationRun,
-  stand: OperationStand,
+  snapshot: OperationSnapshot,
   { set, secondaryId, primaryAddrs, primaryKey: otherKey }: PendingLink,
 ): Promise<void> {
-  const pair = await ownPair(run, stand)
+  const pair = await readOrCreateKeyPair(run, snapshot)
   if (!pair) return
-  const { ca } = stand.operation.data.activation ?? {}
+  const { ca } = snapshot.operation.data.activation ?? {}
   const until = run.ports.clock.now() + WIPE_ASK_TIMEOUT_MS
   const link = run.connect({
     set,
@@ -145,7 +145,7 @@ async function seeAdmitted(
     until,
   })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
-    if (isLasting(error)) throw primarySaid(error)
+    if (isLasting(error)) throw handshakeFailed(error)
   })
 }
 
@@ -153,7 +153,7 @@ async function seeAdmitted(
  * The fields of the record, besides the keyring, that come from the primary that has admitted this cluster.
  * @param name of the link: the operation
  */
-export const linkFields = (
+export const linkRecordFields = (
   { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingLink,
   name: string,
   { ca, address: observedAddr }: Partial<ActivationInput> = {},
@@ -190,7 +190,7 @@ async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): 
 }
 
 /** An entry of the audit log: what happened to this cluster, and by which operation. */
-export async function auditEvent(
+export async function writeAuditEvent(
   { ports }: OperationRun,
   event: string,
   operation: string,

@@ -32,7 +32,7 @@ export interface Piece {
 }
 
 /** Facts of this cluster that do not change while a window is applied. */
-export interface Setting {
+export interface ApplySettings {
   /** id of the own tree */
   readonly treeId: string
   /** of the head: the first part of all marks */
@@ -46,13 +46,13 @@ export interface Setting {
 }
 
 /** What a transaction expects in an item's place. */
-export type If = 'absent' | { readonly rev: string } | { readonly leaf: string }
+export type Expectation = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
 /** What is done with an item: stored, deleted (null), or only checked (absent). */
 export interface ItemStep {
   readonly key: Place
   readonly put?: StoredItem | null
-  readonly if: If
+  readonly if: Expectation
 }
 
 /** A transaction or a part of one: items, and the bucket that sums them. */
@@ -64,7 +64,7 @@ export interface Steps {
 }
 
 /** What is stored in the places of a piece: items in the order of its changes. */
-export interface Found {
+export interface StoredState {
   readonly items: readonly (StoredItem | undefined)[]
   /** of the bucket; empty: none */
   readonly mark: string
@@ -80,7 +80,7 @@ export type Judgement =
 export const pickPlace = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
 /** What a piece does if everything is as its journal entry expects: this needs no read. */
-export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
+export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
   )
@@ -91,7 +91,7 @@ export function judgeAsWritten(piece: Piece, setting: Setting): Steps {
  * Decides what a piece does to the items found. A read may be outdated, so the transaction expects everything as it was
  * found, unchanged items included.
  */
-export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
+export function judgePiece(piece: Piece, found: StoredState, setting: ApplySettings): Judgement {
   if (found.mark >= markText(setting.incarnation, piece.pos)) return { kind: 'applied' }
   const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
@@ -102,8 +102,8 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   const stays = ({ change, own }: (typeof seen)[number]) => syncing && isAhead(change, own, piece.pos)
   const items = seen.map(one =>
     stays(one)
-      ? { key: pickPlace(one.change), if: asFound(one.own) }
-      : step(one.change, setting.treeId, asFound(one.own)),
+      ? { key: pickPlace(one.change), if: expectUnchanged(one.own) }
+      : step(one.change, setting.treeId, expectUnchanged(one.own)),
   )
   const leaves = seen
     .filter(one => !stays(one))
@@ -117,7 +117,7 @@ export function judge(piece: Piece, found: Found, setting: Setting): Judgement {
   return { kind: 'write', steps: steps(piece, setting, items, leaves) }
 }
 
-const isTolerated = (change: EntryChange, { tolerated }: Setting): boolean =>
+const isTolerated = (change: EntryChange, { tolerated }: ApplySettings): boolean =>
   tolerated?.has(placeText(change)) === true
 
 /** Whether a sync has fetched the item in the state after the journal entry, or in a later one. */
@@ -135,9 +135,9 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
   return !prev || (dies && prev.gen !== null && ttlOf(prev.gen) <= now)
 }
 
-const asFound = (own: StoredItem | undefined): If => (own ? { rev: own.rev } : 'absent')
+const expectUnchanged = (own: StoredItem | undefined): Expectation => (own ? { rev: own.rev } : 'absent')
 
-const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
+const step = (change: EntryChange, treeId: string, found: Expectation): ItemStep => ({
   key: pickPlace(change),
   put: change.item && placeInTree(change.item, treeId),
   if: found,
@@ -145,7 +145,7 @@ const step = (change: EntryChange, treeId: string, found: If): ItemStep => ({
 
 function steps(
   { bucket, pos }: Piece,
-  { treeId, incarnation, now }: Setting,
+  { treeId, incarnation, now }: ApplySettings,
   items: readonly ItemStep[],
   leaves: readonly LeafChange[],
 ): Steps {

@@ -7,21 +7,21 @@ import { inParallel } from '../../values/in-parallel.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import {
+  type ApplySettings,
   type DatedChange,
-  type Found,
   type ItemStep,
   type Judgement,
-  judge,
-  judgeAsWritten,
+  judgePiece,
   type Piece,
-  type Setting,
+  planAsExpected,
   type Steps,
+  type StoredState,
 } from './judge.ts'
 
 /** The tables of the own cluster, as far as the applier touches them. */
 export interface Target {
   /** what stands in the places of pieces, in their order */
-  find(pieces: readonly Piece[]): Promise<Found[]>
+  find(pieces: readonly Piece[]): Promise<StoredState[]>
   /** one transaction; `conflict` decides nothing */
   write(steps: readonly Steps[]): Promise<'done' | 'refused' | 'conflict'>
   /** before another try */
@@ -41,7 +41,7 @@ const APPLY_TRIES = 16
  */
 export async function applyWindow(
   entries: readonly JournalEntry[],
-  setting: Setting,
+  setting: ApplySettings,
   target: Target,
 ): Promise<Applied> {
   let components = splitIntoComponents(setting.treeId, entries).map(component =>
@@ -70,19 +70,23 @@ export async function applyWindow(
 }
 
 /** Pieces of one bucket in a row that are not applied (yet). */
-interface Left {
+interface UnappliedRun {
   run: Component
   /** empty: it could not be written, but nothing is wrong with it */
   wrong: readonly Place[]
 }
 
 /** Applies runs in one transaction; if one run conflicts, the others are still applied. */
-async function applyPack(pack: readonly Component[], setting: Setting, target: Target): Promise<Left[]> {
+async function applyPack(
+  pack: readonly Component[],
+  setting: ApplySettings,
+  target: Target,
+): Promise<UnappliedRun[]> {
   if (pack.every(run => run.every(piece => piece.seq > setting.replayUntil))) {
-    const written = await target.write(pack.map(run => judgeAsWritten(mergePieces(run), setting)))
+    const written = await target.write(pack.map(run => planAsExpected(mergePieces(run), setting)))
     if (written === 'done') return []
   }
-  let left: Left[] = pack.map(run => ({ run, wrong: [] }))
+  let left: UnappliedRun[] = pack.map(run => ({ run, wrong: [] }))
   await retrying({ tries: APPLY_TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
     return left.length > 0 ? CONFLICT : ok()
@@ -90,12 +94,16 @@ async function applyPack(pack: readonly Component[], setting: Setting, target: T
   return left
 }
 
-async function tryOnce(left: readonly Left[], setting: Setting, target: Target): Promise<Left[]> {
+async function tryOnce(
+  left: readonly UnappliedRun[],
+  setting: ApplySettings,
+  target: Target,
+): Promise<UnappliedRun[]> {
   const wholes = left.map(({ run }) => mergePieces(run))
   const found = await target.find(wholes)
   const judged = left.map(({ run }, index) => ({
     run,
-    verdict: judgeRest(run, wholes[index]?.changes ?? [], found[index], setting),
+    verdict: judgeRemaining(run, wholes[index]?.changes ?? [], found[index], setting),
   }))
   const wrong = judged.flatMap(({ run, verdict }) =>
     verdict.kind === 'mismatch' ? [{ run, wrong: verdict.places }] : [],
@@ -109,21 +117,21 @@ async function tryOnce(left: readonly Left[], setting: Setting, target: Target):
 }
 
 /** Judges the part of a run that is not applied yet. */
-function judgeRest(
+function judgeRemaining(
   run: Component,
   changes: readonly DatedChange[],
-  { items, mark }: Found = { items: [], mark: '' },
-  setting: Setting,
+  { items, mark }: StoredState = { items: [], mark: '' },
+  setting: ApplySettings,
 ): Judgement {
   const rest = run.filter(({ pos }) => markText(setting.incarnation, pos) > mark)
   if (rest.length === 0) return { kind: 'applied' }
   const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
   const whole = mergePieces(rest)
-  return judge(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
+  return judgePiece(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
 }
 
 /** What a part of the secondary may reach of its own cluster. */
-export interface Own {
+export interface OwnPorts {
   journal: Journal
   clock: Clock
   entropy: Pick<Entropy, 'bytes' | 'uuid'>
@@ -132,8 +140,8 @@ export interface Own {
 const LONGEST_PAUSE = 1000
 
 /** Waits before another try: longer each time, and not all at once. */
-export const pauseBefore = (
-  { clock, entropy }: Pick<Own, 'clock' | 'entropy'>,
+export const pauseBeforeRetry = (
+  { clock, entropy }: Pick<OwnPorts, 'clock' | 'entropy'>,
   tries: number,
 ): Promise<void> => {
   const most = Math.min(LONGEST_PAUSE, 20 * 2 ** tries)
@@ -141,7 +149,7 @@ export const pauseBefore = (
 }
 
 /** The applier's tables are those of the journal. */
-export const targetOf = (own: Own): Target => ({
+export const targetOf = (own: OwnPorts): Target => ({
   find: async pieces => {
     const [items, buckets] = await Promise.all([
       own.journal.readRaw(pieces.flatMap(({ changes }) => changes)),
@@ -158,7 +166,7 @@ export const targetOf = (own: Own): Target => ({
     const result = await own.journal.transact(steps.flatMap(elementsOf))
     return typeof result === 'string' ? result : 'refused'
   },
-  pause: tries => pauseBefore(own, tries),
+  pause: tries => pauseBeforeRetry(own, tries),
 })
 
 const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [

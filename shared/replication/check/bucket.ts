@@ -68,9 +68,9 @@ export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts)
 
 const ZERO: Limbs = [0n, 0n, 0n]
 
-const differing = (are: Sums, stand: Sums): string[] =>
-  [...new Set([...are.keys(), ...stand.keys()])].sort().flatMap(slot => {
-    const [a, b] = [are.get(slot) ?? ZERO, stand.get(slot) ?? ZERO]
+const differing = (computed: Sums, stored: Sums): string[] =>
+  [...new Set([...computed.keys(), ...stored.keys()])].sort().flatMap(slot => {
+    const [a, b] = [computed.get(slot) ?? ZERO, stored.get(slot) ?? ZERO]
     const by = a.map((limb, index) => limb - (b[index] ?? 0n))
     return by.some(limb => limb !== 0n) ? [`${slot}:${by.join(' ')}`] : []
   })

@@ -1,9 +1,9 @@
 import { alarming } from '../../api/alarming.ts'
 import type { TreeCheck } from '../../model/tree-work.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
-import { lastingFaultsOf } from './examine.ts'
-import { findingsOf, isCorrupt, type TreeFault } from './findings.ts'
-import { checkTime, endTreeWork, failAsBusy, treeStanding } from './tree-run.ts'
+import { findTreeFaults } from './examine.ts'
+import { isCorrupt, type TreeFault, toFindings } from './findings.ts'
+import { checkTime, endTreeWork, failAsBusy, readTreeOperation } from './tree-run.ts'
 import { viewTree } from './view.ts'
 
 /**
@@ -11,15 +11,15 @@ import { viewTree } from './view.ts'
  * again.
  */
 export async function checkTree(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await treeStanding(run, id)
-  if (!stand) return DONE
+  const snapshot = await readTreeOperation(run, id)
+  if (!snapshot) return DONE
   const { ports } = run
   const { view, faults } = await failAsBusy(async () => {
-    const view = await viewTree(ports, stand.treeId)
-    return { view, faults: await lastingFaultsOf(view, async () => checkTime(run)) }
+    const view = await viewTree(ports, snapshot.treeId)
+    return { view, faults: await findTreeFaults(view, async () => checkTime(run)) }
   })
   const hashOf = (of: 'replicated' | 'local'): string => view.hashes.roots.get(of)?.hash ?? ''
-  const findings = findingsOf(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
+  const findings = toFindings(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
   const corrupted = isCorrupt(findings)
   if (corrupted)
     ports.log.error(alarming.tree, {
@@ -28,7 +28,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
       reason: 'POST sys/replication/reindex makes it anew',
     })
   const check: Partial<TreeCheck> = {
-    treeId: stand.treeId,
+    treeId: snapshot.treeId,
     operation: id,
     findings,
     corrupted,

@@ -2,13 +2,13 @@ import { alarming } from '../../api/alarming.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
-import { comparisonFailed, nothingToCompare, OperationFailed, syncRuns } from '../operation/faults.ts'
+import { comparisonFailed, noPrimaryToCompare, OperationFailed, syncRunning } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { nameItems } from '../secondary/diverging.ts'
 import { newFollower } from '../secondary/follower.ts'
 import { findDifferences } from '../sync/compare.ts'
 import { requestSync } from '../sync/sync.ts'
-import { checkTime, endTreeWork, type TreeStand, treeStanding } from './tree-run.ts'
+import { checkTime, endTreeWork, readTreeOperation, type TreeOperation } from './tree-run.ts'
 
 /** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
 const NAMED = 20
@@ -19,20 +19,20 @@ const LONGEST_NAME = 200
  * those that differ.
  */
 export async function compareTrees(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await treeStanding(run, id)
-  if (!stand) return DONE
-  const { diff } = stand.operation.data.reindex ?? {}
-  const differences = diff ? await fetchDifferences(run, id, stand) : undefined
+  const snapshot = await readTreeOperation(run, id)
+  if (!snapshot) return DONE
+  const { diff } = snapshot.operation.data.reindex ?? {}
+  const differences = diff ? await fetchDifferences(run, id, snapshot) : undefined
   const reindex: Partial<TreeReindex> = {
     stage: 'done',
     finishedAt: run.ports.clock.now(),
     ...(differences ? { differences } : {}),
   }
-  return endTreeWork(run, id, { reindex, check: await noteRepaired(run, stand) })
+  return endTreeWork(run, id, { reindex, check: await noteRepaired(run, snapshot) })
 }
 
 /** Removes what an earlier check found. */
-async function noteRepaired({ ports }: OperationRun, { treeId }: TreeStand) {
+async function noteRepaired({ ports }: OperationRun, { treeId }: TreeOperation) {
   const [check] = await ports.store.read([key('tree-check')])
   return check?.data.treeId === treeId ? { corrupted: false, findings: undefined } : {}
 }
@@ -40,18 +40,18 @@ async function noteRepaired({ ports }: OperationRun, { treeId }: TreeStand) {
 async function fetchDifferences(
   run: OperationRun,
   id: string,
-  { treeId, cluster }: TreeStand,
+  { treeId, cluster }: TreeOperation,
 ): Promise<TreeReindex['differences']> {
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   const { link } = follower ?? {}
-  if (!link) throw nothingToCompare()
+  if (!link) throw noPrimaryToCompare()
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => checkTime(run)
-  const beside = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
+  const comparing = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
   // commits from now on have to arrive here before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
-  const places = await findDifferences(beside).catch((cause: unknown) => {
+  const places = await findDifferences(comparing).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
     throw comparisonFailed(cause)
   })
@@ -65,7 +65,7 @@ async function fetchDifferences(
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     const now = record && { record: record.data, readAt }
-    if (!now || (await requestSync(ports, now, places)) !== 'done') throw syncRuns()
+    if (!now || (await requestSync(ports, now, places)) !== 'done') throw syncRunning()
     await wakePuller(ports, now).catch(() => undefined)
   }
   return { count: places.length, names }

@@ -10,8 +10,8 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { inParallel } from '../../values/in-parallel.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
 import type { TreeFault } from './findings.ts'
-import { countIn, findMisplaced, suspectsIn } from './tally.ts'
-import { lookAgain, type TreeView } from './view.ts'
+import { addToTally, findMisplaced, findSuspectBuckets } from './tally.ts'
+import { refreshView, type TreeView } from './view.ts'
 
 const SEGMENTS = 4
 
@@ -27,7 +27,7 @@ export async function countAll(
     let from: { pk: string; sk: string } | undefined
     do {
       const page = await journal.scan({ index, of: SEGMENTS, from })
-      for (const item of page.items) countIn(tally, item)
+      for (const item of page.items) addToTally(tally, item)
       await progress(tally.seen)
       from = page.next
     } while (from)
@@ -39,15 +39,15 @@ export async function countAll(
  * What seems wrong with pages and roots, after everything was counted. Some of it may be under way only.
  * @param progress told how many pages have been gone through
  */
-export async function suspectsOf(
+export async function findTreeSuspects(
   view: TreeView,
   progress: (pages: number) => Promise<void>,
 ): Promise<TreeFault[]> {
-  await lookAgain(view)
+  await refreshView(view)
   let done = 0
   const found = await inParallel(allPages, async place => {
     const buckets = await view.journal.page(pkOfPage(view.treeId, place))
-    const subpages = suspectsIn(view.tally, place, buckets)
+    const subpages = findSuspectBuckets(view.tally, place, buckets)
     const own = (await pageFault(view, place, buckets)) === '' ? [] : [{ level: 'page' as const, ...place }]
     done += 1
     await progress(done)
@@ -59,7 +59,7 @@ export async function suspectsOf(
 }
 
 /** Those faults that stay. */
-export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
+export const confirmFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
   findLasting(
     view.clock,
     suspects,
@@ -68,16 +68,16 @@ export const lastingFaults = (view: TreeView, suspects: readonly TreeFault[]): P
       if (fault.level !== 'page') return rootFault(view, fault)
       return pageFault(view, fault, await view.journal.page(pkOfPage(view.treeId, fault)))
     },
-    () => lookAgain(view),
+    () => refreshView(view),
   )
 
 /**
  * What is wrong with a tree, by content of all items and by what is stored on each level.
  * @param progress after every page; may throw to end it
  */
-export async function lastingFaultsOf(view: TreeView, progress: () => Promise<void>): Promise<TreeFault[]> {
+export async function findTreeFaults(view: TreeView, progress: () => Promise<void>): Promise<TreeFault[]> {
   await countAll(view, progress)
-  return lastingFaults(view, await suspectsOf(view, progress))
+  return confirmFaults(view, await findTreeSuspects(view, progress))
 }
 
 const LOOKS = 5
@@ -135,13 +135,14 @@ function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
   if (!isSettled) return undefined
   const hashOf = (of: Subtree): string => roots.get(of)?.hash ?? ''
   if (fault.level === 'whole')
-    return told(roots.get('whole')?.hash, wholeRoot(hashOf('replicated'), hashOf('local')))
+    return describeHash(roots.get('whole')?.hash, wholeRoot(hashOf('replicated'), hashOf('local')))
   if (fault.level !== 'root') return ''
   const names = pageNames.map(page => pages[fault.of].get(page)?.hash ?? '')
-  return told(hashOf(fault.of), rootHash(names))
+  return describeHash(hashOf(fault.of), rootHash(names))
 }
 
-const told = (stored: string | undefined, right: string): string => (stored === right ? '' : `${stored}`)
+const describeHash = (stored: string | undefined, right: string): string =>
+  stored === right ? '' : `${stored}`
 
 /**
  * Milliseconds before each look at a suspected fault. A transaction of the engine may be seen half for some seconds, and its
@@ -161,16 +162,16 @@ export async function findLasting<T>(
   judge: (suspect: T) => Promise<string | undefined>,
   begin: () => Promise<void> = async () => undefined,
 ): Promise<T[]> {
-  let left = suspects.map(one => ({ one, said: undefined as string | undefined, lasts: false }))
+  let left = suspects.map(one => ({ one, verdict: undefined as string | undefined, lasts: false }))
   for (const pause of PAUSES) {
     if (left.length === 0) return []
     if (pause > 0) await clock.sleep(pause)
     await begin()
-    const looked = await inParallel(left, async ({ one, said: before }) => {
-      const said = await judge(one)
-      return { one, said, lasts: said !== undefined && said === before }
+    const judged = await inParallel(left, async ({ one, verdict: before }) => {
+      const verdict = await judge(one)
+      return { one, verdict, lasts: verdict !== undefined && verdict === before }
     })
-    left = looked.filter(({ said }) => said !== '')
+    left = judged.filter(({ verdict }) => verdict !== '')
   }
   return left.filter(({ lasts }) => lasts).map(({ one }) => one)
 }

@@ -10,7 +10,7 @@ export type TreeFault =
   | { readonly level: 'root'; readonly of: Subtree }
   | { readonly level: 'whole' }
 
-export function findingsOf(faults: readonly TreeFault[], roots: Readonly<Record<Subtree, string>>): Findings {
+export function toFindings(faults: readonly TreeFault[], roots: Readonly<Record<Subtree, string>>): Findings {
   const subtree = (of: Subtree): SubtreeFindings => {
     const own = faults.flatMap(one =>
       (one.level === 'page' || one.level === 'bucket') && one.of === of ? one : [],
@@ -51,7 +51,7 @@ const NUMBER = { replicated: '1', local: '2' } as const
  * @param at epoch milliseconds of the check
  * @see docs/spec/tree.md#the-check-of-the-tree
  */
-export const corruptionReport = ({ whole, subtrees }: Findings, at: number) => ({
+export const toCorruptionReport = ({ whole, subtrees }: Findings, at: number) => ({
   corrupted_root: whole,
   last_corruption_check_epoch: printTime(at),
   corrupted_tree_map: Object.fromEntries(

@@ -2,12 +2,12 @@ import { allPages, pkOfPage } from '../../journal/page-places.ts'
 import { invalidateHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
 import { key } from '../../storage/kinds.ts'
 import { inParallel } from '../../values/in-parallel.ts'
-import { bucketsWritten, hashesMove } from '../operation/faults.ts'
+import { bucketsKeepChanging, hashesKeepChanging } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
-import { countAll, lastingFaults, suspectsOf } from './examine.ts'
+import { confirmFaults, countAll, findTreeSuspects } from './examine.ts'
 import type { TreeFault } from './findings.ts'
 import { repairBucket } from './repair.ts'
-import { failAsBusy, reindexNotes, type TreeStand, treeStanding } from './tree-run.ts'
+import { failAsBusy, progressNoter, readTreeOperation, type TreeOperation } from './tree-run.ts'
 import { type TreeView, viewTree } from './view.ts'
 
 /**
@@ -15,20 +15,20 @@ import { type TreeView, viewTree } from './view.ts'
  * and finds less to do.
  */
 export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
-  const stand = await treeStanding(run, id)
-  if (!stand) return DONE
-  const note = reindexNotes(run, id)
+  const snapshot = await readTreeOperation(run, id)
+  if (!snapshot) return DONE
+  const note = progressNoter(run, id)
   return failAsBusy(async () => {
-    const view = await viewTree(run.ports, stand.treeId)
+    const view = await viewTree(run.ports, snapshot.treeId)
     await note({ stage: 'scanning' }, true)
     await countAll(view, () => note({}))
     const total = allPages.length
     const judged = (done: number) => note({ stage: 'building', done, total })
     await note({ stage: 'building', done: 0, total }, true)
-    const faults = await lastingFaults(view, await suspectsOf(view, judged))
+    const faults = await confirmFaults(view, await findTreeSuspects(view, judged))
     await repairBuckets(view, run, faults)
     await note({ stage: 'commit', done: total, total }, true)
-    await repairHashes(view, faults, stand)
+    await repairHashes(view, faults, snapshot)
     const buckets = faults.filter(({ level }) => level === 'bucket').length
     run.ports.log.info('tree made anew', {
       operation: id,
@@ -58,7 +58,7 @@ async function repairBuckets(
   const repaired = await inParallel(faults.filter(isOfBucket), fault =>
     repairBucket(view, fault, fault.subpage, cluster),
   )
-  if (repaired.includes(false)) throw bucketsWritten()
+  if (repaired.includes(false)) throw bucketsKeepChanging()
 }
 
 const ROUNDS = 3
@@ -67,7 +67,7 @@ const ROUNDS = 3
 async function repairHashes(
   view: TreeView,
   faults: readonly TreeFault[],
-  { treeId, operation }: Pick<TreeStand, 'treeId' | 'operation'>,
+  { treeId, operation }: Pick<TreeOperation, 'treeId' | 'operation'>,
 ): Promise<void> {
   const { force = false, skipFlush = false } = operation.data.reindex ?? {}
   if (skipFlush) return invalidateHashes(view.journal, treeId)
@@ -86,7 +86,7 @@ async function repairHashes(
     const now = Math.floor(view.clock.now() / 1000)
     await refreshTree({ journal: view.journal, treeId, head, now }, { recompute: anew })
     // a refresh that read the state before the repair may have stored its hashes later
-    if ((await lastingFaults(view, again)).length === 0) return
+    if ((await confirmFaults(view, again)).length === 0) return
   }
-  throw hashesMove()
+  throw hashesKeepChanging()
 }

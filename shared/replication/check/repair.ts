@@ -19,7 +19,7 @@ const REPAIR_PACE_MS = 100
 const MOST = 90
 
 /** An item with the place in the tree that belongs to its content. */
-export function settleItem(item: StoredItem, treeId: string, now: number): StoredItem {
+export function repairItemPlace(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
   const known = leafByContent(item, treeId)
   const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
@@ -66,7 +66,7 @@ export async function repairBucket(
 function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
   const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)
-  const settled = new Map(some.map(item => [item, settleItem(item, treeId, now)]))
+  const settled = new Map(some.map(item => [item, repairItemPlace(item, treeId, now)]))
   const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
   return [
     ...[...settled].map(([item, put]): Element => {

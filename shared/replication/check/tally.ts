@@ -36,7 +36,7 @@ export const newTally = (treeId: string, now: number): Tally => ({
 })
 
 /** Adds an item by its content. */
-export function countIn(tally: Tally, item: StoredItem): void {
+export function addToTally(tally: Tally, item: StoredItem): void {
   const { treeId, now, sums, misplaced } = tally
   tally.seen += 1
   if (!isOfTree(item)) return
@@ -52,7 +52,7 @@ export function countIn(tally: Tally, item: StoredItem): void {
 }
 
 /** Numbers of the buckets of a page that differ from the count. */
-export function suspectsIn(
+export function findSuspectBuckets(
   { now, sums, misplaced }: Tally,
   place: PagePlace,
   buckets: ReadonlyMap<string, StoredBucket>,

@@ -4,17 +4,17 @@ import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import { treeLost, treePasses, treeTooLarge, treeUnbuilt } from '../operation/faults.ts'
+import { noTreeInMode, treeBusy, treeStillBuilding, treeTooLarge } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationEnd,
   type OperationRun,
-  type OperationStand,
-  readStand,
+  type OperationSnapshot,
+  readOperation,
   type StepResult,
-  toStep,
 } from '../operation/run.ts'
 
 /** Milliseconds between two notes of how far a run is. */
@@ -22,18 +22,18 @@ const TREE_NOTE_PERIOD_MS = 2000
 const NOTE_TRIES = 5
 
 /** An operation over the tree of this cluster, while it runs. */
-export interface TreeStand extends OperationStand {
+export interface TreeOperation extends OperationSnapshot {
   treeId: string
 }
 
 /** @returns undefined if the operation has ended. @throws OperationFailed if there is no longer a tree */
-export async function treeStanding(run: OperationRun, id: string): Promise<TreeStand | undefined> {
-  const stand = await readStand(run, id)
-  if (stand.operation.data.status !== 'running') return undefined
-  const { treeId, mode, treeComplete } = stand.record.data
-  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw treeLost(mode)
-  if (treeComplete === false) throw treeUnbuilt()
-  return { ...stand, treeId }
+export async function readTreeOperation(run: OperationRun, id: string): Promise<TreeOperation | undefined> {
+  const snapshot = await readOperation(run, id)
+  if (snapshot.operation.data.status !== 'running') return undefined
+  const { treeId, mode, treeComplete } = snapshot.record.data
+  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw noTreeInMode(mode)
+  if (treeComplete === false) throw treeStillBuilding()
+  return { ...snapshot, treeId }
 }
 
 /** An error that may pass fails the operation as `busy`: its caller tries again. */
@@ -41,7 +41,7 @@ export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'busy') throw treePasses(error)
+    if (error instanceof ApiError && error.code === 'busy') throw treeBusy(error)
     throw error
   }
 }
@@ -52,14 +52,14 @@ export function checkTime({ ports, deadline }: OperationRun): void {
 }
 
 /** Notes the progress of a reindex now and then; nothing is lost if that fails. */
-export function reindexNotes(run: OperationRun, id: string) {
+export function progressNoter(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
     checkTime(run)
     const now = run.ports.clock.now()
     if (!always && now - last < TREE_NOTE_PERIOD_MS) return
     last = now
-    const { cluster } = await readStand(run, id)
+    const { cluster } = await readOperation(run, id)
     const [item] = await run.ports.store.read([key('tree-reindex')])
     if (item?.data.operation !== id) return
     await run.ports.store.commit([replace(item, item, { ...item.data, ...change })], cluster)
@@ -75,17 +75,17 @@ export interface TreeEnd {
 /** Ends the operation, and notes its result. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
   const ends = await retrying({ tries: NOTE_TRIES }, async () => {
-    const stand = await readStand(run, id)
-    if (stand.operation.data.status !== 'running') return ok()
+    const snapshot = await readOperation(run, id)
+    if (snapshot.operation.data.status !== 'running') return ok()
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])
     const ended = await commitStep(
       run,
       [
-        toStep(stand, run.ports.clock.now(), { status: 'done', step: '' }),
+        moveToStep(snapshot, run.ports.clock.now(), { status: 'done', step: '' }),
         ...(check && end.check ? [replace(check, check, { ...check.data, ...end.check })] : []),
         ...(reindex && end.reindex ? [replace(reindex, reindex, { ...reindex.data, ...end.reindex })] : []),
       ],
-      stand,
+      snapshot,
     )
     return ended === DONE ? ok() : CONFLICT
   })
@@ -93,17 +93,17 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
 }
 
 /** Called when a step is given up: repairs stay, and nothing else has changed. */
-export const treeWorkFailed: OperationEnd = async (run, id, fault) => {
-  const stand = await readStand(run, id)
-  if (stand.operation.data.status !== 'running') return DONE
+export const failTreeWork: OperationEnd = async (run, id, fault) => {
+  const snapshot = await readOperation(run, id)
+  if (snapshot.operation.data.status !== 'running') return DONE
   const [reindex] = await run.ports.store.read([key('tree-reindex')])
   const own = reindex?.data.operation === id ? [reindex] : []
   return commitStep(
     run,
     [
-      toStep(stand, run.ports.clock.now(), { status: 'failed', fault }),
+      moveToStep(snapshot, run.ports.clock.now(), { status: 'failed', fault }),
       ...own.map(item => replace(item, item, { ...item.data, stage: 'failed' as const })),
     ],
-    stand,
+    snapshot,
   )
 }

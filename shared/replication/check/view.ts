@@ -89,7 +89,7 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
 }
 
 /** Before each look: what has been committed since is known, and hashes are read anew. */
-export async function lookAgain(view: TreeView): Promise<void> {
+export async function refreshView(view: TreeView): Promise<void> {
   const head = await view.journal.head()
   if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()
   await view.tail.readUpTo(head.last)

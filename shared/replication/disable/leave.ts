@@ -1,5 +1,5 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
-import { noteTerms } from '../../cluster/terms.ts'
+import { createTermItems } from '../../cluster/terms.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
@@ -12,22 +12,22 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove } from '../../storage/changes.ts'
 import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { roleWasTaken } from '../operation/faults.ts'
+import { roleChangedMeanwhile } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationEnd,
   type OperationRun,
-  type OperationStand,
+  type OperationSnapshot,
   type OperationStep,
-  readStand,
-  readStandToEnd,
+  readEndingOperation,
+  readOperation,
   type StepResult,
-  toStep,
 } from '../operation/run.ts'
 import { detachJob } from '../primary/enable.ts'
-import { keyringChanges } from '../secondary/follower.ts'
+import { replaceKeyring } from '../secondary/follower.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 import { keepOldPrimary } from '../update-primary/adopt.ts'
 
@@ -39,10 +39,10 @@ const MOST = 80
  * cluster serves clients, writes without a journal, and encrypts by a term that no other cluster has.
  */
 export const leave: OperationStep = async (run, id) => {
-  const { record, operation } = await readStand(run, id)
+  const { record, operation } = await readOperation(run, id)
   if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
   const head = await run.ports.journal.head()
-  if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleWasTaken()
+  if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhile()
   const segments = await readSegments(run.ports)
   // a late page of a sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {
@@ -57,7 +57,7 @@ export const leave: OperationStep = async (run, id) => {
 /** @param n above every number of an epoch that an item here may have */
 async function commitLeave(
   { ports }: OperationRun,
-  { record, operation: item }: Pick<OperationStand, 'record' | 'operation'>,
+  { record, operation: item }: Pick<OperationSnapshot, 'record' | 'operation'>,
   { head, n }: { head: Head; n: number },
 ): Promise<StepResult> {
   const { id, name, initialisedAt, operation = '' } = record.data
@@ -79,18 +79,18 @@ async function commitLeave(
     keyringEdition: record.data.keyringEdition,
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
-  const terms = noteTerms(made.terms, known, now, { id, name })
+  const terms = createTermItems(made.terms, known, now, { id, name })
   const position = posText(lastPosition(head))
-  const told = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
+  const event = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await writeAuditEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([
     { kind: 'head', head: moves.leaveSet(head, n) },
     ...toElements(
       [
-        ...keyringChanges({ ...record, data: next }, keyring, made.keyring),
+        ...replaceKeyring({ ...record, data: next }, keyring, made.keyring),
         ...terms,
-        toStep({ operation: item }, now, { step: 'forget' }),
-        told,
+        moveToStep({ operation: item }, now, { step: 'forget' }),
+        event,
       ],
       ports.entropy,
     ),
@@ -104,7 +104,10 @@ async function commitLeave(
 const NOBODY = '0'.repeat(12)
 
 /** The set has the earlier terms, and never the one that this cluster made when it left. */
-async function closedToOthers({ ports }: OperationRun, { record }: OperationStand): Promise<Change[]> {
+async function forgetNewTermHolders(
+  { ports }: OperationRun,
+  { record }: OperationSnapshot,
+): Promise<Change[]> {
   const [[keyring], terms, holders] = await Promise.all([
     ports.store.read([key('keyring')]),
     ports.store.list(partitions('term')),
@@ -117,15 +120,15 @@ async function closedToOthers({ ports }: OperationRun, { record }: OperationStan
 /** Forgets the set, its members and its tokens, and starts the job that removes the journal's marks from items. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
-  const stand = await readStand(run, id)
-  const { journalStart } = stand.record.data
-  if (stand.operation.data.status !== 'running' || journalStart === undefined) return DONE
+  const snapshot = await readOperation(run, id)
+  const { journalStart } = snapshot.record.data
+  if (snapshot.operation.data.status !== 'running' || journalStart === undefined) return DONE
   const [segment] = await readSegments(ports)
   const others = await forgetOthers(ports.store)
   const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
-  const closed = await closedToOthers(run, stand)
+  const closed = await forgetNewTermHolders(run, snapshot)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
-  if ((await commitStep(run, gone.slice(-MOST), stand)) === AGAIN || gone.length > MOST) return AGAIN
+  if ((await commitStep(run, gone.slice(-MOST), snapshot)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(detachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }
@@ -135,9 +138,9 @@ export const forget: OperationStep = async (run, id) => {
  * repeat the step: the operation is not ended, and another execution goes on with it within minutes.
  */
 export const failDisable: OperationEnd = async (run, id, fault) => {
-  const stand = await readStandToEnd(run, id)
-  const { operation, record } = stand
+  const snapshot = await readEndingOperation(run, id)
+  const { operation, record } = snapshot
   if (record.data.mode !== 'disabled' || record.data.operation !== id) return keepOldPrimary(run, id, fault)
   if (operation.data.status !== 'running') return DONE
-  return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'forget', fault })], stand)
+  return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), { step: 'forget', fault })], snapshot)
 }

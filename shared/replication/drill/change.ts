@@ -24,7 +24,7 @@ const goals: Readonly<Record<'there' | 'back', Goal>> = {
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
 /** Looks at a cluster. @throws DrillStopped where it answers as no cluster does, Error where it does not answer */
-export async function lookAtDrilled({ ask, clock }: Drilling, name: DrillMember): Promise<AnsweringCluster> {
+export async function readMember({ ask, clock }: Drilling, name: DrillMember): Promise<AnsweringCluster> {
   const reply = async (path: string) => {
     const answer = await ask(name, 'GET', path)
     return { status: answer.status, body: { data: answer.data }, refused: refusalOf(answer) }
@@ -76,7 +76,7 @@ export async function changeRoles(
 ): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
   const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
-    observe: () => lookAtDrilled(drilling, member),
+    observe: () => readMember(drilling, member),
     write: async (path, body) => ({ ...(await send(drilling, member, path, body, await drilling.token())) }),
     admittedAs,
   })
@@ -88,7 +88,7 @@ export async function changeRoles(
     clock,
     operationToken: drilling.token,
     beforeStep: async step => {
-      if (step.do === 'promote') endWatch = watchServing(() => serving(drilling), clock, LOOK_MS)
+      if (step.do === 'promote') endWatch = watchServing(() => findServing(drilling), clock, LOOK_MS)
     },
     afterStep: async () => {
       unserved = (await endWatch?.())?.longestGap ?? unserved
@@ -108,7 +108,7 @@ export async function changeRoles(
   }
 }
 
-const serving = async ({ ask }: Drilling): Promise<DrillMember[]> => {
+const findServing = async ({ ask }: Drilling): Promise<DrillMember[]> => {
   const members = ['own', 'peer'] as const
   const healthy = await Promise.all(
     members.map(name =>
@@ -131,7 +131,7 @@ export async function fetchReadiness(drilling: Drilling, name: DrillMember): Pro
  * Commits that a former primary had and its successor lacks, since a time in epoch milliseconds; undefined while it is still
  * comparing.
  */
-export async function lostSince(
+export async function countLostCommits(
   { ask, token }: Drilling,
   name: DrillMember,
   since: number,

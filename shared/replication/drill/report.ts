@@ -2,8 +2,8 @@ import type { Drill } from '../../model/drill.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { DONE, type StepResult } from '../operation/run.ts'
-import { type DrillRun, drillOf, noteDrill } from './run.ts'
-import { adviceAt } from './steps.ts'
+import { type DrillRun, noteDrill, readDrill } from './run.ts'
+import { adviceForStep } from './steps.ts'
 
 /** Milliseconds after which a drill counts as dead, and another one may begin. */
 const LONGEST_MS = 2 * 3_600_000
@@ -37,8 +37,8 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
 
 /** Ends the drill, and sends its result as event and metric; sends it again if noting that fails. */
 export async function reportDrill(run: DrillRun, id: string): Promise<StepResult> {
-  const item = await drillOf(run, id)
-  if (item.data.status === 'running') await tell(run, item, { ...item.data, status: 'done' })
+  const item = await readDrill(run, id)
+  if (item.data.status === 'running') await sendResult(run, item, { ...item.data, status: 'done' })
   return DONE
 }
 
@@ -49,17 +49,17 @@ export async function stopDrill(run: DrillRun, id: string, text: string): Promis
   if (item?.data.id !== id) return DONE
   const { status, step } = item.data
   if (status === 'running')
-    await tell(run, item, { ...item.data, status: step === 'check' ? 'refused' : 'stopped', text })
+    await sendResult(run, item, { ...item.data, status: step === 'check' ? 'refused' : 'stopped', text })
   return DONE
 }
 
-async function tell(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill: Drill): Promise<void> {
+async function sendResult(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill: Drill): Promise<void> {
   const { ports } = run
   const now = ports.clock.now()
   const [record] = await ports.store.read([key('cluster')])
   const { id: cluster = '', name = '', set = '' } = record?.data ?? {}
   const { status: result, there, back, step, text = '', startedAt } = drill
-  const next = result === 'done' ? '' : adviceAt(step)
+  const next = result === 'done' ? '' : adviceForStep(step)
   const detail = {
     cluster,
     name,
@@ -75,12 +75,12 @@ async function tell(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill:
   }
   await ports.events.put([{ type: 'DR drill', time: printTime(now), detail }])
   const line = result === 'done' ? ports.log.info : ports.log.error
-  line('drill', { ...detail, ...metricsOf(drill, name, now) })
+  line('drill', { ...detail, ...toDrillMetrics(drill, name, now) })
   await noteDrill(run, item, drill)
 }
 
 /** Returns the fields of a log line from which CloudWatch makes metrics. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
-function metricsOf({ status, there, back, startedAt }: Drill, name: string, now: number) {
+function toDrillMetrics({ status, there, back, startedAt }: Drill, name: string, now: number) {
   const isKnown = (value: number | null) => value !== null
   const unserved = [there.unserved, back.unserved].filter(isKnown)
   const lost = [there.lost, back.lost].filter(isKnown)

@@ -47,7 +47,7 @@ export class DrillStopped extends Error {
   override readonly name = 'DrillStopped'
 }
 
-export async function drillOf({ ports }: Pick<DrillRun, 'ports'>, id: string): Promise<Item<'drill'>> {
+export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string): Promise<Item<'drill'>> {
   const [item] = await ports.store.read([key('drill')])
   if (item?.data.id !== id) throw new DrillStopped('another drill has begun meanwhile')
   return item

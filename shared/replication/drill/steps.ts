@@ -6,9 +6,9 @@ import { findReadinessFault } from '../../set/readiness.ts'
 import { key } from '../../storage/kinds.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
 import { AGAIN, DONE, type StepResult } from '../operation/run.ts'
-import { changeRoles, type DrillMember, fetchReadiness, lookAtDrilled, lostSince } from './change.ts'
-import { type Drilling, type DrillRun, DrillStopped, drillOf, noteDrill } from './run.ts'
-import { drillToken } from './token.ts'
+import { changeRoles, countLostCommits, type DrillMember, fetchReadiness, readMember } from './change.ts'
+import { type Drilling, type DrillRun, DrillStopped, noteDrill, readDrill } from './run.ts'
+import { issueDrillToken } from './token.ts'
 
 interface DrillStep {
   name: string
@@ -22,25 +22,46 @@ interface DrillStep {
 const PAUSE_MS = 2000
 const CHECK_PAUSE_MS = 5000
 
-const WELL = 'nothing has changed on either cluster: see to what it names, or wait for the next drill'
-const THERE =
+const ADVICE_UNCHANGED =
+  'nothing has changed on either cluster: see to what it names, or wait for the next drill'
+const ADVICE_SWITCHING =
   'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote on the peer, or promote this cluster again with force (runbook planned-switch)'
-const FOLLOW =
+const ADVICE_FOLLOW_PEER =
   'the peer is primary and serves; have this cluster follow it by its token and secondary/update-primary (runbook planned-switch, step 4), then go back (runbook failback)'
-const BACK =
+const ADVICE_SWITCHING_BACK =
   'look at sys/replication/dr/status of both: whichever is primary serves; where none is, repeat secondary/promote here, or promote the peer again with force (runbook failback)'
-const FOLLOWED =
+const ADVICE_PEER_FOLLOWS =
   'this cluster is primary again and serves; have the peer follow it by its token and secondary/update-primary (runbook failback)'
 
 /** The steps of a drill, in their order: a planned switch to the peer, and back. None of them uses force. */
 export const drillSteps: readonly DrillStep[] = [
-  { name: 'check', work: check, next: WELL },
-  { name: 'there', work: (run, drill) => changeRoles(run, drill, 'there', 'promote'), next: THERE },
-  { name: 'follow', work: (run, drill) => changeRoles(run, drill, 'there', 'follow'), next: FOLLOW },
-  { name: 'settle', work: (run, drill) => settle(run, drill, 'own', 'there'), next: FOLLOW },
-  { name: 'back', work: (run, drill) => changeRoles(run, drill, 'back', 'promote'), next: BACK },
-  { name: 'follow back', work: (run, drill) => changeRoles(run, drill, 'back', 'follow'), next: FOLLOWED },
-  { name: 'settle back', work: (run, drill) => settle(run, drill, 'peer', 'back'), next: FOLLOWED },
+  { name: 'check', work: check, next: ADVICE_UNCHANGED },
+  {
+    name: 'there',
+    work: (run, drill) => changeRoles(run, drill, 'there', 'promote'),
+    next: ADVICE_SWITCHING,
+  },
+  {
+    name: 'follow',
+    work: (run, drill) => changeRoles(run, drill, 'there', 'follow'),
+    next: ADVICE_FOLLOW_PEER,
+  },
+  { name: 'settle', work: (run, drill) => settle(run, drill, 'own', 'there'), next: ADVICE_FOLLOW_PEER },
+  {
+    name: 'back',
+    work: (run, drill) => changeRoles(run, drill, 'back', 'promote'),
+    next: ADVICE_SWITCHING_BACK,
+  },
+  {
+    name: 'follow back',
+    work: (run, drill) => changeRoles(run, drill, 'back', 'follow'),
+    next: ADVICE_PEER_FOLLOWS,
+  },
+  {
+    name: 'settle back',
+    work: (run, drill) => settle(run, drill, 'peer', 'back'),
+    next: ADVICE_PEER_FOLLOWS,
+  },
 ]
 
 /**
@@ -49,7 +70,7 @@ export const drillSteps: readonly DrillStep[] = [
  * @throws DrillStopped
  */
 async function checkBoth(drilling: Drilling): Promise<string> {
-  const [own, peer] = await Promise.all([lookAtDrilled(drilling, 'own'), lookAtDrilled(drilling, 'peer')])
+  const [own, peer] = await Promise.all([readMember(drilling, 'own'), readMember(drilling, 'peer')])
   if (own.answer.status.mode !== 'primary')
     throw new DrillStopped('this cluster is no primary: the one that is rehearses')
   const { mode, set, memberName } = peer.answer.status
@@ -88,7 +109,7 @@ async function settle(
 ): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
   const fault = findReadinessFault(member, await fetchReadiness(drilling, member))
-  const lost = fault ? undefined : await lostSince(drilling, member, drill.startedAt)
+  const lost = fault ? undefined : await countLostCommits(drilling, member, drill.startedAt)
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
   if (clock.now() - drill.stepAt >= waits['catching-up'])
     throw new DrillStopped(fault || `what ${member} has lost is not known in time`)
@@ -97,11 +118,11 @@ async function settle(
 }
 
 /** What the steps need, as a function of the service has it. */
-const drillingOf = (run: DrillRun): Drilling => ({
+const createDrilling = (run: DrillRun): Drilling => ({
   ask: run.ask,
   clock: run.ports.clock,
   deadline: run.deadline,
-  token: () => drillToken(run),
+  token: () => issueDrillToken(run),
   ownName: async () => {
     const [record] = await run.ports.store.read([key('cluster')])
     return (
@@ -119,13 +140,13 @@ const stepAfter = (name: string): string =>
  * @throws DrillStopped if the drill ends here
  */
 export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<StepResult> {
-  const item = await drillOf(run, id)
+  const item = await readDrill(run, id)
   const { data: drill } = item
   const step = drillSteps.find(one => one.name === name)
   if (!step) throw new Error(`a drill has no step ${name}`)
   // an earlier attempt has gone on already
   if (drill.step !== name || drill.status !== 'running') return DONE
-  const done = await step.work(drillingOf(run), drill)
+  const done = await step.work(createDrilling(run), drill)
   if (!done.ok) return AGAIN
   await noteDrill(run, item, {
     ...drill,
@@ -137,4 +158,5 @@ export async function takeDrillStep(run: DrillRun, id: string, name: string): Pr
 }
 
 /** What an operator does when a drill stopped at a step. */
-export const adviceAt = (name: string): string => drillSteps.find(one => one.name === name)?.next ?? THERE
+export const adviceForStep = (name: string): string =>
+  drillSteps.find(one => one.name === name)?.next ?? ADVICE_SWITCHING

@@ -11,7 +11,10 @@ const DRILL_TOKEN_TTL_SECONDS = 1800
  * A batch token for one step of a drill, by the set's keyring. It allows what the drill's policy allows, on both clusters, and
  * is stored nowhere. Without such a policy it allows nothing.
  */
-export async function drillToken({ ports: { cipher, clock, store }, policy }: DrillRun): Promise<string> {
+export async function issueDrillToken({
+  ports: { cipher, clock, store },
+  policy,
+}: DrillRun): Promise<string> {
   const [record] = await store.read([key('cluster')])
   if (record) cipher.expect(record.data)
   const token: Token = {

@@ -11,7 +11,7 @@ import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
  * @returns empty for an empty one
  * @throws ApiError
  */
-export function addressOf(given: string, name: string, rules: AddressRules): string {
+export function parseAddress(given: string, name: string, rules: AddressRules): string {
   if (given === '') return ''
   // a URL makes a host of these that the caller did not mean
   const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(given)?.[1]?.replace(/:\d*$/, '') ?? ''

@@ -8,7 +8,7 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
 import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
-import { nameInWords } from './in-words.ts'
+import { describeItem } from './describe-item.ts'
 
 export const divergenceFields = listFields
 
@@ -70,8 +70,8 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   const { record } = call.cluster
   // before the reports: what makes them complete comes behind the last of them
   const { head } = await readJournalView(call, undefined)
-  const waits = waitsFor(record, head)
-  const lost = await lostEntries(call)
+  const waits = describeMissingInput(record, head)
+  const lost = await readLostEntries(call)
   const { treeId, link } = record
   const keys = divergingOf(call.fetched.get(key('diverging')), {
     treeId,
@@ -95,7 +95,7 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
  * What has to happen before nothing more can come to be known as lost, in words; empty: the report is complete. A
  * cluster that applies what its primary sends has compared the journals, and stored its report before.
  */
-export function waitsFor(
+export function describeMissingInput(
   { mode, operation, ...record }: Pick<ClusterRecord, 'mode' | 'operation' | 'link'>,
   head: Pick<Head, 'mode' | 'link'> | undefined,
 ): string {
@@ -113,7 +113,7 @@ export function waitsFor(
     : 'the journal of the primary, which is compared with that of this cluster: repeat this in a few seconds'
 }
 
-type Mounts = Parameters<typeof nameInWords>[1]
+type Mounts = Parameters<typeof describeItem>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
@@ -121,7 +121,7 @@ const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
   kind,
   key: [pk, sk] as const,
-  what: nameInWords({ kind, pk, sk }, mounts),
+  what: describeItem({ kind, pk, sk }, mounts),
   rounds,
   last_found: printTime(at),
   given_up: isGivenUp({ rounds }),
@@ -131,7 +131,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
 /**
  * Commits of the reports, a page of them; `next` is what `after` takes. The first page comes with the counts of all.
  */
-async function lostEntries(
+async function readLostEntries(
   call: Call<typeof divergenceFields>,
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
   const { after = '', limit = USUAL } = pageOf(call.parameters)
@@ -212,6 +212,6 @@ const shownChange = (
 ): ShownChange => ({
   kind,
   key: [pk, sk],
-  what: nameInWords({ kind, pk, sk }, mounts, item),
+  what: describeItem({ kind, pk, sk }, mounts, item),
   ...(item === undefined ? (bare ? {} : { deleted: true as const }) : { item }),
 })

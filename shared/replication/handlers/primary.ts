@@ -12,7 +12,7 @@ import type { Item } from '../../storage/kinds.ts'
 import { roleChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { backfillJob, beginJournal, detachJob, endJournal } from '../primary/enable.ts'
-import { addressOf } from './addresses.ts'
+import { parseAddress } from './addresses.ts'
 import { recordOf } from './record.ts'
 
 export const primaryFields = {
@@ -28,7 +28,11 @@ export const primaryFields = {
 export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
   const { parameters, ports, now, request } = call
   const item = recordOf(call)
-  const address = addressOf(parameters.primary_cluster_addr ?? '', 'primary_cluster_addr', ports.deployment)
+  const address = parseAddress(
+    parameters.primary_cluster_addr ?? '',
+    'primary_cluster_addr',
+    ports.deployment,
+  )
   const isNewAddress =
     parameters.primary_cluster_addr !== undefined && address !== (item.data.clusterAddr ?? '')
   checkTransition('primary/enable', item.data, { isNewAddress })

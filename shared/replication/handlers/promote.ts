@@ -6,10 +6,10 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
-import { givenUp } from '../operation/refusals.ts'
+import { operationGivenUp } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { waitingExecution } from '../operation/waiting.ts'
-import { addressOf } from './addresses.ts'
+import { readWaitingExecution } from '../operation/waiting.ts'
+import { parseAddress } from './addresses.ts'
 import { recordOf } from './record.ts'
 
 export const promoteFields = {
@@ -36,7 +36,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const { ports, parameters } = call
   const { record } = call.cluster
   const item = recordOf(call)
-  const address = addressOf(
+  const address = parseAddress(
     parameters.primary_cluster_addr ?? '',
     'primary_cluster_addr',
     call.ports.deployment,
@@ -45,9 +45,9 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const running = await runningOf(call, record.operation)
   const joins = running && (await isSame(call, running.promotion, address))
   if (joins) return outcomeOf(await awaitOperation(running.id, ports))
-  const waiting = await waitingExecution('promotion', ports)
+  const waiting = await readWaitingExecution('promotion', ports)
   const force = parameters.force ?? waiting?.data.options['force'] === true
-  const requestHmac = await requestOf(call, address)
+  const requestHmac = await requestHmacOf(call, address)
   // the end of the primary's journal is known once it was asked to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
@@ -63,7 +63,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
 }
 
 /** The HMAC by which a repetition is known: of the token and all parameters. */
-const requestOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
+const requestHmacOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
   call.ports.cipher.hmac(
     JSON.stringify([call.raw['dr_operation_token'] ?? '', call.parameters.force ?? false, address]),
   )
@@ -82,7 +82,7 @@ async function isSame(
   address: string,
 ): Promise<boolean> {
   const alike = promotion.force === (call.parameters.force ?? false) && (promotion.address ?? '') === address
-  return alike || sameSecret(promotion.requestHmac, await requestOf(call, address))
+  return alike || sameSecret(promotion.requestHmac, await requestHmacOf(call, address))
 }
 
 /** On a cluster that is not a secondary no operation token counts: only the very same request is answered. */
@@ -95,7 +95,7 @@ async function repeatPromotion(
   const promoted = fetched.get(key('promoted'))?.data
   const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
   const known = running?.data.promotion?.requestHmac ?? promoted?.requestHmac
-  const same = known !== undefined && sameSecret(known, await requestOf(call, address))
+  const same = known !== undefined && sameSecret(known, await requestHmacOf(call, address))
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))
   if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
@@ -106,7 +106,7 @@ async function repeatPromotion(
 
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: noContent([BECOMING, ...(promotion?.warnings ?? [])]) }
-  throw givenUp(fault)
+  throw operationGivenUp(fault)
 }
 
 const BECOMING =
@@ -120,12 +120,12 @@ export async function demotePrimary(call: Call): Promise<Outcome> {
   const { ports } = call
   const item = recordOf(call)
   checkTransition('primary/demote', item.data)
-  if (call.cluster.record.mode === 'secondary') return endWithWarning(call, ALREADY)
+  if (call.cluster.record.mode === 'secondary') return answerEndOfJournal(call, ALREADY)
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)
-  if (status === 'failed') throw givenUp(fault)
-  return endWithWarning(call, DEMOTED)
+  if (status === 'failed') throw operationGivenUp(fault)
+  return answerEndOfJournal(call, DEMOTED)
 }
 
 const DEMOTED =
@@ -134,7 +134,7 @@ const ALREADY =
   'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
 /** What the caller compares with `last_remote_wal` of the secondary that it wants to promote. */
-async function endWithWarning({ ports }: Call, warning: string): Promise<Outcome> {
+async function answerEndOfJournal({ ports }: Call, warning: string): Promise<Outcome> {
   const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
   return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }
 }

@@ -9,13 +9,13 @@ import { printTime } from '../../values/time.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import { notInASet, roleChanging } from '../operation/refusals.ts'
-import { type CheckResult, type PromotionFacts, promotionChecks } from '../promotion/decide.ts'
-import { promotionFacts, tryKeyring } from '../promotion/facts.ts'
-import { keyringPart, ownPart } from '../readiness/gather.ts'
-import { promotionPlan } from '../readiness/plan.ts'
-import { preparationOf } from '../readiness/preparation.ts'
-import { successorFault, switchChecks, switchSteps } from '../readiness/switch-checks.ts'
-import { connectBy } from '../secondary/connect.ts'
+import { type CheckResult, checkPromotion, type PromotionFacts } from '../promotion/decide.ts'
+import { gatherPromotionFacts, tryKeyring } from '../promotion/facts.ts'
+import { describeOwnCluster, showKeyring } from '../readiness/gather.ts'
+import { planPromotion } from '../readiness/plan.ts'
+import { readPreparation } from '../readiness/preparation.ts'
+import { checkSwitch, planSwitch, successorFault } from '../readiness/switch-checks.ts'
+import { connectVia } from '../secondary/connect.ts'
 
 /** Milliseconds that the primary is waited for at each call: the request must not outlive its gateway. */
 const READINESS_TIMEOUT_MS = 6000
@@ -38,25 +38,28 @@ export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
 
 async function secondaryReadiness(call: Call, record: ClusterRecord) {
   const { ports, now } = call
-  const connect = connectBy(hurried(ports.carryTo), ports)
-  const facts = await promotionFacts({ ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS }, record)
+  const connect = connectVia(withShortTimeout(ports.carryTo), ports)
+  const facts = await gatherPromotionFacts(
+    { ports, connect, deadline: now + 3 * READINESS_TIMEOUT_MS },
+    record,
+  )
   const [own, operation_token, contact, head] = await Promise.all([
-    ownPart(call),
-    preparationOf(call, record.mode),
+    describeOwnCluster(call),
+    readPreparation(call, record.mode),
     ports.store.read([key('contact')]).then(([item]) => item?.data),
     ports.journal.head(),
   ])
-  const planning = { facts: { ...facts, head }, record, heard: contact?.epoch }
-  const changing = changingOf(record)
-  const promotion = withChanging(promotionPlan(planning, { force: false }), changing)
+  const planning = { facts: { ...facts, head }, record, lastKnownEpoch: contact?.epoch }
+  const changing = describeRoleChange(record)
+  const promotion = withChanging(planPromotion(planning, { force: false }), changing)
   return {
     mode: record.mode,
     ready: promotion.goes_through,
     cluster_id: record.set ?? '',
-    checks: [...changingRow(changing), ...promotionChecks(facts).map(shownCheck)],
+    checks: [...changingRow(changing), ...checkPromotion(facts).map(shownCheck)],
     promotion,
-    promotion_with_force: withChanging(promotionPlan(planning, { force: true }), changing),
-    keyring: keyringPart(facts.keyring, record.term),
+    promotion_with_force: withChanging(planPromotion(planning, { force: true }), changing),
+    keyring: showKeyring(facts.keyring, record.term),
     lag: lagOf(facts, head),
     tree: { corrupted: facts.corrupted, reindexing: facts.reindexing },
     operation_token,
@@ -72,7 +75,7 @@ const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: st
   changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
 
 /** Why no role change could begin now; undefined: none is under way. */
-const changingOf = ({ operation }: ClusterRecord): string | undefined =>
+const describeRoleChange = ({ operation }: ClusterRecord): string | undefined =>
   operation === undefined ? undefined : roleChanging().message
 
 const changingRow = (changing: string | undefined) => [
@@ -97,9 +100,9 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   if (primary.state === 'silent')
     return {
       ...common,
-      ...(primary.heardAt === undefined
+      ...(primary.lastAnswerAt === undefined
         ? {}
-        : { last_contact: printTime(primary.heardAt), last_contact_age_ms: now - primary.heardAt }),
+        : { last_contact: printTime(primary.lastAnswerAt), last_contact_age_ms: now - primary.lastAnswerAt }),
     }
   if (primary.state === 'refuses') return { ...common, text: primary.text }
   if (primary.state === 'none') return common
@@ -119,7 +122,7 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
 }
 
 /** The deadline of the request. */
-const hurried =
+const withShortTimeout =
   (carryTo: CarryTo): CarryTo =>
   to => {
     const carry = carryTo(to)
@@ -133,22 +136,22 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     ports.journal.head(),
     ports.store.list(partitions('secondary')),
     ports.store.read([key('tree-check'), key('tree-reindex'), key('diverging')]),
-    ownPart(call),
-    preparationOf(call, record.mode),
+    describeOwnCluster(call),
+    readPreparation(call, record.mode),
   ])
   const known = await Promise.all(
     secondariesOf(listed, record).map(async one => ({ ...one, lag: await lagAtHeartbeat(call, head, one) })),
   )
-  const changing = changingOf(record)
+  const changing = describeRoleChange(record)
   const facts = { head, built: record.treeComplete !== false, keyring, secondaries: known }
-  const checks = [...changingRow(changing), ...switchChecks(facts, now).map(shownCheck)]
+  const checks = [...changingRow(changing), ...checkSwitch(facts, now).map(shownCheck)]
   return {
     mode: record.mode,
     ready: checks.every(({ passes }) => passes),
     cluster_id: record.set ?? '',
     checks,
-    planned_switch: switchSteps(facts),
-    keyring: keyringPart(keyring, record.term),
+    planned_switch: planSwitch(facts),
+    keyring: showKeyring(keyring, record.term),
     position: { epoch: head?.epoch ?? '', last: head?.last ?? 0 },
     secondaries: known.map(one => successorOf(one, head, call)),
     tree: {

@@ -3,7 +3,7 @@ import type { RevocationItems, Revoking } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Store } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
-import { nobodyRevoked, ownRevocation, severalRevoked } from '../operation/refusals.ts'
+import { noClusterToRevoke, revocationAmbiguous, selfRevocation } from '../operation/refusals.ts'
 
 /** What this cluster knows of the clusters of its set. */
 export interface KnownClusters extends RevocationItems {
@@ -45,15 +45,15 @@ export function findTarget(given: string, known: KnownClusters, force: boolean):
   const admission = secondaries.find(({ data }) => data.id === given)
   const named = clustersNamed(given, known, force).filter(id => id !== admission?.data.cluster)
   const [living, gone] = partition(named, id => revokedAt(id, known) === undefined)
-  if (admission) return ofAdmission(given, admission, { living, self: record.id })
+  if (admission) return targetOfAdmission(given, admission, { living, self: record.id })
   const [cluster, ...more] = living
   if (cluster !== undefined) {
-    if (more.length > 0) throw severalRevoked(given, living.map(ofThatName))
-    if (cluster === record.id) throw ownRevocation(given)
+    if (more.length > 0) throw revocationAmbiguous(given, living.map(ofThatName))
+    if (cluster === record.id) throw selfRevocation(given)
     return { is: 'live', revoking: { cluster, name: namesOf(cluster, known)[0] ?? '' }, namesakes: [] }
   }
   const [past] = gone
-  if (past === undefined) throw nobodyRevoked(given, holdersIn(known))
+  if (past === undefined) throw noClusterToRevoke(given, holdersIn(known))
   return { is: 'revoked', cluster: past, at: revokedAt(past, known) ?? 0 }
 }
 
@@ -62,7 +62,7 @@ export function findTarget(given: string, known: KnownClusters, force: boolean):
  * other clusters of its name are reported.
  * @param living other clusters that the text denotes, none of them revoked
  */
-function ofAdmission(
+function targetOfAdmission(
   given: string,
   admission: Item<'secondary'>,
   { living, self }: { living: readonly string[]; self: string },
@@ -71,7 +71,7 @@ function ofAdmission(
   const others = cluster === undefined ? living.filter(id => id !== self) : living
   const isUnused = cluster === undefined && at === undefined
   if (others.length > 0 && !isUnused)
-    throw severalRevoked(given, [
+    throw revocationAmbiguous(given, [
       cluster === undefined
         ? 'an activation token that no cluster has used'
         : `${cluster} (admitted under it)`,

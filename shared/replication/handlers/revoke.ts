@@ -7,7 +7,7 @@ import { printTime } from '../../values/time.ts'
 import { secondariesChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { findTarget, type RevocationTarget, readKnownClusters } from './revocation-target.ts'
-import { rotation } from './rotate.ts'
+import { rotateKeyring } from './rotate.ts'
 
 export const revokeFields = {
   id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
@@ -60,7 +60,7 @@ export async function revokeSecondary(
   const warnings = describe(target, call.parameters.id ?? '')
   if (!retire) return { answer: noContent(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
   // after the revocation, or the revoked cluster would get the new term
-  return rotation(call, true, warnings)
+  return rotateKeyring(call, true, warnings)
 }
 
 const clusterOf = (target: RevocationTarget): string | undefined =>

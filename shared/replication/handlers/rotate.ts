@@ -1,16 +1,16 @@
 import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
-import { retiredTerms } from '../../cluster/terms.ts'
+import { createAndRetireTerms } from '../../cluster/terms.ts'
 import { clusterText, type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
 import { withKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { ageSince, printTime } from '../../values/time.ts'
-import { termFacts } from '../reencryption/facts.ts'
+import { readTermFacts } from '../reencryption/facts.ts'
 import { showOlderTerms } from '../reencryption/show.ts'
-import { type AckPorts, acknowledgements } from '../status/acknowledged.ts'
+import { type AckPorts, awaitAcknowledgements } from '../status/acknowledged.ts'
 
 export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
@@ -29,7 +29,7 @@ export const prepareKeys = async () => ({
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
-  return rotation(call, call.parameters.retire === true)
+  return rotateKeyring(call, call.parameters.retire === true)
 }
 
 /**
@@ -37,7 +37,11 @@ export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> 
  * secondaries have acknowledged that, and which clusters were given them.
  * @param more warnings of what calls this
  */
-export async function rotation(call: Call, retire: boolean, more: readonly string[] = []): Promise<Outcome> {
+export async function rotateKeyring(
+  call: Call,
+  retire: boolean,
+  more: readonly string[] = [],
+): Promise<Outcome> {
   const { keyring, record } = keysOf(call)
   const { ports, now } = call
   const [known, holders, secondaries] = await Promise.all([
@@ -47,7 +51,12 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   ])
   const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
   const next = withKeyring(record.data, made)
-  const noted = retiredTerms(terms, known, { now, maker: record.data, active: made.activeTerm, retire })
+  const noted = createAndRetireTerms(terms, known, {
+    now,
+    maker: record.data,
+    active: made.activeTerm,
+    retire,
+  })
   const before = terms.map(({ id }) => id).filter(id => id !== made.activeTerm)
   const changes = [
     replace(keyring, keyring, next.keyring),
@@ -58,8 +67,8 @@ export async function rotation(call: Call, retire: boolean, more: readonly strin
   if (!retire) return answerAfter(changes)
   const given = givenTo(before, { self: record.data.id, terms: known, holders })
   return {
-    ...answerAfter(changes, noContent([ENDED, ...heldText(given), ...more])),
-    lateWarnings: () => acknowledgedText(ports, ROTATE_NOTICE_TIMEOUT_MS),
+    ...answerAfter(changes, noContent([ENDED, ...describeHolders(given), ...more])),
+    lateWarnings: () => describeAcknowledgements(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
 
@@ -69,25 +78,26 @@ const ROTATE_NOTICE_TIMEOUT_MS = 3000
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
 
-const heldText = (given: readonly GivenTo[]): string[] =>
+const describeHolders = (given: readonly GivenTo[]): string[] =>
   given.length === 0
     ? []
     : [
-        `older terms were given to ${given.map(inWords).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
+        `older terms were given to ${given.map(describeHolder).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
       ]
 
-const inWords = (one: GivenTo): string => `${clusterText(one)}${one.revoked ? ', which is revoked' : ''}`
+const describeHolder = (one: GivenTo): string =>
+  `${clusterText(one)}${one.revoked ? ', which is revoked' : ''}`
 
 /** Which secondaries have said that they have what was committed, and which have not. */
-async function acknowledgedText(ports: AckPorts, patience: number): Promise<string[]> {
-  const { heard, missing } = await acknowledgements(ports, patience)
+async function describeAcknowledgements(ports: AckPorts, patience: number): Promise<string[]> {
+  const { acknowledged, missing } = await awaitAcknowledgements(ports, patience)
   return [
-    ...(heard.length > 0 ? [`acknowledged by ${heard.map(({ id }) => id).join(', ')}`] : []),
-    ...missing.map(one => untilHeard(one, ports.clock.now())),
+    ...(acknowledged.length > 0 ? [`acknowledged by ${acknowledged.map(({ id }) => id).join(', ')}`] : []),
+    ...missing.map(one => describeMissing(one, ports.clock.now())),
   ]
 }
 
-const untilHeard = ({ id, heartbeat }: Secondary, now: number): string => {
+const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   const last = heartbeat ? `${Math.round(ageSince(heartbeat.at, now) / 1000)} s ago` : 'never'
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
@@ -98,7 +108,7 @@ const untilHeard = ({ id, heartbeat }: Secondary, now: number): string => {
  */
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
-  const facts = await termFacts(call.ports, { all: true })
+  const facts = await readTermFacts(call.ports, { all: true })
   return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
 }
 

@@ -38,7 +38,7 @@ export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFi
 
 /** The first step of primary/secondary-token: notes in the audit log which admission the token ends. */
 export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
-  const { before } = checkedWish(call)
+  const { before } = checkTokenRequest(call)
   const revoking = call.parameters.replace ? replacedAdmission(before.secondary) : undefined
   if (revoking) await noteRevocation(revoking, call.request.id, call.cluster.record, call.ports)
 }
@@ -48,7 +48,7 @@ export async function noteReplacement(call: Call<typeof secondaryTokenFields>): 
  * known from now on, whether the token is used or not.
  */
 export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
-  const { id, ttl, publicKey, before } = checkedWish(call)
+  const { id, ttl, publicKey, before } = checkTokenRequest(call)
   const { ports, now, request } = call
   const { record } = call.cluster
   const ended = call.parameters.replace ? await endAdmission(call, before.secondary) : undefined
@@ -110,8 +110,8 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
 }
 
 /** What the request asks for, and what stands under its name. @throws ApiError for the first rule that refuses it */
-function checkedWish({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
-  const wish = wanted(parameters)
+function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
+  const wish = parseTokenRequest(parameters)
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
@@ -119,7 +119,7 @@ function checkedWish({ parameters, cluster: { record }, fetched }: Call<typeof s
   return { ...wish, before }
 }
 
-function wanted({
+function parseTokenRequest({
   id = '',
   ttl = DEFAULT_TOKEN_TTL_SECONDS,
   secondary_public_key = '',

@@ -9,11 +9,17 @@ import type { ActivationInput } from '../../model/operation.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { awaitOperation, beginOperation, newOperation, type Operating } from '../operation/operate.ts'
-import { differentSet, givenUp, notInASet, tokenLapsed, tokenUnusable } from '../operation/refusals.ts'
+import { awaitOperation, beginOperation, type NewOperation, newOperation } from '../operation/operate.ts'
+import {
+  activationTokenExpired,
+  notInASet,
+  operationGivenUp,
+  tokenOfDifferentSet,
+  tokenUnusable,
+} from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { addressOf, ownAddress } from './addresses.ts'
-import { authoritiesOf } from './certificates.ts'
+import { ownAddress, parseAddress } from './addresses.ts'
+import { loadAuthorities } from './certificates.ts'
 import { recordOf } from './record.ts'
 
 export const becomeFields = {
@@ -42,11 +48,11 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   const item = recordOf(call)
   checkTransition('secondary/enable', record)
   const operating = newOperation(ports)
-  const activation = await activationInput(call, operating)
+  const activation = await parseActivation(call, operating)
   await writeAuditEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
-  if (status === 'failed') throw givenUp(fault)
+  if (status === 'failed') throw operationGivenUp(fault)
   return { answer: noContent([BECOMING]) }
 }
 
@@ -58,15 +64,15 @@ const BECOMING =
  * @param ofSet UUID of the set that the token must be of; absent: of any
  * @throws ApiError for what is unusable, as far as this cluster can judge it
  */
-export async function activationInput(
+export async function parseActivation(
   call: ActivationCall,
-  { place }: Operating,
+  { place }: NewOperation,
   ofSet?: string,
 ): Promise<ActivationInput> {
   const { parameters, ports, request } = call
   const { record } = call.cluster
-  const ca = await authoritiesOf(parameters, ports.authorities)
-  const primaryApiAddr = addressOf(parameters.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
+  const ca = await loadAuthorities(parameters, ports.authorities)
+  const primaryApiAddr = parseAddress(parameters.primary_api_addr ?? '', 'primary_api_addr', ports.deployment)
   const token = await usableToken(parameters.token ?? '', call, ofSet)
   return defined({
     token: await ports.cipher.encrypt(place, 'token', token),
@@ -93,9 +99,9 @@ async function usableToken(
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
   // it was chosen when the token was made
-  addressOf(activation.addr, 'the address in the token', ports.deployment)
-  if (ofSet !== undefined && activation.set !== ofSet) throw differentSet()
-  if (activation.exp * 1000 <= now) throw tokenLapsed()
+  parseAddress(activation.addr, 'the address in the token', ports.deployment)
+  if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSet()
+  if (activation.exp * 1000 <= now) throw activationTokenExpired()
   return given
 }
 
@@ -114,7 +120,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   await beginOperation(operating, item, { name: 'disable', step: 'find', primaryUpdate: update }, call)
   // from then on it serves; the caller need not wait for the rest
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
-  if (status === 'failed') throw givenUp(fault)
+  if (status === 'failed') throw operationGivenUp(fault)
   return { answer: noContent(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
 }
 

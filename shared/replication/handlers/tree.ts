@@ -7,18 +7,18 @@ import { type Change, create, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import { corruptionReport } from '../check/findings.ts'
+import { toCorruptionReport } from '../check/findings.ts'
 import { awaitOperation, newOperation } from '../operation/operate.ts'
 import {
-  checksBegin,
+  checkStartConflict,
   diffNeedsPrimary,
-  givenUp,
   noTree,
-  reindexRuns,
+  operationGivenUp,
+  reindexRunning,
   treeNotBuilt,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { runWorkflow, waitingExecution } from '../operation/waiting.ts'
+import { readWaitingExecution, runWorkflow } from '../operation/waiting.ts'
 import { rootFacts } from '../status/look.ts'
 import { shownRoot } from '../status/status.ts'
 
@@ -60,7 +60,7 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   if (kept && now - kept.at < TREE_FRESH_MS) return answer(data(kept.report))
   const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
-  if (status === 'failed') throw givenUp(fault, 10)
+  if (status === 'failed') throw operationGivenUp(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
   const found = reportOf(after, treeId)
   if (!found) throw treeNotBuilt()
@@ -70,7 +70,7 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
 function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
   const { checkedAt, findings, treeId: of } = item?.data ?? {}
   if (of !== treeId || checkedAt === undefined || !findings) return undefined
-  return { at: checkedAt, report: { merkle_corruption_report: corruptionReport(findings, checkedAt) } }
+  return { at: checkedAt, report: { merkle_corruption_report: toCorruptionReport(findings, checkedAt) } }
 }
 
 /** The check that runs, or a new one. */
@@ -93,7 +93,7 @@ async function joinCheck(
     check = again
     return CONFLICT
   })
-  if (!joins.ok) throw checksBegin()
+  if (!joins.ok) throw checkStartConflict()
   return joins.value
 }
 
@@ -122,7 +122,7 @@ async function begin(
   const { id, place } = newOperation(ports)
   const step = name === 'reindex' ? 'build' : 'check'
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...more }
-  const adopted = await waitingExecution(name, ports)
+  const adopted = await readWaitingExecution(name, ports)
   const changes = [create(place, state), note(id), ...(adopted ? [remove(adopted)] : [])]
   if ((await ports.store.commit(changes, call.cluster)) !== 'done') return undefined
   try {
@@ -157,7 +157,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
   const { diff = false, force = false, skip_flush: skipFlush = false } = parameters
   if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
   const before = call.fetched.get(key('tree-reindex'))
-  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRuns()
+  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRunning()
   const begun = await begin(
     call,
     'reindex',
@@ -168,7 +168,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
     },
     { reindex: { diff, force, skipFlush } },
   )
-  if (!begun) throw reindexRuns()
+  if (!begun) throw reindexRunning()
   return { answer: noContent([REINDEXING]) }
 }
 

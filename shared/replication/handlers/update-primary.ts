@@ -5,16 +5,16 @@ import { key } from '../../storage/kinds.ts'
 import type { AddressRules } from '../../values/member-address.ts'
 import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
 import {
-  givenUp,
-  noAddressGiven,
-  noUpdateGiven,
-  onlyWithToken,
-  twoUpdatesGiven,
+  addressCountUnusable,
+  operationGivenUp,
+  parameterNeedsToken,
+  updateAmbiguous,
+  updateMissing,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { addressOf } from './addresses.ts'
+import { parseAddress } from './addresses.ts'
 import { recordOf } from './record.ts'
-import { activationInput, becomeFields } from './secondary.ts'
+import { becomeFields, parseActivation } from './secondary.ts'
 
 const { token, ...other } = becomeFields
 const { required: _, ...optional } = token
@@ -38,13 +38,13 @@ export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): Pr
   // null does not mean to follow nobody
   const asked = raw['token'] === null ? undefined : parameters.token
   const addresses = parameters.update_primary_addrs ?? []
-  if (asked !== undefined && addresses.length > 0) throw twoUpdatesGiven()
+  if (asked !== undefined && addresses.length > 0) throw updateAmbiguous()
   const misplaced = asked ? undefined : ofToken.find(name => parameters[name])
-  if (misplaced) throw onlyWithToken(misplaced)
+  if (misplaced) throw parameterNeedsToken(misplaced)
   if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
-  if (parameters.update_primary_addrs === undefined) throw noUpdateGiven()
-  if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw noAddressGiven()
-  const usable = addresses.map(one => addressOf(one, 'update_primary_addrs', rules))
+  if (parameters.update_primary_addrs === undefined) throw updateMissing()
+  if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw addressCountUnusable()
+  const usable = addresses.map(one => parseAddress(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
 
@@ -67,7 +67,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
   })
   const operating = newOperation(ports)
   const activation =
-    update.form === 'token' ? { activation: await activationInput(call, operating, item.data.set) } : {}
+    update.form === 'token' ? { activation: await parseActivation(call, operating, item.data.set) } : {}
   await beginOperation(
     operating,
     item,
@@ -75,11 +75,11 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
     call,
   )
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
-  if (ended.status === 'failed') throw givenUp(ended.fault)
-  return { answer: noContent([told(update.form, ended)]) }
+  if (ended.status === 'failed') throw operationGivenUp(ended.fault)
+  return { answer: noContent([describeUpdate(update.form, ended)]) }
 }
 
-function told(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {
+function describeUpdate(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {
   if (form === 'clear')
     return 'this cluster follows nobody any more: it keeps its set and what it has, and can be given a token of a primary, or be promoted by force'
   if (form === 'addresses')

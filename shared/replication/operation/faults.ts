@@ -47,13 +47,13 @@ const AS_IT_IS = `${STATUS} shows the present role of this cluster: ask for what
 
 // of every operation
 
-export const operationOver = () =>
+export const operationAlreadyEnded = () =>
   failed('internal', 'the operation has ended', `${STATUS} shows how it ended`)
 
 export const operationUnknown = () => failed('internal', 'there is no such operation', AS_IT_IS)
 
 /** What names of errors mean that a state machine hands on; others are told as they are. */
-const told: readonly [name: RegExp, why: string][] = [
+const errorExplanations: readonly [name: RegExp, why: string][] = [
   [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
   [/^AccessDenied/, 'the IAM role of its function does not allow what the step needs'],
   [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
@@ -70,7 +70,7 @@ const LONGEST_DETAIL = 1000
 export const stepFailed = (at: string, { error, cause }: StepError) => {
   const message = messageIn(cause)
   const isPublic = error === 'ApiError' && message
-  const why = isPublic || told.find(([name]) => name.test(error))?.[1]
+  const why = isPublic || errorExplanations.find(([name]) => name.test(error))?.[1]
   const detail = isPublic || !message ? {} : { detail: message.slice(0, LONGEST_DETAIL) }
   return failed(
     'internal',
@@ -95,7 +95,7 @@ function messageIn(cause: string): string | undefined {
   }
 }
 
-export const roleTaken = () =>
+export const roleChangeRunning = () =>
   failed(
     'busy',
     'another role change of this cluster is under way',
@@ -103,7 +103,7 @@ export const roleTaken = () =>
   )
 
 /** @param name of the operation that has taken its place */
-export const takenOver = (name: OperationName) =>
+export const operationReplaced = (name: OperationName) =>
   failed(
     'passed_over',
     `another operation has replaced this one: ${name}`,
@@ -115,13 +115,14 @@ export const takenOver = (name: OperationName) =>
 export const tokenOfOtherSet = () =>
   failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)
 
-export const tokenForAnother = () =>
+export const notAnActivationToken = () =>
   failed('invalid_request', 'this is not an activation token for this cluster', MAKE_TOKEN)
 
-export const tokenGone = () => failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
+export const tokenAlreadyUsed = () =>
+  failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
 /** A refusal is about the token or about this cluster; a primary that is silent or busy may answer later. */
-export const primarySaid = (cause: LinkRefused | LinkSilent) =>
+export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
   failed(
     mayPass(cause) ? 'busy' : 'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
@@ -137,12 +138,12 @@ export const admissionLost = (cause: Error) =>
     { cause },
   )
 
-export const setLeft = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
+export const setChanged = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
 
 // of an update of the primary, and of what leaves the set or closes a primary
 
 /** @param failures by address: why it is not the primary */
-export function nobodyAnswered(failures: ReadonlyMap<string, Error>) {
+export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
     [...failures.values()].some(mayPass) ? 'busy' : 'activation_failed',
@@ -152,26 +153,27 @@ export function nobodyAnswered(failures: ReadonlyMap<string, Error>) {
   )
 }
 
-export const givenLost = () =>
+export const primaryAnswerMissing = () =>
   failed('invalid_request', 'the answer of the primary to the token is no longer stored', MAKE_TOKEN)
 
-export const noSecondaryNow = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
+export const noLongerSecondary = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
 
-export const roleWasTaken = () => failed('busy', 'another role change of this cluster came first', AS_IT_IS)
+export const roleChangedMeanwhile = () =>
+  failed('busy', 'another role change of this cluster came first', AS_IT_IS)
 
-export const nothingToClose = () =>
+export const noJournalToClose = () =>
   failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
 
 // of work on the tree
 
-export const treeLost = (mode: ClusterMode) =>
+export const noTreeInMode = (mode: ClusterMode) =>
   failed(
     'invalid_request',
     `this cluster keeps no tree: its mode is ${mode}`,
     'only a DR primary or a DR secondary has one',
   )
 
-export const treeUnbuilt = () =>
+export const treeStillBuilding = () =>
   failed(
     'busy',
     'the tree is being built',
@@ -186,14 +188,14 @@ export const treeTooLarge = () =>
   )
 
 /** What refused says what to do next. */
-export const treePasses = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
+export const treeBusy = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
-export const bucketsWritten = () =>
+export const bucketsKeepChanging = () =>
   failed('busy', 'some buckets of the tree are written to all the time', LATER)
 
-export const hashesMove = () => failed('busy', 'the hashes of the tree keep changing', LATER)
+export const hashesKeepChanging = () => failed('busy', 'the hashes of the tree keep changing', LATER)
 
-export const nothingToCompare = () =>
+export const noPrimaryToCompare = () =>
   failed(
     'invalid_request',
     'this cluster follows no primary that it could be compared with',
@@ -208,7 +210,7 @@ export const comparisonFailed = (cause: unknown) =>
     { cause },
   )
 
-export const syncRuns = () => failed('busy', 'a sync is under way', LATER)
+export const syncRunning = () => failed('busy', 'a sync is under way', LATER)
 
 // of a promotion
 
@@ -223,7 +225,7 @@ export const handoverRefused = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
 
 /** @param why what was answered: it tells what has become of this cluster there */
-export const primaryPassed = (why: string) =>
+export const primaryReplaced = (why: string) =>
   failed(
     'passed_over',
     `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
@@ -238,13 +240,13 @@ export const handoverIncomplete = (end: number, here: number) =>
   )
 
 /** @param end position of the primary's journal, as text; `here`: of the own one */
-export const endsDiffer = (end: string, here: string) =>
+export const journalEndsDiffer = (end: string, here: string) =>
   failed('busy', `the primary’s journal ends at ${end}, and this cluster’s at ${here}`, OR_FORCE)
 
-export const syncBegan = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
+export const syncStarted = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
 
 export const handoverUnusable = (what: string) =>
   failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
 
-export const noJournalToTake = () =>
+export const noJournalToTakeOver = () =>
   failed('busy', 'this cluster has no journal of another cluster that it could take over', AS_IT_IS)

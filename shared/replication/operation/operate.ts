@@ -6,20 +6,20 @@ import type { Ports } from '../../ports.ts'
 import { create, remove, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { isWaiting, makingWay } from './giving-way.ts'
-import { operationRuns, roleChanging } from './refusals.ts'
-import { runWorkflow, waitingExecution } from './waiting.ts'
+import { isWaiting, replaceWaiting } from './giving-way.ts'
+import { operationStillRunning, roleChanging } from './refusals.ts'
+import { readWaitingExecution, runWorkflow } from './waiting.ts'
 
 const OPERATION_LOOK_MS = 250
 
 /** An operation that is about to begin: fields of it are encrypted for its place. */
-export interface Operating {
+export interface NewOperation {
   id: string
   place: Key<'operation'>
 }
 
 /** A new operation. Nothing is stored yet. */
-export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
+export function newOperation({ entropy }: Pick<Ports, 'entropy'>): NewOperation {
   const id = entropy.uuid()
   return { id, place: key('operation', id) }
 }
@@ -33,7 +33,7 @@ export function newOperation({ entropy }: Pick<Ports, 'entropy'>): Operating {
  * @throws ApiError `busy` when another change of the role is under way
  */
 export async function beginOperation(
-  { id, place }: Operating,
+  { id, place }: NewOperation,
   record: Item<'cluster'>,
   { name, step, ...input }: Pick<OperationState, 'name' | 'step'> & Partial<OperationState>,
   call: Pick<Call, 'ports' | 'now' | 'cluster'>,
@@ -41,11 +41,11 @@ export async function beginOperation(
 ): Promise<void> {
   const { ports, now } = call
   const running = record.data.operation
-  const ends = running === undefined ? [] : await makingWay(running, name, ports)
+  const ends = running === undefined ? [] : await replaceWaiting(running, name, ports)
   if (!ends) throw roleChanging()
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
   const data: ClusterRecord = { ...record.data, operation: id }
-  const adopted = waiting ?? (await waitingExecution(name, ports))
+  const adopted = waiting ?? (await readWaitingExecution(name, ports))
   const changes = [
     create(place, state),
     replace(record, record, data),
@@ -75,7 +75,7 @@ export async function awaitOperation(
     if (item.data.status !== 'running' || enough(item.data)) return item.data
     const { name, step, position } = item.data
     if (clock.now() >= end)
-      throw operationRuns(name, id, step, { position, waits: isWaiting({ name, step }) })
+      throw operationStillRunning(name, id, step, { position, waits: isWaiting({ name, step }) })
     await clock.sleep(OPERATION_LOOK_MS)
   }
 }
@@ -87,7 +87,7 @@ const MINUTE_MS = 60_000
  * another, at 1, 2, 4, 8 … minutes from the beginning.
  * @param age milliseconds since the operation began
  */
-export function executionsBy(age: number): number {
+export function allowedExecutions(age: number): number {
   const minutes = Math.floor(age / MINUTE_MS)
   return minutes < 1 ? 1 : 2 + Math.floor(Math.log2(minutes))
 }
@@ -107,7 +107,7 @@ export async function maintainOperation({
   const [operation] = await store.read([key('operation', id)])
   if (!operation) return
   const { name, startedAt } = operation.data
-  const most = executionsBy(clock.now() - startedAt)
+  const most = allowedExecutions(clock.now() - startedAt)
   for (let before = 0; before < most; before++)
     if ((await workflows.start(name, id, before)) === 'runs') return
 }

@@ -8,7 +8,7 @@ import { textForOperators } from './faults.ts'
  * secondary stands in the table of error codes, because it is everybody's. @see docs/spec/replication.md#refusals
  */
 
-export const recordChanging = (details: ErrorDetails): ApiError =>
+export const becomingSecondary = (details: ErrorDetails): ApiError =>
   refused(
     'busy',
     'this cluster is becoming a DR secondary and serves no clients',
@@ -38,7 +38,7 @@ export const notASecondary = (mode: ClusterMode): ApiError =>
     'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
-export const noKeyForAPrimary = (): ApiError =>
+export const publicKeyNotForPrimary = (): ApiError =>
   refused(
     'invalid_request',
     'this cluster is a DR primary: its keys are made when it becomes one',
@@ -96,7 +96,7 @@ export const treeNotBuilt = (): ApiError =>
     { retryAfter: 10 },
   )
 
-export const reindexRuns = (): ApiError =>
+export const reindexRunning = (): ApiError =>
   refused(
     'invalid_request',
     'a reindex is under way already',
@@ -111,7 +111,7 @@ export const diffNeedsPrimary = (): ApiError =>
   )
 
 /** @param at `waits`: it waits for another cluster, and another operation may take its place */
-export const operationRuns = (
+export const operationStillRunning = (
   name: string,
   id: string,
   step: string,
@@ -130,7 +130,7 @@ export const operationRuns = (
  * The refusal of an operation that was given up: its fault says what is wrong, and what to do next. What was passed over has
  * no `Retry-After`, because its text names another request.
  */
-export function givenUp(fault: OperationFault = unknownFault, usual = 5): ApiError {
+export function operationGivenUp(fault: OperationFault = unknownFault, usual = 5): ApiError {
   const { code, retryAfter = usual } = fault
   const text = textForOperators(fault)
   if (code === 'invalid_request' || code === 'activation_failed') return new ApiError(code, text)
@@ -151,7 +151,7 @@ export const secondariesChanging = (): ApiError =>
   )
 
 /** @param holders clusters that have keys of the set and are not revoked */
-export const nobodyRevoked = (given: string, holders: readonly string[]): ApiError =>
+export const noClusterToRevoke = (given: string, holders: readonly string[]): ApiError =>
   refused(
     'invalid_request',
     `id: no cluster of this name or id (${JSON.stringify(given.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
@@ -159,21 +159,21 @@ export const nobodyRevoked = (given: string, holders: readonly string[]): ApiErr
   )
 
 /** @param meanings what the text denotes, in words */
-export const severalRevoked = (given: string, meanings: readonly string[]): ApiError =>
+export const revocationAmbiguous = (given: string, meanings: readonly string[]): ApiError =>
   refused(
     'invalid_request',
     `id: ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
     'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   )
 
-export const ownRevocation = (given: string): ApiError =>
+export const selfRevocation = (given: string): ApiError =>
   refused(
     'invalid_request',
     `id: ${JSON.stringify(given)} is this cluster itself; nothing was revoked`,
     'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   )
 
-export const checksBegin = (): ApiError =>
+export const checkStartConflict = (): ApiError =>
   refused(
     'busy',
     'other checks are being started at the same time',
@@ -211,7 +211,7 @@ export const notInASet = (): ApiError =>
     'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
-export const primaryInstead = (): ApiError =>
+export const primaryCannotJoin = (): ApiError =>
   refused(
     'invalid_request',
     'this cluster is a DR primary',
@@ -232,42 +232,42 @@ export const tokenUnusable = (): ApiError =>
     'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
   )
 
-export const tokenLapsed = (): ApiError =>
+export const activationTokenExpired = (): ApiError =>
   refused(
     'invalid_request',
     'token has lapsed',
     'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   )
 
-export const differentSet = (): ApiError =>
+export const tokenOfDifferentSet = (): ApiError =>
   refused(
     'invalid_request',
     'token is of a different replication set',
     'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   )
 
-export const noUpdateGiven = (): ApiError =>
+export const updateMissing = (): ApiError =>
   refused(
     'invalid_request',
     'neither token nor update_primary_addrs is given',
     'give the token that the other primary has made, or "" to follow nobody',
   )
 
-export const twoUpdatesGiven = (): ApiError =>
+export const updateAmbiguous = (): ApiError =>
   refused(
     'invalid_request',
     'both token and update_primary_addrs are given',
     'give the token of another primary, or the addresses of the same one',
   )
 
-export const noAddressGiven = (): ApiError =>
+export const addressCountUnusable = (): ApiError =>
   refused(
     'invalid_request',
     'update_primary_addrs has no address, or more than 16',
     'list where the primary may be reached, in the order in which it shall be asked',
   )
 
-export const onlyWithToken = (name: string): ApiError =>
+export const parameterNeedsToken = (name: string): ApiError =>
   refused('invalid_request', `${name} goes with a token only`, 'leave it out')
 
 export const caUnusable = (): ApiError =>

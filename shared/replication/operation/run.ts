@@ -4,7 +4,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from '../secondary/connect.ts'
-import { operationOver, operationUnknown } from './faults.ts'
+import { operationAlreadyEnded, operationUnknown } from './faults.ts'
 
 /** What a step of an operation may reach. */
 export interface OperationRun {
@@ -46,22 +46,22 @@ export type OperationEnd = (
 ) => Promise<StepResult>
 
 /** An operation and the cluster record as they are now. */
-export interface OperationStand {
+export interface OperationSnapshot {
   operation: Item<'operation'>
   record: Item<'cluster'>
   cluster: ClusterRead
 }
 
 /** @throws OperationFailed if there is no such operation, or if it has ended and the record still names it */
-export async function readStand(run: OperationRun, id: string): Promise<OperationStand> {
-  const stand = await readStandToEnd(run, id)
-  const { operation, record } = stand
-  if (operation.data.status !== 'running' && record.data.operation === id) throw operationOver()
-  return stand
+export async function readOperation(run: OperationRun, id: string): Promise<OperationSnapshot> {
+  const snapshot = await readEndingOperation(run, id)
+  const { operation, record } = snapshot
+  if (operation.data.status !== 'running' && record.data.operation === id) throw operationAlreadyEnded()
+  return snapshot
 }
 
 /** The same for the end of an operation. @throws OperationFailed if there is no such operation */
-export async function readStandToEnd({ ports }: OperationRun, id: string): Promise<OperationStand> {
+export async function readEndingOperation({ ports }: OperationRun, id: string): Promise<OperationSnapshot> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
   if (!operation || !record) throw operationUnknown()
@@ -69,8 +69,8 @@ export async function readStandToEnd({ ports }: OperationRun, id: string): Promi
 }
 
 /** The operation at another step. */
-export const toStep = (
-  { operation }: Pick<OperationStand, 'operation'>,
+export const moveToStep = (
+  { operation }: Pick<OperationSnapshot, 'operation'>,
   now: number,
   change: Partial<OperationState>,
 ): Change => {
@@ -82,7 +82,7 @@ export const toStep = (
 export async function commitStep(
   { ports }: OperationRun,
   changes: readonly Change[],
-  { cluster }: OperationStand,
+  { cluster }: OperationSnapshot,
 ): Promise<StepResult> {
   return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
 }
@@ -97,26 +97,31 @@ export function withoutOperation({
 }
 
 /** The record after an operation was given up: status says why, until another one succeeds. */
-export const withFailed = (record: ClusterRecord, id: string): ClusterRecord => ({
+export const withFailedOperation = (record: ClusterRecord, id: string): ClusterRecord => ({
   ...withoutOperation(record),
   failedOperation: id,
 })
 
 /** Ends an operation that has succeeded, and frees the cluster for another one. */
-export const endOperation: OperationStep = (run, id) => overWith(run, id, { status: 'done', step: '' })
+export const endOperation: OperationStep = (run, id) => endWith(run, id, { status: 'done', step: '' })
 
 /** Gives up the operation, and frees the cluster for another one. Its steps leave a consistent state. */
-export const giveUp: OperationEnd = (run, id, fault) => overWith(run, id, { status: 'failed', fault })
+export const giveUp: OperationEnd = (run, id, fault) => endWith(run, id, { status: 'failed', fault })
 
-async function overWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
-  const stand = await readStandToEnd(run, id)
-  const { operation, record } = stand
+async function endWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
+  const snapshot = await readEndingOperation(run, id)
+  const { operation, record } = snapshot
   const holds = record.data.operation === id
   if (operation.data.status !== 'running' && !holds) return DONE
-  const after = change.status === 'failed' ? withFailed(record.data, id) : withoutOperation(record.data)
+  const after =
+    change.status === 'failed' ? withFailedOperation(record.data, id) : withoutOperation(record.data)
   const free = holds ? [replace(record, record, after)] : []
   // a token that was not used is not kept
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const input = operation.data.activation ? { activation } : {}
-  return commitStep(run, [toStep(stand, run.ports.clock.now(), { ...input, ...change }), ...free], stand)
+  return commitStep(
+    run,
+    [moveToStep(snapshot, run.ports.clock.now(), { ...input, ...change }), ...free],
+    snapshot,
+  )
 }

@@ -3,9 +3,9 @@ import type { ClusterMode, ClusterRecord } from '../../model/cluster.ts'
 import {
   addressesNeedLink,
   alreadyPrimary,
-  noKeyForAPrimary,
   notASecondary,
-  primaryInstead,
+  primaryCannotJoin,
+  publicKeyNotForPrimary,
   roleChanging,
 } from './refusals.ts'
 
@@ -26,14 +26,14 @@ export type RoleCall =
   | 'secondary/operation-token/delete'
 
 /** What of a request matters besides the role. */
-export interface RequestedChange {
+export interface TransitionRequest {
   /** `primary/enable`: an address that is not the present one */
   isNewAddress?: boolean
   /** `secondary/update-primary`: the primary is looked for at addresses, by the credentials that are there */
   byAddresses?: boolean
 }
 
-type Facts = RequestedChange & { record: ClusterRecord }
+type Facts = TransitionRequest & { record: ClusterRecord }
 
 interface Rule {
   /** the answer of a cluster by its role, after the gate; a role that is not named takes the call */
@@ -52,8 +52,8 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
   'primary/disable': {},
   'primary/secondary-token': {},
   'primary/revoke-secondary': { whileChanging: true },
-  'secondary/enable': { refused: { primary: primaryInstead } },
-  'secondary/generate-public-key': { refused: { primary: noKeyForAPrimary } },
+  'secondary/enable': { refused: { primary: primaryCannotJoin } },
+  'secondary/generate-public-key': { refused: { primary: publicKeyNotForPrimary } },
   // its row is for every role: an answer that is remembered comes before its refusal
   'secondary/promote': {
     takesOver: true,
@@ -64,7 +64,7 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
     takesOver: true,
     refused: {
       secondary: ({ record, byAddresses }) =>
-        byAddresses && !knowsPrimary(record) ? addressesNeedLink() : undefined,
+        byAddresses && !followsPrimary(record) ? addressesNeedLink() : undefined,
     },
   },
   'secondary/reindex': {},
@@ -81,7 +81,7 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
 export function transitionRefusal(
   call: RoleCall,
   record: ClusterRecord,
-  change: RequestedChange = {},
+  change: TransitionRequest = {},
 ): ApiError | undefined {
   const { refused, whileChanging, takesOver } = rules[call]
   const refusal = refused?.[record.mode]?.({ ...change, record })
@@ -90,14 +90,14 @@ export function transitionRefusal(
 }
 
 /** @throws ApiError where the cluster does not take the call */
-export function checkTransition(call: RoleCall, record: ClusterRecord, change?: RequestedChange): void {
+export function checkTransition(call: RoleCall, record: ClusterRecord, change?: TransitionRequest): void {
   const refusal = transitionRefusal(call, record, change)
   if (refusal) throw refusal
 }
 
 /** Whether a secondary follows a primary, as far as it knows. */
-const knowsPrimary = ({ link }: ClusterRecord): boolean => Boolean(link?.primaryKey)
+const followsPrimary = ({ link }: ClusterRecord): boolean => Boolean(link?.primaryKey)
 
 /** Whether this cluster was a primary of its set until its epoch ended, and has followed nobody since. */
 export const hasSteppedDown = (record: ClusterRecord): boolean =>
-  record.mode === 'secondary' && record.epoch !== undefined && !knowsPrimary(record)
+  record.mode === 'secondary' && record.epoch !== undefined && !followsPrimary(record)

@@ -4,7 +4,7 @@ import { put } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
 /** Milliseconds that an execution waits for an authorised request. */
-export const LAPSE_MS = 3_600_000
+export const WAITING_TTL_MS = 3_600_000
 
 /**
  * Notes that an execution waits. The newest one of a workflow is adopted; what waited before lapses by its own time.
@@ -21,12 +21,12 @@ export async function noteWaiting(
   cipher.expect(record.data)
   const place = key('waiting', workflow)
   const sealed = await cipher.encrypt(place, 'token', token)
-  const waiting: WaitingExecution = { until: readAt + LAPSE_MS, token: sealed, options }
+  const waiting: WaitingExecution = { until: readAt + WAITING_TTL_MS, token: sealed, options }
   await store.commit([put(place, waiting)], { record: record.data, readAt })
 }
 
 /** The execution that a request may adopt. */
-export async function waitingExecution(
+export async function readWaitingExecution(
   workflow: OperationName,
   { store, clock }: Pick<Ports, 'store' | 'clock'>,
 ): Promise<Item<'waiting'> | undefined> {

@@ -6,7 +6,7 @@ import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { isKind, key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { type Pass, pauseUntil, walk } from './walk.ts'
+import { type Pass, pauseUntil, walkTable } from './walk.ts'
 
 export interface BackfillJob {
   /** the tree that items are taken into */
@@ -21,7 +21,7 @@ export interface BackfillJob {
  * Items under one position. Their transaction holds each of them, its bucket and the journal entry with all of them: the engine
  * takes a hundred elements and 4 MiB, and a page of a scan is never more than one.
  */
-const TOGETHER = 40
+const ITEMS_PER_COMMIT = 40
 /** Milliseconds between two positions: most of what a journal can take is left for logins. */
 const BACKFILL_PACE_MS = 66
 
@@ -32,13 +32,13 @@ const BACKFILL_PACE_MS = 66
 export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobResult> {
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
-  const left = await walk(run, job.at, pass, async items => {
+  const left = await walkTable(run, job.at, pass, async items => {
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
     // an item of an unknown kind was put there by hand, and is left alone
     const loose = items.filter(item => isKind(item.kind) && !storedLeafInTree(item, job.treeId))
-    for (let at = 0; at < loose.length; at += TOGETHER) {
-      const some = loose.slice(at, at + TOGETHER)
+    for (let at = 0; at < loose.length; at += ITEMS_PER_COMMIT) {
+      const some = loose.slice(at, at + ITEMS_PER_COMMIT)
       await backfillSome(run, some, cluster)
       pass.found += some.length
     }

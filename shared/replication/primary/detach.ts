@@ -4,7 +4,7 @@ import { listTreePartitions } from '../../journal/refresh.ts'
 import { type Change, put, remove } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { type Pass, pauseUntil, walk } from './walk.ts'
+import { type Pass, pauseUntil, walkTable } from './walk.ts'
 
 export interface DetachJob {
   /** items below this position are of the ended journal */
@@ -52,7 +52,7 @@ async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Om
   const { journal } = run.ports
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
   const pass = job.pass ?? { seen: 0, found: 0, before: 0 }
-  const left = await walk(run, job.at, pass, async items => {
+  const left = await walkTable(run, job.at, pass, async items => {
     const cluster = await run.cluster()
     if (cluster?.record.mode !== 'disabled' || cluster.record.journalStart !== job.journalStart) return false
     const marked = items.filter(({ pos }) => pos !== undefined && pos < job.journalStart)

@@ -9,9 +9,9 @@ import { JOURNAL_PROMISE_MS } from '../../values/bounds.ts'
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'deployment'>
 
 /** A cluster that has a tree. */
-type Keeping = ClusterRecord & { treeId: string }
+type TreeCluster = ClusterRecord & { treeId: string }
 
-async function readKeeping({ store, deployment }: Dependencies): Promise<Keeping | undefined> {
+async function readTreeCluster({ store, deployment }: Dependencies): Promise<TreeCluster | undefined> {
   const [cluster] = await store.read([key('cluster')])
   const { mode, treeId } = cluster?.data ?? {}
   if (!cluster || (mode !== 'primary' && mode !== 'secondary') || treeId === undefined) return undefined
@@ -21,7 +21,7 @@ async function readKeeping({ store, deployment }: Dependencies): Promise<Keeping
 
 /** Closes unused positions of a primary that have a later used one behind them. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
-  if ((await readKeeping(ports))?.mode === 'primary') await fillHoles(ports, 'below')
+  if ((await readTreeCluster(ports))?.mode === 'primary') await fillHoles(ports, 'below')
 }
 
 /**
@@ -29,7 +29,7 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
  * journal.
  */
 export async function maintainJournal(ports: Dependencies): Promise<void> {
-  const cluster = await readKeeping(ports)
+  const cluster = await readTreeCluster(ports)
   if (!cluster) return
   if (cluster.mode === 'primary') await fillHoles(ports, 'all')
   await trimJournal(ports)
@@ -41,7 +41,7 @@ export async function maintainJournal(ports: Dependencies): Promise<void> {
  */
 export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'): Promise<void> {
   const { journal, clock } = ports
-  const cluster = await readKeeping(ports)
+  const cluster = await readTreeCluster(ports)
   if (!cluster) return
   const head = await journal.head()
   if (head?.mode !== (cluster.mode === 'primary' ? 'writing' : 'applying')) return
@@ -83,7 +83,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
  * gets one every ten seconds, and several at once contain a commit.
  * @param names sort keys of the journal entries, as a stream tells them
  */
-export async function tellsNews(
+export async function containsChanges(
   { journal }: Pick<Ports, 'journal'>,
   names: readonly unknown[],
 ): Promise<boolean> {

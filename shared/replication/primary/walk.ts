@@ -26,7 +26,7 @@ export async function pauseUntil(run: JobRun, moment: number): Promise<boolean> 
  * @param work `false`: nothing is to be done any more
  * @returns where to go on; undefined at the end; `ended` when work said so
  */
-export async function walk(
+export async function walkTable(
   run: JobRun,
   start: ScanPlace = { segment: 0 },
   pass: Pass,

@@ -19,11 +19,11 @@ export type PrimaryFacts =
   | {
       readonly state: 'silent'
       /** when it answered last, epoch milliseconds; absent: never */
-      readonly heardAt?: number
+      readonly lastAnswerAt?: number
       /** milliseconds of silence that unanswered calls show; 0 where it has never answered */
       readonly silentMs: number
       /** an unsigned answer from its address; absent: none */
-      readonly front?: string
+      readonly unsignedAnswer?: string
     }
 
 /** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
@@ -59,7 +59,7 @@ export interface PromotionFacts {
   /** what keeps this cluster from applying what it has; absent: nothing */
   readonly stuck?: string | undefined
   /** the last position that the primary has told of; absent: none */
-  readonly heard?: number | undefined
+  readonly lastKnownPosition?: number | undefined
   /** format of journal and link that this version speaks */
   readonly format: number
   /** epoch milliseconds: when this began to be gathered */
@@ -88,7 +88,7 @@ interface Check {
 }
 
 /** Seconds after which an obstacle may be gone: that of following, of longer work, or of a cause that somebody mends. */
-const PASSES = { soon: 5, work: 10, mended: 30 }
+const RETRY_SECONDS = { soon: 5, work: 10, mended: 30 }
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
@@ -97,19 +97,22 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
  * that throttles the link tells nothing about clients.
  */
 const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
-  primary.front === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
+  primary.unsignedAnswer === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
 
 /** Seconds after which a silent primary may answer again. */
-const MAY_ANSWER = 15
+const SILENT_RETRY_SECONDS = 15
 
 /** Seconds until a silent primary may answer again, or counts as lost. */
-const silenceLeft = ({ primary }: PromotionFacts): number => {
-  if (primary.state !== 'silent' || primary.front !== undefined) return MAY_ANSWER
-  return Math.min(MAY_ANSWER, Math.max(1, Math.ceil((bounds.PRIMARY_LOST_MS - primary.silentMs) / 1000)))
+const secondsUntilLost = ({ primary }: PromotionFacts): number => {
+  if (primary.state !== 'silent' || primary.unsignedAnswer !== undefined) return SILENT_RETRY_SECONDS
+  return Math.min(
+    SILENT_RETRY_SECONDS,
+    Math.max(1, Math.ceil((bounds.PRIMARY_LOST_MS - primary.silentMs) / 1000)),
+  )
 }
 
 /** The fault of a keyring that decrypts nothing; undefined: it decrypts something. */
-export const keyringClosed = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
+export const keyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
     : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
@@ -139,8 +142,8 @@ const checks: readonly Check[] = [
     name: 'keyring',
     code: 'busy',
     overridden: false,
-    finds: ({ keyring }) => keyringClosed(keyring),
-    retryAfter: PASSES.mended,
+    finds: ({ keyring }) => keyringFault(keyring),
+    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'keyring-terms',
@@ -150,7 +153,7 @@ const checks: readonly Check[] = [
       opened > 0 && failed.length > 0
         ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
         : undefined,
-    retryAfter: PASSES.mended,
+    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'newest-term',
@@ -160,7 +163,7 @@ const checks: readonly Check[] = [
       missing === undefined
         ? undefined
         : `this cluster does not have the term ${missing}, by which the primary encrypts: it cannot decrypt what that term has encrypted, and if the rotation retired older terms, it accepts their batch tokens again`,
-    retryAfter: PASSES.soon,
+    retryAfter: RETRY_SECONDS.soon,
   },
   {
     name: 'sync',
@@ -173,7 +176,7 @@ const checks: readonly Check[] = [
         ? `items that a sync has fetched are consistent only from position ${head.replayUntil} on, and this cluster is at ${head.last}`
         : undefined
     },
-    retryAfter: PASSES.work,
+    retryAfter: RETRY_SECONDS.work,
   },
   {
     name: 'corrupted',
@@ -183,14 +186,14 @@ const checks: readonly Check[] = [
       corrupted
         ? 'items keep differing from those of the primary, or a check has found the tree of items corrupted: POST sys/replication/dr/secondary/reindex with diff, then sys/replication/dr/secondary/recover, repair that'
         : undefined,
-    retryAfter: PASSES.mended,
+    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'reindex',
     code: 'busy',
     overridden: true,
     finds: ({ reindexing }) => (reindexing ? 'a reindex is running' : undefined),
-    retryAfter: PASSES.work,
+    retryAfter: RETRY_SECONDS.work,
   },
   {
     name: 'stuck',
@@ -200,7 +203,7 @@ const checks: readonly Check[] = [
       stuck === undefined
         ? undefined
         : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
-    retryAfter: PASSES.mended,
+    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'no-primary',
@@ -219,7 +222,7 @@ const checks: readonly Check[] = [
       primary.state !== 'none' && head?.mode === 'closed'
         ? 'this cluster was a primary, and has not followed another one yet; POST sys/replication/dr/secondary/update-primary gives it the present one'
         : undefined,
-    retryAfter: PASSES.soon,
+    retryAfter: RETRY_SECONDS.soon,
   },
   {
     name: 'refused',
@@ -229,7 +232,7 @@ const checks: readonly Check[] = [
       primary.state === 'refuses'
         ? `the primary answers, and refuses this cluster: ${primary.text}`
         : undefined,
-    retryAfter: PASSES.mended,
+    retryAfter: RETRY_SECONDS.mended,
   },
   {
     name: 'silent',
@@ -237,13 +240,13 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ primary, now }) => {
       if (primary.state !== 'silent' || isLost(primary)) return undefined
-      if (primary.front !== undefined)
-        return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.front}`
-      return primary.heardAt === undefined
+      if (primary.unsignedAnswer !== undefined)
+        return `something other than the primary answers at the primary’s address, and the primary may be serving behind it: ${primary.unsignedAnswer}`
+      return primary.lastAnswerAt === undefined
         ? 'the primary does not answer, and has never answered'
-        : `the primary does not answer; it last answered ${seconds(ageSince(primary.heardAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
+        : `the primary does not answer; it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago; unanswered calls show ${seconds(primary.silentMs)} s of silence, and ${bounds.PRIMARY_LOST_MS / 1000} s are needed`
     },
-    retryAfter: silenceLeft,
+    retryAfter: secondsUntilLost,
   },
   {
     name: 'lag',
@@ -257,21 +260,24 @@ const checks: readonly Check[] = [
         ? `this cluster is ${seconds(primary.lag)} s behind its primary: more than ${bounds.LARGEST_LAG_MS / 1000} s`
         : undefined
     },
-    retryAfter: PASSES.soon,
+    retryAfter: RETRY_SECONDS.soon,
   },
 ]
 
 /** How much of the primary's journal is known to be missing. What it committed after its last answer is unknown. */
-function missingText({ head, heard }: Pick<PromotionFacts, 'head' | 'heard'>): string {
-  if (heard === undefined) return ''
-  const behind = heard - (head?.last ?? 0)
+function missingText({
+  head,
+  lastKnownPosition,
+}: Pick<PromotionFacts, 'head' | 'lastKnownPosition'>): string {
+  if (lastKnownPosition === undefined) return ''
+  const behind = lastKnownPosition - (head?.last ?? 0)
   return behind > 0
-    ? `: at least ${behind} positions up to ${heard}, which the primary’s last answer named, and everything after that`
+    ? `: at least ${behind} positions up to ${lastKnownPosition}, which the primary’s last answer named, and everything after that`
     : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
 /** This cluster cannot know them: the report of the former primary names them. */
-const ENDS_LOST =
+const REVOCATIONS_LOST =
   'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
 /** The warnings of a promotion. */
@@ -280,16 +286,16 @@ function warningsOf(facts: PromotionFacts): string[] {
   const at = `${head?.epoch}/${head?.last}`
   if (primary.state === 'silent') {
     const last =
-      primary.heardAt === undefined
+      primary.lastAnswerAt === undefined
         ? 'it has never answered'
-        : `it last answered ${seconds(ageSince(primary.heardAt, now))} s ago, at ${printTime(primary.heardAt)}`
+        : `it last answered ${seconds(ageSince(primary.lastAnswerAt, now))} s ago, at ${printTime(primary.lastAnswerAt)}`
     return [
       `the primary does not answer (${last}): this cluster takes over at position ${at}, and lacks what was committed behind it${missingText(facts)}`,
-      ENDS_LOST,
+      REVOCATIONS_LOST,
     ]
   }
   if (primary.state === 'refuses' || primary.state === 'none')
-    return [`nothing was handed over: this cluster takes over at position ${at}`, ENDS_LOST]
+    return [`nothing was handed over: this cluster takes over at position ${at}`, REVOCATIONS_LOST]
   return primary.format < format
     ? [
         `the primary speaks format ${primary.format}, this cluster ${format}: it cannot come back as a secondary before its upgrade`,
@@ -312,7 +318,7 @@ export interface CheckResult {
 type Obstacle = CheckResult & { readonly text: string }
 
 /** All checks of a promotion, in their order, with what each finds. */
-export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
+export const checkPromotion = (facts: PromotionFacts): CheckResult[] =>
   checks.map(({ name, code, overridden, finds, retryAfter }) => {
     const text = finds(facts)
     if (text === undefined) return { name, code, overridden }
@@ -321,7 +327,7 @@ export const promotionChecks = (facts: PromotionFacts): CheckResult[] =>
   })
 
 /** Whether the primary is asked to hand over; not during a sync. */
-export const asksPrimary = ({ primary, head }: PromotionFacts): boolean =>
+export const shouldRequestHandover = ({ primary, head }: PromotionFacts): boolean =>
   primary.state === 'answers' && head?.mode === 'applying'
 
 /**
@@ -331,7 +337,7 @@ export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
 ): PromotionVerdict {
-  const found = promotionChecks(facts).filter((check): check is Obstacle => check.text !== undefined)
+  const found = checkPromotion(facts).filter((check): check is Obstacle => check.text !== undefined)
   const obstacles = found.filter(({ overridden }) => !force || !overridden)
   if (obstacles.length > 0) return { refused: faultOf(obstacles), warnings: [] }
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }

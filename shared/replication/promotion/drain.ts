@@ -2,12 +2,17 @@ import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
-import { handoverIncomplete, noSecondaryNow, OperationFailed, primaryPassed } from '../operation/faults.ts'
+import {
+  handoverIncomplete,
+  noLongerSecondary,
+  OperationFailed,
+  primaryReplaced,
+} from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
-import { followCarefully } from '../secondary/follow.ts'
+import { followOrPause } from '../secondary/follow.ts'
 import { type Follower, newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
-import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
+import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
 /** Milliseconds to wait for the rest of a handed-over journal. */
 const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
@@ -17,8 +22,8 @@ const DRAIN_PAUSE_MS = 200
  * Waits until everything that the primary has acknowledged is here, then applies all that is staged: nothing else
  * happens to this cluster before that. A demoted cluster gives its own journal its exact end instead.
  */
-export const drainAll: OperationStep = async (run, id) => {
-  const before = await promotionAt(run, id, 'drain')
+export const drainJournal: OperationStep = async (run, id) => {
+  const before = await readPromotionAt(run, id, 'drain')
   if (!before) return DONE
   const { ports } = run
   const { force } = before.promotion
@@ -26,23 +31,27 @@ export const drainAll: OperationStep = async (run, id) => {
     before.operation.data.changedAt + (force ? DRAIN_TIMEOUT_MS.forced : DRAIN_TIMEOUT_MS.graceful)
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
-  if (!follower) throw noSecondaryNow()
+  if (!follower) throw noLongerSecondary()
   follower.session.roleChangePending = true
   if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await prepareHead(ports, follower, before)
   if (!ready) return AGAIN
   const position = posText(lastPosition(ready.head))
   // waiting may have taken minutes, and commits need a fresh cluster record
-  const stand = await promotionAt(run, id, 'drain')
-  if (!stand) return DONE
-  const warnings = [...stand.promotion.warnings, ...ready.warnings]
-  return commitStep(run, [promotionTo(stand, ports.clock.now(), 'claim', { warnings }, { position })], stand)
+  const snapshot = await readPromotionAt(run, id, 'drain')
+  if (!snapshot) return DONE
+  const warnings = [...snapshot.promotion.warnings, ...ready.warnings]
+  return commitStep(
+    run,
+    [movePromotionTo(snapshot, ports.clock.now(), 'claim', { warnings }, { position })],
+    snapshot,
+  )
 }
 
 /** @throws OperationFailed when the rest does not come */
 async function awaitRest(
   run: OperationRun,
-  { promotion: { end, force }, operation }: PromotionStand,
+  { promotion: { end, force }, operation }: PromotionSnapshot,
   { follower, until }: { follower: Follower; until: number },
 ): Promise<'received' | 'time'> {
   const { clock, journal, store } = run.ports
@@ -57,7 +66,7 @@ async function awaitRest(
     // it may have been given up meanwhile
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
-    const passed = await followCarefully(follower, {
+    const passed = await followOrPause(follower, {
       pause: DRAIN_PAUSE_MS,
       warning: 'the rest of the journal was asked for in vain',
       failureOf: isPassedOver,
@@ -77,5 +86,5 @@ async function awaitRest(
  */
 const isPassedOver = (error: unknown): OperationFailed | undefined =>
   error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')
-    ? primaryPassed(error.message)
+    ? primaryReplaced(error.message)
     : undefined

@@ -17,11 +17,11 @@ import {
   type Follower,
   type FollowerPorts,
   fetchTerms,
+  heldTermsOf,
   newFollower,
   sendHeartbeat,
-  termsHeldBy,
 } from '../secondary/follower.ts'
-import { silenceWith } from '../secondary/silence.ts'
+import { addSilence } from '../secondary/silence.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
 /** What gathering facts may reach. */
@@ -36,7 +36,7 @@ export interface FactsRun {
  * Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere, but that the primary
  * notes a heartbeat.
  */
-export async function promotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
+export async function gatherPromotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
   // the facts may be outdated when they are judged: a process may be frozen in between
   const now = ports.clock.now()
@@ -50,12 +50,12 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
   const head = await ports.journal.head()
   const keyring = await tryKeyring(ports, record)
   const silent: PrimaryFacts = contact
-    ? { state: 'silent', heardAt: contact.data.at, silentMs: silenceWith(contact.data, now) }
+    ? { state: 'silent', lastAnswerAt: contact.data.at, silentMs: addSilence(contact.data, now) }
     : { state: 'silent', silentMs: 0 }
   // without its keys this cluster cannot make calls
   const primary =
-    keyring.failed.length === 0 && head ? await askedPrimary(run, head, { silent, puller }) : silent
-  const missing = await missingTerm(ports, primary, contact?.data.term)
+    keyring.failed.length === 0 && head ? await askPrimary(run, head, { silent, puller }) : silent
+  const missing = await findMissingTerm(ports, primary, contact?.data.term)
   return {
     head,
     keyring: { ...keyring, ...defined({ missing }) },
@@ -65,7 +65,7 @@ export async function promotionFacts(run: FactsRun, record: ClusterRecord): Prom
     corrupted: isTreeCorrupted(record, check, diverging),
     reindexing: reindex !== undefined && isReindexing(reindex.data, record),
     stuck: puller?.data.fault,
-    heard: contact?.data.seq,
+    lastKnownPosition: contact?.data.seq,
     now,
   }
 }
@@ -112,7 +112,7 @@ export async function tryKeyring(
 }
 
 /** The term by which the primary encrypts, if it is known and this cluster does not have it. */
-async function missingTerm(
+async function findMissingTerm(
   { store }: Pick<FollowerPorts, 'store'>,
   primary: PrimaryFacts,
   lastTold = '',
@@ -120,14 +120,14 @@ async function missingTerm(
   const term = primary.state === 'answers' ? (primary.reported?.term ?? '') : lastTold
   if (term === '') return undefined
   const [keyring] = await store.read([key('keyring')])
-  return keyring && termsHeldBy(keyring.data).ids.includes(term) ? undefined : term
+  return keyring && heldTermsOf(keyring.data).ids.includes(term) ? undefined : term
 }
 
 /** How often a refusal must come before it counts: a heartbeat of the puller may have come in between. */
 const ASK_TRIES = 3
 const ASK_PAUSE_MS = 300
 
-async function askedPrimary(
+async function askPrimary(
   { ports, connect, deadline }: FactsRun,
   head: Head,
   { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
@@ -136,36 +136,36 @@ async function askedPrimary(
   const hasTime = () => clock.now() < deadline
   const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
-  let front: { front?: string } = {}
+  let unsigned: { unsignedAnswer?: string } = {}
   const pause = () => clock.sleep(ASK_PAUSE_MS)
-  const heard = await retrying(
+  const answer = await retrying(
     { tries: ASK_TRIES, pause },
     async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
       const started = clock.now()
       try {
-        return ok(await factsOfAnswer(follower, head))
+        return ok(await probePrimary(follower, head))
       } catch (error) {
         if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
         // a cluster that has followed another primary since has new keys: it lives, and another one is the primary
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
-        if (error instanceof LinkUnsigned) front = { front: error.message }
+        if (error instanceof LinkUnsigned) unsigned = { unsignedAnswer: error.message }
         const over = tried + 1 === ASK_TRIES || clock.now() + ASK_PAUSE_MS >= deadline
         if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
           // one that answered the first question, and not the second, answered just now
           return ok({
             ...silent,
-            ...front,
-            ...(follower.session.source ? { heardAt: started, silentMs: 0 } : {}),
+            ...unsigned,
+            ...(follower.session.source ? { lastAnswerAt: started, silentMs: 0 } : {}),
           })
         return PENDING
       }
     },
   )
-  return heard.ok ? heard.value : silent
+  return answer.ok ? answer.value : silent
 }
 
-async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFacts> {
+async function probePrimary(follower: Follower, head: Head): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is an obstacle of its own
   await fetchTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
@@ -173,13 +173,13 @@ async function factsOfAnswer(follower: Follower, head: Head): Promise<PrimaryFac
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
   const divergedFacts: PrimaryFacts = { state: 'answers', format, lag: 'diverged', reported }
   if (diverged || forkPoint < head.last) return divergedFacts
-  const oldest = await oldestMissing(follower, head, frontier)
+  const oldest = await findOldestMissing(follower, head, frontier)
   if (oldest === 'diverged') return divergedFacts
   return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), reported }
 }
 
 /** When the first journal entry that is not applied here was written, by the primary's clock; undefined: there is none. */
-async function oldestMissing(
+async function findOldestMissing(
   { own, link }: Follower,
   head: Head,
   frontier: number,
@@ -187,6 +187,6 @@ async function oldestMissing(
   if (head.applied < head.last)
     return (await own.journal.entries(head.lineage, head.applied, head.applied + 1))[0]?.at
   if (frontier <= head.last) return undefined
-  const answer = await link?.entries({ lineage: head.lineage, after: head.last, maxBytes: 1 })
-  return answer?.kind === 'entries' ? answer.entries[0]?.at : 'diverged'
+  const page = await link?.entries({ lineage: head.lineage, after: head.last, maxBytes: 1 })
+  return page?.kind === 'entries' ? page.entries[0]?.at : 'diverged'
 }

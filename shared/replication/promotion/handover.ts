@@ -1,10 +1,10 @@
 import { epochAt } from '../../journal/position.ts'
 import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { handoverRefused, handoverSilent, primaryPassed } from '../operation/faults.ts'
+import { handoverRefused, handoverSilent, primaryReplaced } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
-import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
+import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
 /** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
@@ -13,10 +13,10 @@ const HANDOVER_PAUSE_MS = 500
 const HANDOVER_LAST_TRY_MS = 1000
 
 /** The result of one call to the primary: the end of its epoch, or a reason without one. */
-type Asked = Result<{ end: HandedOver; epoch: string }, Unanswered>
+type HandoverResult = Result<{ end: HandedOver; epoch: string }, NoHandover>
 
 /** `another`: the answer is signed by other keys */
-type Unanswered =
+type NoHandover =
   | { readonly kind: 'silent' }
   | { readonly kind: 'refused'; readonly text: string; readonly another?: true }
 
@@ -26,21 +26,24 @@ type Unanswered =
  * falls silent now.
  */
 export const askHandover: OperationStep = async (run, id) => {
-  const before = await promotionAt(run, id, 'handover')
+  const before = await readPromotionAt(run, id, 'handover')
   if (!before) return DONE
   const { clock } = run.ports
   const { requestsHandover, handoverRequestedAt, force } = before.promotion
-  if (!requestsHandover) return commitStep(run, [promotionTo(before, clock.now(), 'drain', {})], before)
+  if (!requestsHandover) return commitStep(run, [movePromotionTo(before, clock.now(), 'drain', {})], before)
   if (handoverRequestedAt === undefined) {
     await commitStep(
       run,
-      [promotionTo(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
+      [movePromotionTo(before, clock.now(), 'handover', { handoverRequestedAt: clock.now() })],
       before,
     )
     return AGAIN
   }
   const { ask, wait } = force ? HANDOVER_TIMEOUT_MS.forced : HANDOVER_TIMEOUT_MS.graceful
-  const asked = await askOnce(run, Math.max(handoverRequestedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS))
+  const asked = await tryHandover(
+    run,
+    Math.max(handoverRequestedAt + wait, clock.now() + HANDOVER_LAST_TRY_MS),
+  )
   if (
     !asked.ok &&
     asked.fault.kind === 'silent' &&
@@ -50,16 +53,20 @@ export const askHandover: OperationStep = async (run, id) => {
     return AGAIN
   }
   // asking takes seconds, and commits need a fresh cluster record
-  const stand = await promotionAt(run, id, 'handover')
-  if (!stand) return DONE
-  if (!asked.ok) return force ? skipHandover(run, stand, asked.fault) : failHandover(run, stand, asked.fault)
+  const snapshot = await readPromotionAt(run, id, 'handover')
+  if (!snapshot) return DONE
+  if (!asked.ok)
+    return force ? skipHandover(run, snapshot, asked.fault) : failHandover(run, snapshot, asked.fault)
   const { epoch, end: closed } = asked.value
   const end = { epoch, seq: closed.seq, closedEpoch: closed.epoch }
-  return commitStep(run, [promotionTo(stand, clock.now(), 'drain', { end })], stand)
+  return commitStep(run, [movePromotionTo(snapshot, clock.now(), 'drain', { end })], snapshot)
 }
 
 /** @param until epoch milliseconds: for so long it is waited for */
-async function askOnce({ ports, connect, deadline }: OperationRun, until: number): Promise<Asked> {
+async function tryHandover(
+  { ports, connect, deadline }: OperationRun,
+  until: number,
+): Promise<HandoverResult> {
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline, until })
   if (!follower) return failed({ kind: 'refused', text: 'this cluster is no longer a secondary' })
   try {
@@ -75,7 +82,7 @@ async function askOnce({ ports, connect, deadline }: OperationRun, until: number
   }
 }
 
-async function requestHandover(follower: Follower): Promise<Asked> {
+async function requestHandover(follower: Follower): Promise<HandoverResult> {
   const { epoch, lineage } = await sendHeartbeat(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.takeKeyring(end.keyring)
@@ -86,20 +93,24 @@ async function requestHandover(follower: Follower): Promise<Asked> {
 }
 
 /** Continues without a handover, with force. Commits that only the primary has are reported when it comes back. */
-function skipHandover(run: OperationRun, stand: PromotionStand, fault: Unanswered) {
+function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
-  const warnings = [...stand.promotion.warnings, `nothing was handed over: the primary ${why}`]
-  return commitStep(run, [promotionTo(stand, run.ports.clock.now(), 'drain', { warnings })], stand)
+  const warnings = [...snapshot.promotion.warnings, `nothing was handed over: the primary ${why}`]
+  return commitStep(run, [movePromotionTo(snapshot, run.ports.clock.now(), 'drain', { warnings })], snapshot)
 }
 
-async function failHandover(run: OperationRun, stand: PromotionStand, fault: Unanswered) {
+async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   if (fault.kind === 'silent') throw handoverSilent()
   // an earlier attempt may have ended the epoch of the primary of that time
-  if (fault.another) throw primaryPassed(fault.text)
+  if (fault.another) throw primaryReplaced(fault.text)
   // it refused, so it has ended no epoch for this cluster
-  const { handoverRequestedAt: _, ...promotion } = stand.promotion
+  const { handoverRequestedAt: _, ...promotion } = snapshot.promotion
   const now = run.ports.clock.now()
-  const noted = await commitStep(run, [promotionTo({ ...stand, promotion }, now, 'handover', {})], stand)
+  const noted = await commitStep(
+    run,
+    [movePromotionTo({ ...snapshot, promotion }, now, 'handover', {})],
+    snapshot,
+  )
   if (noted === AGAIN) return AGAIN
   throw handoverRefused(fault.text)
 }

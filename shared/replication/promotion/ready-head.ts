@@ -1,15 +1,15 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
-import { type Own, pauseBefore } from '../apply/window.ts'
-import { handoverUnusable, noJournalToTake, syncBegan } from '../operation/faults.ts'
+import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
+import { handoverUnusable, noJournalToTakeOver, syncStarted } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { stopStaging } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
-import type { PromotionStand } from './stand.ts'
+import type { PromotionSnapshot } from './step.ts'
 
 /** A head that may take over: no position below it is open, and no write under way can change an item. */
-interface Ready {
+interface ReadyHead {
   head: Head
   warnings: readonly string[]
 }
@@ -21,45 +21,48 @@ interface Ready {
  * @throws OperationFailed when what is staged cannot be applied
  */
 export async function prepareHead(
-  { clock, journal }: { clock: Own['clock']; journal: Own['journal'] },
+  { clock, journal }: { clock: OwnPorts['clock']; journal: OwnPorts['journal'] },
   { own, treeId }: Follower,
-  { promotion: { force }, record }: Pick<PromotionStand, 'promotion' | 'record'>,
-): Promise<Ready | undefined> {
+  { promotion: { force }, record }: Pick<PromotionSnapshot, 'promotion' | 'record'>,
+): Promise<ReadyHead | undefined> {
   const head = await journal.head()
-  if (!head || head.mode === 'writing') throw noJournalToTake()
+  if (!head || head.mode === 'writing') throw noJournalToTakeOver()
   if (head.mode === 'closed')
-    return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && resting(journal, 'closed')
+    return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
   // the promotion was given up, and this cluster follows by another link, or by none
   const { name: link = '' } = record.data.link ?? {}
-  if (head.link !== link) return again(own)
+  if (head.link !== link) return pauseAndRepeat(own)
   if (head.mode === 'syncing') {
-    if (!force) throw syncBegan()
+    if (!force) throw syncStarted()
     const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
   const drained = await stopStaging(own, treeId, link)
-  if (drained === 'done') return resting(journal, 'draining')
-  if (drained === 'busy' || drained === 'moved') return again(own)
+  if (drained === 'done') return readIdleHead(journal, 'draining')
+  if (drained === 'busy' || drained === 'moved') return pauseAndRepeat(own)
   const what =
     drained === 'missing'
       ? 'a staged journal entry is not there'
       : `${drained.mismatch.length} items are not as journal entries say`
   if (!force) throw handoverUnusable(what)
-  return leftAsItIs(own, what)
+  return skipStagedEntries(own, what)
 }
 
-async function again(own: Own): Promise<undefined> {
-  await pauseBefore(own, 3)
+async function pauseAndRepeat(own: OwnPorts): Promise<undefined> {
+  await pauseBeforeRetry(own, 3)
   return undefined
 }
 
-async function resting(journal: Own['journal'], mode: Head['mode']): Promise<Ready | undefined> {
+async function readIdleHead(
+  journal: OwnPorts['journal'],
+  mode: Head['mode'],
+): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
 /** With force: what is staged will never be applied completely, so no journal leads from this state. */
-async function leftAsItIs({ journal }: Own, what: string): Promise<Ready | undefined> {
+async function skipStagedEntries({ journal }: OwnPorts, what: string): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
   const moved = await journal.moveHead(moves.skipStaged(head))

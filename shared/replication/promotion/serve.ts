@@ -1,5 +1,5 @@
 import { voidOperationToken } from '../../ceremony/generated-token.ts'
-import { noteTerms, signerBy } from '../../cluster/terms.ts'
+import { createTermItems, signerEntry } from '../../cluster/terms.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
@@ -10,24 +10,24 @@ import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationEnd,
   type OperationRun,
   type OperationStep,
-  readStandToEnd,
+  readEndingOperation,
   type StepResult,
-  toStep,
-  withFailed,
+  withFailedOperation,
   withoutOperation,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/follower.ts'
-import { type PromotionStand, promotionAt, promotionTo } from './stand.ts'
+import { replaceKeyring } from '../secondary/follower.ts'
+import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
 /** Writes the first journal entry of the new epoch: the journal takes writes, and is read to where it begins. */
-export const open: OperationStep = async (run, id) => {
-  const stand = await promotionAt(run, id, 'open')
-  if (!stand) return DONE
+export const openEpoch: OperationStep = async (run, id) => {
+  const snapshot = await readPromotionAt(run, id, 'open')
+  if (!snapshot) return DONE
   const { journal, clock } = run.ports
-  const { takenOver } = stand.promotion
+  const { takenOver } = snapshot.promotion
   const head = await journal.head()
   if (
     takenOver &&
@@ -39,8 +39,8 @@ export const open: OperationStep = async (run, id) => {
     if (given !== 'refused')
       await journal.putEntry(noopEntry({ epoch: takenOver.epoch, seq: given.seq }, clock.now()))
   }
-  const signer = await ownSigner(run, stand)
-  return commitStep(run, [...signer, promotionTo(stand, clock.now(), 'serve', {})], stand)
+  const signer = await addOwnSigner(run, snapshot)
+  return commitStep(run, [...signer, movePromotionTo(snapshot, clock.now(), 'serve', {})], snapshot)
 }
 
 /**
@@ -48,7 +48,10 @@ export const open: OperationStep = async (run, id) => {
  * encrypts, before other clusters are told of it. If the item of that term was lost with the rest of the old primary's
  * journal, it is written again, without its earlier signers.
  */
-async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): Promise<readonly Change[]> {
+async function addOwnSigner(
+  { ports }: OperationRun,
+  { record }: PromotionSnapshot,
+): Promise<readonly Change[]> {
   const { store, keyFactory, clock } = ports
   const [keyring] = await store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
@@ -58,11 +61,11 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
   const { signers: known = [] } = term?.data ?? {}
   // a cluster that was primary before with this term still has its signer
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
-  const signers = [...known, signerBy(record.data, active.signer)]
+  const signers = [...known, signerEntry(record.data, active.signer)]
   const noted = term
     ? [replace(term, term, { ...term.data, signers })]
-    : noteTerms([active], [], clock.now(), record.data)
-  return [...keyringChanges(record, keyring, made.keyring), ...noted]
+    : createTermItems([active], [], clock.now(), record.data)
+  return [...replaceKeyring(record, keyring, made.keyring), ...noted]
 }
 
 /**
@@ -70,13 +73,13 @@ async function ownSigner({ ports }: OperationRun, { record }: PromotionStand): P
  * the set are told.
  */
 export const beginService: OperationStep = async (run, id) => {
-  const stand = await promotionAt(run, id, 'serve')
-  if (!stand) return DONE
-  return endPromotion(run, stand)
+  const snapshot = await readPromotionAt(run, id, 'serve')
+  if (!snapshot) return DONE
+  return endPromotion(run, snapshot)
 }
 
-async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<StepResult> {
-  const { record, operation, promotion } = stand
+async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Promise<StepResult> {
+  const { record, operation, promotion } = snapshot
   const { ports } = run
   const at = ports.clock.now()
   const { requestHmac, warnings, force, takenOver, end } = promotion
@@ -90,14 +93,14 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
   const ended = await commitStep(
     run,
     [
-      toStep(stand, at, { status: 'done', step: '' }),
+      moveToStep(snapshot, at, { status: 'done', step: '' }),
       replace(record, record, withoutOperation(record.data)),
       put(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
       // the run that has followed until now gives no lease back: whoever follows again would wait for its end
       ...[key('contact'), key('puller'), key('pending-key')].map(remove),
       voidOperationToken(),
     ],
-    stand,
+    snapshot,
   )
   // the others are told from now on, and not from the next minute on
   if (ended === DONE) await ports.puller.wake().catch(() => undefined)
@@ -109,31 +112,33 @@ async function endPromotion(run: OperationRun, stand: PromotionStand): Promise<S
  * goes on as a secondary. After the take-over a promotion cannot be given up.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
-  const stand = await readStandToEnd(run, id)
-  const { operation, record } = stand
+  const snapshot = await readEndingOperation(run, id)
+  const { operation, record } = snapshot
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
-  if (promotion.takenOver) return endPromotion(run, { ...stand, promotion })
+  if (promotion.takenOver) return endPromotion(run, { ...snapshot, promotion })
   // the handed-over state is lost if another cluster has been promoted since
   const asked = promotion.handoverRequestedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
   const over = asked
-    ? { fault: { ...fault, code: 'busy', text: `${fault.text}; ${waysOut(promotion)}` } as const }
+    ? { fault: { ...fault, code: 'busy', text: `${fault.text}; ${describeWaysOut(promotion)}` } as const }
     : { fault }
   const state = { ...promotion, ...(asked ? { outcome: 'handed-over-not-claimed' as const } : {}) }
   if (asked) run.ports.log.error('handed over, not taken over', { operation: id, why: fault.text })
   return commitStep(
     run,
     [
-      toStep(stand, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
-      ...(record.data.operation === id ? [replace(record, record, withFailed(record.data, id))] : []),
+      moveToStep(snapshot, run.ports.clock.now(), { status: 'failed', promotion: state, ...over }),
+      ...(record.data.operation === id
+        ? [replace(record, record, withFailedOperation(record.data, id))]
+        : []),
     ],
-    stand,
+    snapshot,
   )
 }
 
-const waysOut = ({ end }: PromotionStand['promotion']): string =>
+const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Goes on to follow. */

@@ -11,26 +11,26 @@ import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { endsDiffer, noSecondaryNow, syncBegan } from '../operation/faults.ts'
+import { journalEndsDiffer, noLongerSecondary, syncStarted } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
-import { type PromotionStand, promotionAt } from './stand.ts'
+import { type PromotionSnapshot, readPromotionAt } from './step.ts'
 
 /**
  * Takes over: one transaction makes this cluster write the journal in an epoch of its own, makes the record say primary, and
  * stores the event of the role change. It happens once, or not at all.
  */
 export const takeOver: OperationStep = async (run, id) => {
-  const stand = await promotionAt(run, id, 'claim')
-  if (!stand) return DONE
+  const snapshot = await readPromotionAt(run, id, 'claim')
+  if (!snapshot) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
-  if (!follower) throw noSecondaryNow()
-  const ready = await prepareHead(ports, follower, stand)
+  if (!follower) throw noLongerSecondary()
+  const ready = await prepareHead(ports, follower, snapshot)
   if (!ready) return AGAIN
-  checkWhole(ready.head, stand.promotion)
-  return commitTakeOver(run, stand, ready.head, ready.warnings)
+  checkWhole(ready.head, snapshot.promotion)
+  return commitTakeOver(run, snapshot, ready.head, ready.warnings)
 }
 
 /** Without force nothing may be missing. @throws OperationFailed */
@@ -44,24 +44,24 @@ export function checkWhole(
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (unfinishedSync !== null || replayUntil > 0) throw syncBegan()
+  if (unfinishedSync !== null || replayUntil > 0) throw syncStarted()
   if (end && (end.seq !== last || end.epoch !== epoch))
-    throw endsDiffer(posText(end), posText({ epoch, seq: last }))
+    throw journalEndsDiffer(posText(end), posText({ epoch, seq: last }))
 }
 
 async function commitTakeOver(
   run: OperationRun,
-  stand: PromotionStand,
+  snapshot: PromotionSnapshot,
   head: Head,
   warnings: readonly string[],
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
-  const { record, operation, promotion } = stand
+  const { record, operation, promotion } = snapshot
   const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.closedEpoch, contact?.data.epoch], record.data.id)
   const membership = await renewMembership(ports, record.data, epoch)
-  const lost = lostBehind(promotion, contact?.data.seq, seq)
+  const lost = countLost(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
     ...record.data,
@@ -81,10 +81,10 @@ async function commitTakeOver(
     promotion: {
       ...promotion,
       takenOver: { epoch, seq },
-      warnings: [...promotion.warnings, ...warnings, ...missing(promotion, lost)],
+      warnings: [...promotion.warnings, ...warnings, ...missingWarnings(promotion, lost)],
     },
   }
-  const told = makeRoleEventChange(
+  const event = makeRoleEventChange(
     { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
     ports.clock.now(),
   )
@@ -92,7 +92,10 @@ async function commitTakeOver(
   await writeAuditEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
     { kind: 'head', head: moves.takeOver(head, epoch) },
-    ...toElements([replace(record, record, next), replace(operation, operation, state), told], ports.entropy),
+    ...toElements(
+      [replace(record, record, next), replace(operation, operation, state), event],
+      ports.entropy,
+    ),
     membership.member,
   ]
   const result = await ports.journal.transact(elements)
@@ -114,7 +117,7 @@ export function nextEpoch(
   return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
 }
 
-const missing = ({ end }: PromotionState, lost: number | null): string[] =>
+const missingWarnings = ({ end }: PromotionState, lost: number | null): string[] =>
   end && lost
     ? [
         `overridden by force: the last ${lost} positions of the primary’s journal never came: what they changed is not here`,
@@ -122,7 +125,7 @@ const missing = ({ end }: PromotionState, lost: number | null): string[] =>
     : []
 
 /** How many more positions the primary is known to have had; null: unknown. */
-function lostBehind({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
+function countLost({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
   if (end) return Math.max(0, end.seq - seq)
   return heard !== undefined && heard > seq ? heard - seq : null
 }

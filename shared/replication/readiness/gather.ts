@@ -20,20 +20,20 @@ async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]>
   const configs = await store.read(methods.map(({ accessor }) => key('client-config', accessor)))
   const found = methods.flatMap(({ path }, index) => {
     const config = configs[index] as Item<'client-config'> | undefined
-    return config ? placedInConfig(`auth/${path}/config/client`, config.data, deployment) : []
+    return config ? findPlacedSettings(`auth/${path}/config/client`, config.data, deployment) : []
   })
   for (let from = 0; from < methods.length && found.length < MOST_SETTINGS; from += AT_ONCE) {
     const some = methods.slice(from, from + AT_ONCE)
     const roles = await Promise.all(some.map(({ accessor }) => store.list(partitions('sts-role', accessor))))
     for (const [index, { path }] of some.entries())
       for (const { sk, data } of roles[index] ?? [])
-        found.push(...placedRole(`auth/${path}/config/sts/${sk}`, data, deployment))
+        found.push(...findUnassumableRole(`auth/${path}/config/sts/${sk}`, data, deployment))
   }
   return found.slice(0, MOST_SETTINGS)
 }
 
 /** What both roles tell of themselves. */
-export async function ownPart(call: Call) {
+export async function describeOwnCluster(call: Call) {
   const { store, deployment } = call.ports
   const [recovery] = await store.read([key('recovery-key')])
   const { shares = 0, threshold = 0 } = recovery?.data ?? {}
@@ -41,12 +41,12 @@ export async function ownPart(call: Call) {
     versions: { version: deployment.version, api_version: deployment.apiVersion, format: FORMAT },
     recovery: { shares, threshold },
     region: { own: deployment.region, settings: await placedSettings(call) },
-    license: licencePart(deployment.license, call.now),
+    license: showLicence(deployment.license, call.now),
   }
 }
 
 /** What needs a licence that has not ended: a former primary comes back by a token of its successor. */
-function licencePart(license: Call['ports']['deployment']['license'], now: number) {
+function showLicence(license: Call['ports']['deployment']['license'], now: number) {
   const licensing = readLicence(license)
   if (!licensing.ok) return { ends: '', seconds_left: 0, text: licensing.fault }
   const { endsAt, features } = licensing.value
@@ -60,7 +60,7 @@ function licencePart(license: Call['ports']['deployment']['license'], now: numbe
 }
 
 /** What is presented of the keyring: whether fields of every term that was tried could be decrypted just now. */
-export const keyringPart = (
+export const showKeyring = (
   { opened, failed }: { readonly opened: number; readonly failed: readonly string[] },
   term: number,
 ) => ({ opens: opened > 0 && failed.length === 0, fields_tried: opened + failed.length, failed, term })
@@ -87,7 +87,7 @@ export const regionIn = (endpoint: string): string =>
 const endpoints = { endpoint: 'endpoint', iamEndpoint: 'iam_endpoint', stsEndpoint: 'sts_endpoint' } as const
 
 /** Settings of a mount's calls to AWS that name a region, or a host that may be reached from one network only. */
-export function placedInConfig(
+export function findPlacedSettings(
   path: string,
   config: Readonly<ClientConfig>,
   { region: here }: Pick<Deployment, 'region'>,
@@ -118,7 +118,7 @@ function placeSetting(
 }
 
 /** A role of a satellite account that this deployment may not assume, whatever the one before might. */
-export const placedRole = (
+export const findUnassumableRole = (
   path: string,
   { role }: Readonly<StsRole>,
   { assumableRoles }: Pick<Deployment, 'assumableRoles'>,

@@ -1,8 +1,13 @@
 import type { Head } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import { asksPrimary, decidePromotion, type PrimaryFacts, type PromotionFacts } from '../promotion/decide.ts'
-import { type PromotionStep, promotionSteps } from '../promotion/stand.ts'
+import {
+  decidePromotion,
+  type PrimaryFacts,
+  type PromotionFacts,
+  shouldRequestHandover,
+} from '../promotion/decide.ts'
+import { type PromotionStep, promotionSteps } from '../promotion/step.ts'
 import { nextEpoch } from '../promotion/take-over.ts'
 
 /** The result of a promotion, and what each of its steps would do. */
@@ -20,11 +25,11 @@ export interface Planning {
   readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: Head | undefined }
   readonly record: Pick<ClusterRecord, 'id'>
   /** epoch of the primary, as it was heard last */
-  readonly heard?: string | undefined
+  readonly lastKnownEpoch?: string | undefined
 }
 
 /** What a promotion would do right now. Nothing is done. */
-export function promotionPlan(planning: Planning, { force }: { readonly force: boolean }): PromotionPlan {
+export function planPromotion(planning: Planning, { force }: { readonly force: boolean }): PromotionPlan {
   const { facts } = planning
   const { refused, warnings } = decidePromotion(facts, { force })
   const { head } = facts
@@ -44,33 +49,34 @@ type Planned = Planning & { readonly head: Head }
 const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   verify: () => 'passes',
   handover: ({ facts }) =>
-    asksPrimary(facts)
-      ? `has the primary end its epoch ${toldBy(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
-      : `is left out: ${withoutWhom(facts)}`,
+    shouldRequestHandover(facts)
+      ? `has the primary end its epoch ${primaryReportOf(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
+      : `is left out: ${reasonWithoutHandover(facts)}`,
   drain: ({ facts, head }) => {
     const received = `applies ${head.last - head.applied} positions that are received`
-    if (!asksPrimary(facts))
+    if (!shouldRequestHandover(facts))
       return head.mode === 'closed' ? 'gives this cluster’s own journal its exact end' : received
-    const missing = Math.max(0, (toldBy(facts.primary)?.seq ?? head.last) - head.last)
+    const missing = Math.max(0, (primaryReportOf(facts.primary)?.seq ?? head.last) - head.last)
     return `waits for the rest of the journal, ${missing} positions by now, and ${received}`
   },
-  claim: ({ record, head, heard, facts }) => {
-    const epoch = nextEpoch(head, [heard, toldBy(facts.primary)?.epoch], record.id)
-    const behind = asksPrimary(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
+  claim: ({ record, head, lastKnownEpoch, facts }) => {
+    const epoch = nextEpoch(head, [lastKnownEpoch, primaryReportOf(facts.primary)?.epoch], record.id)
+    const behind = shouldRequestHandover(facts) ? 'the end of the primary’s journal' : `position ${head.last}`
     return `becomes primary, in epoch ${epoch}, behind ${behind}; its generation is ${epochNumber(epoch) - 1}`
   },
   open: () => 'writes the first journal entry: clients are served from then on',
   serve: ({ facts }) =>
     `voids the operation token that was generated here, and tells the event bus${
-      asksPrimary(facts)
+      shouldRequestHandover(facts)
         ? ''
         : '; every minute it has other clusters of the set end earlier epochs, until each has said so'
     }`,
 }
 
-const toldBy = (primary: PrimaryFacts) => (primary.state === 'answers' ? primary.reported : undefined)
+const primaryReportOf = (primary: PrimaryFacts) =>
+  primary.state === 'answers' ? primary.reported : undefined
 
-const withoutWhom = ({ primary, head }: PromotionFacts): string => {
+const reasonWithoutHandover = ({ primary, head }: PromotionFacts): string => {
   if (primary.state === 'answers') return `what is here is being fetched anew (${head?.mode})`
   if (primary.state === 'silent') return 'the primary does not answer'
   return primary.state === 'none' ? 'this cluster knows no primary' : 'the primary refuses this cluster'

@@ -21,7 +21,7 @@ export interface Preparation {
   policies: readonly string[]
 }
 
-export async function preparationOf(call: Call, mode: string): Promise<Preparation> {
+export async function readPreparation(call: Call, mode: string): Promise<Preparation> {
   const { store } = call.ports
   const [policies, roles, [stored]] = await Promise.all([
     store.list(partitions('policy'), { limit: MOST }),
@@ -37,18 +37,18 @@ export async function preparationOf(call: Call, mode: string): Promise<Preparati
     generated: generated
       ? { made: printTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }
       : null,
-    presented: presentedOf(call),
+    presented: judgePresentedToken(call),
     roles: roles.filter(role => makesOperators(role, able)).map(({ sk }) => sk),
     policies: able,
   }
 }
 
-function presentedOf({ operator, caller, now }: Call): Preparation['presented'] {
+function judgePresentedToken({ operator, caller, now }: Call): Preparation['presented'] {
   if (operator === 'generated')
     return { counts: true, why: 'it was generated from recovery shares', expires: '', seconds_left: 0 }
   if (!caller) return { counts: false, why: 'none was presented', expires: '', seconds_left: 0 }
   const end = endOf(caller.token)
-  const why = operatorFault(caller.token) || mayNot(caller.rights)
+  const why = operatorFault(caller.token) || describeMissingRight(caller.rights)
   return {
     counts: why === '',
     why: why || 'a batch token whose policies allow a promotion',
@@ -64,7 +64,7 @@ function operatorFault(token: Readonly<Token>): string {
   return token.parent === undefined ? '' : 'it is no orphan'
 }
 
-const mayNot = (rights: Parameters<typeof permits>[0]): string =>
+const describeMissingRight = (rights: Parameters<typeof permits>[0]): string =>
   permits(rights, { path: PROMOTE, capability: 'update' })
     ? ''
     : `its policies do not allow update on ${PROMOTE}`

@@ -1,7 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
-import { type CheckResult, keyringClosed } from '../promotion/decide.ts'
+import { type CheckResult, keyringFault } from '../promotion/decide.ts'
 
 /** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
@@ -54,7 +54,7 @@ const rows: readonly SwitchRow[] = [
   {
     name: 'keyring',
     finds: ({ keyring }) =>
-      keyringClosed(keyring) ??
+      keyringFault(keyring) ??
       (keyring.failed.length === 0
         ? undefined
         : `the keyring does not open everything here: ${keyring.failed.slice(0, 5).join(', ')}`),
@@ -75,7 +75,7 @@ const rows: readonly SwitchRow[] = [
 ]
 
 /** The obstacles of a planned switch, as far as this primary knows. Force on a secondary overrides all of them. */
-export const switchChecks = (facts: SwitchFacts, now: number): CheckResult[] =>
+export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
   rows.map(({ name, finds }) => {
     const text = finds(facts, now)
     const row = { name, code: 'busy', overridden: true } as const
@@ -83,7 +83,7 @@ export const switchChecks = (facts: SwitchFacts, now: number): CheckResult[] =>
   })
 
 /** What a planned switch would do to this primary, step by step. */
-export const switchSteps = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
+export const planSwitch = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
   {
     step: 'handover',
     does: `a secondary that is promoted asks this cluster to end epoch ${head?.epoch ?? ''}: from then on it takes no writes`,

@@ -1,8 +1,8 @@
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { promotionChecks } from '../promotion/decide.ts'
-import { promotionFacts } from '../promotion/facts.ts'
+import { checkPromotion } from '../promotion/decide.ts'
+import { gatherPromotionFacts } from '../promotion/facts.ts'
 import type { Connect } from '../secondary/connect.ts'
 import type { FollowerPorts } from '../secondary/follower.ts'
 import { readinessBasis } from './basis.ts'
@@ -32,8 +32,8 @@ async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<voi
   if (record?.mode !== 'secondary' || record.operation !== undefined) return
   const basis = readinessBasis({ record, contact: contact?.data, head }, readAt)
   if (last?.data.basis === basis && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
-  const facts = await promotionFacts({ ports, connect, deadline: readAt + PRIMARY_TIMEOUT_MS }, record)
-  const found = promotionChecks(facts).filter(({ text }) => text !== undefined)
+  const facts = await gatherPromotionFacts({ ports, connect, deadline: readAt + PRIMARY_TIMEOUT_MS }, record)
+  const found = checkPromotion(facts).filter(({ text }) => text !== undefined)
   const refusedBy = found.map(({ name }) => name)
   await store.commit([put(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })
   const line = { refused_by: refusedBy, texts: found.map(({ text }) => text) }

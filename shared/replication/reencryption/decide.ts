@@ -4,13 +4,14 @@ import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
-import { encryptsData, epochOf, hasOlderTerms, type TermFacts, termFacts } from './facts.ts'
+import { encryptsData, epochOf, hasOlderTerms, readTermFacts, type TermFacts } from './facts.ts'
 
 /** Whether no environment encrypts by an older term any more: they use a keyring that is up to 20 s old. */
-const isSettled = ({ now, keyring }: TermFacts): boolean => now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
+const isTermSettled = ({ now, keyring }: TermFacts): boolean =>
+  now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
 
 /** Whether the own keys of this cluster are encrypted by the term that encrypts. */
-export const isOwnDone = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
+export const areOwnKeysReencrypted = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
   record.ownTerm === keyring.activeTerm
 
 /** The progress, if it is about this term and this journal. */
@@ -24,7 +25,7 @@ export const currentProgress = ({
     : undefined
 
 /** Whether everything that is stored is encrypted by the term that encrypts. */
-export const isDataDone = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
+export const isDataReencrypted = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
   currentProgress(facts)?.doneAt !== undefined
 
 /** Terms that do not encrypt any more, and are not destroyed. */
@@ -32,12 +33,14 @@ export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyrin
   terms.filter(({ sk, data }) => sk !== keyring.activeTerm && data.destroyed === undefined)
 
 /** What the destruction of a term waits for, in words; empty: for nothing. */
-export function waitsOf({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
+export function describeTermWaits({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
   const { now, secondaries } = facts
   const end = unusedSince === undefined ? undefined : unusedSince + TERM_KEPT_MS
   return [
-    ...(isDataDone(facts) && unusedSince !== undefined ? [] : ['what is stored is being encrypted anew']),
-    ...(isOwnDone(facts) ? [] : ['this cluster has not encrypted its own keys anew']),
+    ...(isDataReencrypted(facts) && unusedSince !== undefined
+      ? []
+      : ['what is stored is being encrypted anew']),
+    ...(areOwnKeysReencrypted(facts) ? [] : ['this cluster has not encrypted its own keys anew']),
     ...secondaries
       .filter(one => one.activatedAt !== undefined && !hasFollowed(one, facts))
       .map(
@@ -62,11 +65,11 @@ function hasFollowed({ heartbeat }: Secondary, facts: TermFacts): boolean {
 
 /** Terms that may be destroyed now. */
 export const destroyableTerms = (facts: TermFacts): Item<'term'>[] =>
-  encryptsData(facts) ? olderTerms(facts).filter(term => waitsOf(term, facts).length === 0) : []
+  encryptsData(facts) ? olderTerms(facts).filter(term => describeTermWaits(term, facts).length === 0) : []
 
 /** Terms that are destroyed, and whose keys this cluster holds still. */
 export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
-  isOwnDone(facts)
+  areOwnKeysReencrypted(facts)
     ? facts.terms.filter(
         ({ sk, data }) =>
           data.destroyed !== undefined &&
@@ -78,10 +81,10 @@ export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
 /** Whether there is work that no run does. */
 export const isTermWorkDue = (facts: TermFacts): boolean =>
   hasOlderTerms(facts.keyring) &&
-  isSettled(facts) &&
+  isTermSettled(facts) &&
   (facts.progress?.until ?? 0) <= facts.now &&
-  (!isOwnDone(facts) ||
-    (encryptsData(facts) && !isDataDone(facts)) ||
+  (!areOwnKeysReencrypted(facts) ||
+    (encryptsData(facts) && !isDataReencrypted(facts)) ||
     destroyableTerms(facts).length > 0 ||
     droppableTerms(facts).length > 0)
 
@@ -89,6 +92,6 @@ export const isTermWorkDue = (facts: TermFacts): boolean =>
 export async function maintainReencryption(
   ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
 ): Promise<void> {
-  const facts = await termFacts(ports)
+  const facts = await readTermFacts(ports)
   if (facts && isTermWorkDue(facts)) await ports.background.start({ job: 'reencrypt' })
 }

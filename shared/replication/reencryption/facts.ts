@@ -25,7 +25,7 @@ export interface TermFacts {
 }
 
 /** The same, as it was read. */
-export interface TermStand extends TermFacts {
+export interface StoredTermFacts extends TermFacts {
   items: {
     record: Item<'cluster'>
     keyring: Item<'keyring'>
@@ -44,10 +44,10 @@ export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) 
  * @param all lists terms in any case: those that are destroyed stay to be shown
  * @returns undefined where there is nothing to decide: no cluster, a restored copy, a role that changes
  */
-export async function termFacts(
+export async function readTermFacts(
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   { all = false } = {},
-): Promise<TermStand | undefined> {
+): Promise<StoredTermFacts | undefined> {
   const now = clock.now()
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined

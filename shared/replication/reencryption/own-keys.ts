@@ -4,10 +4,10 @@ import { encryptedKinds, keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { encryptedIn, withText } from '../../storage/encrypted-paths.ts'
 import { type Item, key, specOf } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import type { TermStand } from './facts.ts'
+import type { StoredTermFacts } from './facts.ts'
 
 /** An item with what is encrypted in it encrypted anew. */
-interface Anew {
+interface ReencryptedItem {
   data: Item['data']
   changed: boolean
   /** fields that no term of this cluster opens */
@@ -15,20 +15,20 @@ interface Anew {
 }
 
 /** Encrypts the fields of an item anew, as far as they are not by the term that encrypts. */
-export async function anewOf(
+export async function reencryptItem(
   item: Item,
   paths: readonly string[],
   cipher: Pick<Ports['cipher'], 'reencrypt'>,
-): Promise<Anew> {
-  const anew: Anew = { data: item.data, changed: false, unreadable: 0 }
+): Promise<ReencryptedItem> {
+  const result: ReencryptedItem = { data: item.data, changed: false, unreadable: 0 }
   for (const { path, field, text } of encryptedIn(paths, item.data)) {
     const made = await cipher.reencrypt(item, field, text)
-    if (made === 'unreadable') anew.unreadable += 1
+    if (made === 'unreadable') result.unreadable += 1
     if (made === 'unreadable' || made === 'current') continue
-    anew.data = withText(anew.data, path, made as Encrypted)
-    anew.changed = true
+    result.data = withText(result.data, path, made as Encrypted)
+    result.changed = true
   }
-  return anew
+  return result
 }
 
 const pathsOf = (kind: Item['kind']): string[] =>
@@ -41,20 +41,20 @@ const pathsOf = (kind: Item['kind']): string[] =>
  */
 export async function encryptOwnKeys(
   { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,
-  { keyring }: Pick<TermStand, 'keyring'>,
+  { keyring }: Pick<StoredTermFacts, 'keyring'>,
 ): Promise<boolean> {
   const readAt = clock.now()
   const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])
   if (record?.data.keyringEdition !== keyring.edition) return false
   cipher.expect(record.data)
-  const own = await anewOf(record, pathsOf('cluster'), cipher)
+  const own = await reencryptItem(record, pathsOf('cluster'), cipher)
   if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
   const changes: Change[] = [
     replace(record, record, { ...(own.data as typeof record.data), ownTerm: keyring.activeTerm }),
   ]
   for (const item of others) {
     if (!item || specOf(item.kind).table !== 'cluster') continue
-    const { data, changed, unreadable } = await anewOf(item, pathsOf(item.kind), cipher)
+    const { data, changed, unreadable } = await reencryptItem(item, pathsOf(item.kind), cipher)
     if (unreadable > 0) changes.push(removeIfUnchanged(item))
     else if (changed) changes.push(replace(item, item as never, data))
   }

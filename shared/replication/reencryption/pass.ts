@@ -9,12 +9,12 @@ import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { epochOf, type TermStand } from './facts.ts'
-import { anewOf } from './own-keys.ts'
+import { epochOf, type StoredTermFacts } from './facts.ts'
+import { reencryptItem } from './own-keys.ts'
 
 const SEGMENTS = 4
 /** Items that are written together where a journal is kept; and how soon after them the next ones may be, milliseconds. */
-const TOGETHER = 20
+const ITEMS_PER_COMMIT = 20
 const REENCRYPTION_PACE_MS = 66
 /** Items from one note of the progress to the next. */
 const AT_ONCE = 500
@@ -31,7 +31,7 @@ const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
 )
 
 /** A pass as it begins, or as it was left. */
-export function beginReencryption({ now, record, keyring, progress }: TermStand): Reencryption {
+export function beginReencryption({ now, record, keyring, progress }: StoredTermFacts): Reencryption {
   const epoch = epochOf(record)
   const { activeTerm, term } = keyring
   const fresh = {
@@ -60,21 +60,26 @@ export function beginReencryption({ now, record, keyring, progress }: TermStand)
 }
 
 /** What may still be written where, or undefined once this is not the cluster any more that the pass was begun for. */
-const standsFor = async (run: JobRun, stand: TermStand) => {
+const readMatchingCluster = async (run: JobRun, snapshot: StoredTermFacts) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
   const same =
-    cluster.record.keyringEdition === stand.record.keyringEdition &&
-    epochOf(cluster.record) === epochOf(stand.record)
+    cluster.record.keyringEdition === snapshot.record.keyringEdition &&
+    epochOf(cluster.record) === epochOf(snapshot.record)
   return same ? cluster : undefined
 }
 
 /** Notes the progress, if no other run has gone on meanwhile. */
-async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined, next: Reencryption) {
+async function note(
+  run: JobRun,
+  snapshot: StoredTermFacts,
+  was: Reencryption | undefined,
+  next: Reencryption,
+) {
   const { store } = run.ports
   const place = key('reencryption')
   const [item] = await store.read([place])
-  const cluster = await standsFor(run, stand)
+  const cluster = await readMatchingCluster(run, snapshot)
   const untouched = item?.data.until === was?.until && item?.data.seen === was?.seen
   if (!cluster || !untouched) return undefined
   return (await store.commit([replace(place, item, next)], cluster)) === 'done' ? next : undefined
@@ -86,26 +91,29 @@ async function note(run: JobRun, stand: TermStand, was: Reencryption | undefined
  * written only if it is as it was read; a changed one is left for another pass.
  * @returns the progress at the end of the table; `time`: there is no time left; `stopped`: another keyring, role or run
  */
-export async function passThrough(
+export async function runReencryptionPass(
   run: JobRun,
-  stand: TermStand,
+  snapshot: StoredTermFacts,
 ): Promise<Result<Reencryption, 'time' | 'stopped'>> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
-  let progress = await note(run, stand, stand.progress, { ...beginReencryption(stand), until: lease() })
+  let progress = await note(run, snapshot, snapshot.progress, {
+    ...beginReencryption(snapshot),
+    until: lease(),
+  })
   while (progress) {
     const { segment, from } = progress.nextPlace ?? { segment: 0 }
     if (segment >= SEGMENTS) return ok(progress)
     const began = clock.now()
     const page = await journal.scan({ index: segment, of: SEGMENTS, from })
     for (const { items, next } of portionsOf(page)) {
-      const found = await throughItems(run, stand, items)
+      const found = await reencryptItems(run, snapshot, items)
       if (!found.ok) {
-        const paused = await note(run, stand, progress, { ...progress, until: 0 })
+        const paused = await note(run, snapshot, progress, { ...progress, until: 0 })
         return paused ? found : failed('stopped')
       }
       const at = next ? { segment, from: next } : { segment: segment + 1 }
-      progress = await note(run, stand, progress, {
+      progress = await note(run, snapshot, progress, {
         ...addFound(progress, found.value),
         nextPlace: at,
         until: lease(),
@@ -140,9 +148,9 @@ const addFound = (progress: Reencryption, found: Found): Reencryption => ({
   },
 })
 
-async function throughItems(
+async function reencryptItems(
   run: JobRun,
-  stand: TermStand,
+  snapshot: StoredTermFacts,
   items: readonly StoredItem[],
 ): Promise<Result<Found, 'time' | 'stopped'>> {
   const { clock, cipher } = run.ports
@@ -157,7 +165,7 @@ async function throughItems(
     const paths = pathsOf[stored.kind]
     const item = paths && fromStored(stored.kind, stored, Math.floor(clock.now() / 1000))
     if (!item) continue
-    const { data, changed, unreadable } = await anewOf(item, paths, cipher)
+    const { data, changed, unreadable } = await reencryptItem(item, paths, cipher)
     if (unreadable > 0) {
       found.unreadable.count += unreadable
       found.unreadable.names.push(`${item.kind} ${item.pk} ${item.sk}`)
@@ -165,11 +173,11 @@ async function throughItems(
     const { expires, due, ttl } = stored
     if (changed) changes.push(replace(item, item as never, data, defined({ expires, due, ttl })))
   }
-  for (let at = 0; at < changes.length; at += TOGETHER) {
+  for (let at = 0; at < changes.length; at += ITEMS_PER_COMMIT) {
     if (!hasTime(run)) return failed('time')
-    if (!(await standsFor(run, stand))) return failed('stopped')
+    if (!(await readMatchingCluster(run, snapshot))) return failed('stopped')
     const began = clock.now()
-    const { written, skipped } = await writtenOf(run, stand, changes.slice(at, at + TOGETHER))
+    const { written, skipped } = await writeChanges(run, snapshot, changes.slice(at, at + ITEMS_PER_COMMIT))
     found.written += written
     found.skipped += skipped
     await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
@@ -177,9 +185,9 @@ async function throughItems(
   return hasTime(run) ? ok(found) : failed('time')
 }
 
-async function writtenOf(run: JobRun, stand: TermStand, changes: readonly Change[]) {
+async function writeChanges(run: JobRun, snapshot: StoredTermFacts, changes: readonly Change[]) {
   const { ports, deadline } = run
-  const committing = { ports, deadline, cluster: () => standsFor(run, stand) }
+  const committing = { ports, deadline, cluster: () => readMatchingCluster(run, snapshot) }
   const outcomes = await commitEach(
     committing,
     changes.map(change => [change]),

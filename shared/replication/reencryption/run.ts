@@ -6,18 +6,18 @@ import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { keyringChanges } from '../secondary/follower.ts'
+import { replaceKeyring } from '../secondary/follower.ts'
 import {
+  areOwnKeysReencrypted,
   destroyableTerms,
   droppableTerms,
-  isDataDone,
-  isOwnDone,
+  isDataReencrypted,
   isTermWorkDue,
   olderTerms,
 } from './decide.ts'
-import { encryptsData, epochOf, type TermStand, termFacts } from './facts.ts'
+import { encryptsData, epochOf, readTermFacts, type StoredTermFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
-import { passThrough } from './pass.ts'
+import { runReencryptionPass } from './pass.ts'
 
 /**
  * Encrypts everything by the present term, and gives up the terms that nothing needs any more. Each step reads the stored
@@ -26,30 +26,30 @@ import { passThrough } from './pass.ts'
  */
 export async function reencrypt(run: JobRun): Promise<JobResult> {
   const { ports } = run
-  const first = await termFacts(ports)
+  const first = await readTermFacts(ports)
   if (!first || !isTermWorkDue(first)) return 'done'
   ports.cipher.expect(first.record)
-  if (!isOwnDone(first) && !(await encryptOwnKeys(ports, first))) return 'done'
-  const second = await termFacts(ports)
-  if (second && encryptsData(second) && !isDataDone(second)) {
-    const passed = await passThrough(run, second)
+  if (!areOwnKeysReencrypted(first) && !(await encryptOwnKeys(ports, first))) return 'done'
+  const second = await readTermFacts(ports)
+  if (second && encryptsData(second) && !isDataReencrypted(second)) {
+    const passed = await runReencryptionPass(run, second)
     if (!passed.ok) return passed.fault === 'time' ? { again: {} } : 'done'
     await endPass(run, second, passed.value)
   }
-  const third = await termFacts(ports)
-  if (third && encryptsData(third)) await destroy(run, third)
-  const last = await termFacts(ports)
-  if (last) await drop(ports, last)
+  const third = await readTermFacts(ports)
+  if (third && encryptsData(third)) await destroyTerms(run, third)
+  const last = await readTermFacts(ports)
+  if (last) await dropDestroyedTerms(ports, last)
   return 'done'
 }
 
 /** Nothing is left: terms say since when, and the progress where the journal was then. Else another pass follows. */
-async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): Promise<void> {
+async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencryption): Promise<void> {
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =
-    cluster?.record.keyringEdition === stand.record.keyringEdition &&
-    epochOf(cluster?.record ?? stand.record) === progress.epoch
+    cluster?.record.keyringEdition === snapshot.record.keyringEdition &&
+    epochOf(cluster?.record ?? snapshot.record) === progress.epoch
   const [item] = await store.read([key('reencryption')])
   if (!cluster || !same || item?.data.until !== progress.until) return
   const { nextPlace: _, ...over } = { ...progress, until: 0 }
@@ -58,7 +58,7 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
     return
   }
   const now = clock.now()
-  const marks = olderTerms(stand)
+  const marks = olderTerms(snapshot)
     .filter(({ data }) => data.unusedSince === undefined)
     .map(one => replace(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
@@ -77,11 +77,12 @@ async function endPass(run: JobRun, stand: TermStand, progress: Reencryption): P
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
 /** Marks terms that nothing needs any more as destroyed; each cluster drops their keys when this arrives. */
-async function destroy(run: JobRun, stand: TermStand): Promise<void> {
+async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<void> {
   const { store, clock } = run.ports
-  const terms = destroyableTerms(stand)
+  const terms = destroyableTerms(snapshot)
   const cluster = await run.cluster()
-  if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== stand.record.keyringEdition) return
+  if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== snapshot.record.keyringEdition)
+    return
   const ids = terms.map(({ sk }) => sk)
   await writeAuditEvent(
     'terms-destroyed',
@@ -98,11 +99,11 @@ async function destroy(run: JobRun, stand: TermStand): Promise<void> {
 }
 
 /** Drops the keys of terms that are destroyed from the own keyring. */
-async function drop(ports: Ports, stand: TermStand): Promise<void> {
+async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Promise<void> {
   const { store, keyFactory, clock } = ports
-  const terms = droppableTerms(stand)
+  const terms = droppableTerms(snapshot)
   if (terms.length === 0) return
-  const { record, keyring } = stand.items
+  const { record, keyring } = snapshot.items
   const ids = terms.map(({ sk }) => sk)
   const made = await keyFactory.without(keyring.data, ids, clock.now())
   await writeAuditEvent(
@@ -112,5 +113,5 @@ async function drop(ports: Ports, stand: TermStand): Promise<void> {
     { terms: ids, numbers: numbersOf(terms) },
     ports,
   )
-  await store.commit(keyringChanges(record, keyring, made), { record: record.data, readAt: stand.now })
+  await store.commit(replaceKeyring(record, keyring, made), { record: record.data, readAt: snapshot.now })
 }

@@ -1,5 +1,11 @@
 import { printTime } from '../../values/time.ts'
-import { currentProgress, isDataDone, isOwnDone, olderTerms, waitsOf } from './decide.ts'
+import {
+  areOwnKeysReencrypted,
+  currentProgress,
+  describeTermWaits,
+  isDataReencrypted,
+  olderTerms,
+} from './decide.ts'
 import { hasOlderTerms, type TermFacts } from './facts.ts'
 
 /** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
@@ -16,7 +22,7 @@ export function showOlderTerms(facts: TermFacts): object {
         unused_since: timeOf(one.data.unusedSince),
         destroyed_time: timeOf(one.data.destroyed),
         held: facts.keyring.termIds.includes(one.sk),
-        waits_for: one.data.destroyed === undefined ? waitsOf(one, facts) : [],
+        waits_for: one.data.destroyed === undefined ? describeTermWaits(one, facts) : [],
       })),
   }
 }
@@ -27,11 +33,11 @@ function shownProgress(facts: TermFacts): object {
   const progress = currentProgress(facts)
   const { seen = 0, total = 0, written = 0, skipped = 0, pass = 0, since, doneAt } = progress ?? {}
   const { count = 0, names = [] } = progress?.unreadable ?? {}
-  const state = isDataDone(facts) ? 'done' : progress ? 'running' : 'waiting'
+  const state = isDataReencrypted(facts) ? 'done' : progress ? 'running' : 'waiting'
   return {
     term: facts.keyring.term,
     state,
-    own_keys_done: isOwnDone(facts),
+    own_keys_done: areOwnKeysReencrypted(facts),
     since: timeOf(since),
     done_time: timeOf(doneAt),
     pass,

@@ -4,10 +4,10 @@ import type { Head } from '../../journal/head.ts'
 import { allPages } from '../../journal/page-places.ts'
 import { rootsPk, SUBTREES } from '../../journal/refresh.ts'
 import { pageNames, pagePk } from '../../journal/tree.ts'
-import type { Own } from '../apply/window.ts'
+import type { OwnPorts } from '../apply/window.ts'
 import {
-  type Beside,
   COMPARED_AT_ONCE,
+  type ComparisonPorts,
   findStillDiffering,
   findSuspects,
   MOST_COMPARED,
@@ -27,7 +27,7 @@ const TREE_LOOK_PAUSE_MS = 10_000
  * @returns `waiting`: there is nothing to compare, or not yet
  * @see docs/spec/following.md#syncs
  */
-export async function compareOn(follower: Follower): Promise<Progress> {
+export async function takeComparisonStep(follower: Follower): Promise<Progress> {
   const { link, own, treeId, session } = follower
   if (!link || session.roleChangePending !== false) return 'waiting'
   session.comparison ??= await findComparison(own, treeId)
@@ -38,8 +38,8 @@ export async function compareOn(follower: Follower): Promise<Progress> {
   if (session.comparison.kind === 'due') session.comparison = await beginComparison(own, treeId, link)
   const { comparison } = session
   if (comparison.kind !== 'comparing') return 'waiting'
-  const beside = { journal: own.journal, treeId, now: Math.floor(own.clock.now() / 1000), link }
-  const compared = await compareSome(beside, head, comparison)
+  const ports = { journal: own.journal, treeId, now: Math.floor(own.clock.now() / 1000), link }
+  const compared = await compareNextPart(ports, head, comparison)
   if (compared !== 'done') return compared
   session.comparison = { kind: 'none' }
   const { found } = comparison
@@ -56,7 +56,7 @@ export async function compareOn(follower: Follower): Promise<Progress> {
 }
 
 /** Reads from the segments of the last sync whether its items are to be compared, and have not been. */
-async function findComparison(own: Own, treeId: string): Promise<Comparison> {
+async function findComparison(own: OwnPorts, treeId: string): Promise<Comparison> {
   const segments = await readSegments(own)
   return segments.every(
     ({ data }) => data?.treeId === treeId && data.phase === 'closed' && data.compare === true,
@@ -67,9 +67,9 @@ async function findComparison(own: Own, treeId: string): Promise<Comparison> {
 
 /** Finds the pages whose hashes are not the primary's, once the hashes of the own tree are those from after the sync. */
 async function beginComparison(
-  { journal, clock }: Own,
+  { journal, clock }: OwnPorts,
   treeId: string,
-  link: Beside['link'],
+  link: ComparisonPorts['link'],
 ): Promise<Comparison> {
   const roots = await journal.pageHashes(rootsPk(treeId))
   const ended = lastEndedGeneration(Math.floor(clock.now() / 1000))
@@ -90,28 +90,28 @@ async function beginComparison(
  * Compares the next page, or looks at some suspects.
  * @returns `done`: nothing is left; `waiting`: the entries that the primary had written by the last look are not applied yet
  */
-async function compareSome(
-  beside: Beside,
+async function compareNextPart(
+  ports: ComparisonPorts,
   { applied }: Head,
   comparison: Comparison & { kind: 'comparing' },
 ): Promise<'worked' | 'waiting' | 'done'> {
-  const { pages, suspects, looked, found } = comparison
+  const { pages, suspects, sample, found } = comparison
   const [page] = pages
   if (page) {
     // one page at a time, because new journal entries wait meanwhile; a page whose questions fail stays
-    const keys = await findSuspects(beside, page)
+    const keys = await findSuspects(ports, page)
     pages.shift()
     suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))
     return 'worked'
   }
-  if (looked) {
-    if (applied < looked.seq) return 'waiting'
-    found.push(...(await findStillDiffering(beside, looked)))
-    delete comparison.looked
+  if (sample) {
+    if (applied < sample.seq) return 'waiting'
+    found.push(...(await findStillDiffering(ports, sample)))
+    delete comparison.sample
     return 'worked'
   }
   if (suspects.length === 0) return 'done'
-  comparison.looked = await readAtSource(beside, suspects.slice(0, COMPARED_AT_ONCE))
+  comparison.sample = await readAtSource(ports, suspects.slice(0, COMPARED_AT_ONCE))
   suspects.splice(0, COMPARED_AT_ONCE)
   return 'worked'
 }

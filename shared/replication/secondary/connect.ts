@@ -24,15 +24,15 @@ export interface Peer {
 /** Makes a link, without a call. */
 export type Connect = (peer: Peer) => SourceLink
 
-interface Around {
+interface ConnectPorts {
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
   deployment: AddressRules
 }
 
 /** Links whose calls are carried so. */
-export const connectBy =
-  (carryTo: CarryTo, around: Around): Connect =>
+export const connectVia =
+  (carryTo: CarryTo, around: ConnectPorts): Connect =>
   ({ set, id, pair, otherKey, addresses, ca, until }) => {
     const { clock, entropy, deployment: rules } = around
     const end = {

@@ -58,9 +58,9 @@ interface Round {
   /** what is kept of the keys */
   readonly keys: DivergingKey[]
   /** those that are given up from now on */
-  readonly fallen: readonly DivergingKey[]
+  readonly newlyGivenUp: readonly DivergingKey[]
   /** those that a sync may bring in line */
-  readonly left: readonly Place[]
+  readonly remaining: readonly Place[]
   /** there are too many to go on */
   readonly tooMany: boolean
 }
@@ -82,12 +82,12 @@ export function judgeRound(before: readonly DivergingKey[], wrong: readonly Plac
   // given-up keys first, then those that were tried most often
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
   const lost = new Set(keys.filter(isGivenUp).map(placeText))
-  const left = wrong.filter(one => !lost.has(placeText(one)))
+  const remaining = wrong.filter(one => !lost.has(placeText(one)))
   return {
     keys,
-    fallen: keys.filter(one => one.rounds === ROUNDS + 1 && names.has(placeText(one))),
-    left,
-    tooMany: lost.size === MOST && left.length > 0,
+    newlyGivenUp: keys.filter(one => one.rounds === ROUNDS + 1 && names.has(placeText(one))),
+    remaining,
+    tooMany: lost.size === MOST && remaining.length > 0,
   }
 }
 
@@ -109,9 +109,9 @@ export async function countRound(
   const [before] = await own.store.read([place])
   const now = own.clock.now()
   const known = divergingOf(before, { treeId, link: linkName })
-  const { keys, fallen, left, tooMany } = judgeRound(known, wrong, now)
-  if (fallen.length > 0) {
-    const facts = { count: fallen.length, items: nameItems(fallen, NAMED) }
+  const { keys, newlyGivenUp, remaining, tooMany } = judgeRound(known, wrong, now)
+  if (newlyGivenUp.length > 0) {
+    const facts = { count: newlyGivenUp.length, items: nameItems(newlyGivenUp, NAMED) }
     own.log.error(alarming.givenUp, {
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
@@ -120,5 +120,5 @@ export async function countRound(
   }
   const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
   if (written === 'conflict') return CONFLICT
-  return tooMany ? failed('too-many') : ok(left)
+  return tooMany ? failed('too-many') : ok(remaining)
 }

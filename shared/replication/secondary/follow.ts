@@ -7,8 +7,8 @@ import { hasNeededTerms, type TermNeeds, termNeedsOfEntries } from '../../journa
 import { moves } from '../../journal/transitions.ts'
 import type { EntriesAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
-import { pauseBefore } from '../apply/window.ts'
-import { compareOn } from './comparison.ts'
+import { pauseBeforeRetry } from '../apply/window.ts'
+import { takeComparisonStep } from './comparison.ts'
 import { nameItems } from './diverging.ts'
 import {
   type Follower,
@@ -32,7 +32,7 @@ const BYTES = 3 * 2 ** 20
 const BEHIND = 200
 
 /** One step of following the primary. Several may run at once, and each may be interrupted at any point. */
-export async function followOn(follower: Follower): Promise<Progress> {
+export async function takeFollowStep(follower: Follower): Promise<Progress> {
   const { own, treeId, session } = follower
   const head = await own.journal.head()
   if (!head) return 'stopped'
@@ -49,7 +49,7 @@ export async function followOn(follower: Follower): Promise<Progress> {
     case 'fetchNext': {
       const progress = await fetchNext(follower, head)
       if (progress !== 'worked' && progress !== 'waiting') return progress
-      const compared = await compareOn(follower)
+      const compared = await takeComparisonStep(follower)
       return compared === 'waiting' ? progress : compared
     }
     case 'stopStaging':
@@ -103,7 +103,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
   if (staged === 'refused') return 'worked'
   streaming.lastStaged = { seq: newest.seq, at: newest.at }
   const hasChanges = entries.some(({ noop }) => !noop)
-  if (hasChanges) streaming.cameAt = own.clock.now()
+  if (hasChanges) streaming.lastChangeAt = own.clock.now()
   if (entries.length >= BEHIND) streaming.prefetched = prefetch(follower, link, staged)
   const applied = await applyStaged(own, treeId, staged, entries)
   const progress = await afterApplying(follower, staged, applied)
@@ -159,7 +159,7 @@ async function afterApplying(follower: Follower, head: Head, outcome: StagedOutc
   if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is not there any more')
   if (typeof outcome === 'object') return repair(follower, head, outcome.mismatch)
   if (outcome === 'done') delete session.reported.fault
-  else await pauseBefore(own, 1)
+  else await pauseBeforeRetry(own, 1)
   return 'worked'
 }
 
@@ -279,14 +279,14 @@ interface CarefulRun {
  * @param run `pause`: milliseconds; `warning`: logged with a fault; `failureOf`: returns the error with which a lasting
  * fault ends the operation, and undefined for any other fault
  */
-export async function followCarefully(
+export async function followOrPause(
   follower: Follower,
   { pause, warning, failureOf }: CarefulRun,
 ): Promise<void> {
   const { clock, log } = follower.own
   try {
     if (!follower.session.source) await sendHeartbeat(follower)
-    if ((await followOn(follower)) === 'worked') return
+    if ((await takeFollowStep(follower)) === 'worked') return
   } catch (error) {
     delete follower.session.source
     const failure = failureOf?.(error)

@@ -19,8 +19,8 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import type { Own } from '../apply/window.ts'
-import type { Looked } from '../sync/compare.ts'
+import type { OwnPorts } from '../apply/window.ts'
+import type { SourceSample } from '../sync/compare.ts'
 import type { Connect } from './connect.ts'
 
 /** Journal entries that are requested before they are needed: those behind position `seq` of a head with this incarnation. */
@@ -49,14 +49,14 @@ export type Comparison =
       /** keys in compared pages that seem to differ; keys that the primary has just written are among them */
       readonly suspects: Place[]
       /** some of the suspects, as the primary had them */
-      looked?: Looked
+      sample?: SourceSample
       /** suspects that still differed after this cluster had applied all that the primary had written */
       readonly found: Place[]
     }
 
 /** What a secondary works with: none of it changes while it follows by one link. */
 interface FollowerSettings {
-  readonly own: Own & Pick<Ports, 'store' | 'log' | 'audit'>
+  readonly own: OwnPorts & Pick<Ports, 'store' | 'log' | 'audit'>
   /** the cluster record, fresh enough to commit with; undefined once this cluster follows nobody */
   readonly cluster: () => Promise<ClusterRead | undefined>
   /** absent: this cluster knows no primary */
@@ -89,7 +89,7 @@ export interface Streaming {
   /** position of the last staged journal entry, and when the primary wrote it, epoch milliseconds */
   lastStaged?: { readonly seq: number; readonly at: number }
   /** when a journal entry with changes was staged last, epoch milliseconds */
-  cameAt?: number
+  lastChangeAt?: number
 }
 
 /** State of a secondary that follows by one link, in one run. */
@@ -220,11 +220,11 @@ export async function newFollower(
     hasTime,
     holdTerms: async needs => {
       const now = await cluster()
-      return now && link ? holdTerm(ports, link, now, needs) : { number: 0, ids: [] }
+      return now && link ? fetchMissingTerm(ports, link, now, needs) : { number: 0, ids: [] }
     },
     takeKeyring: async sealed => {
       const now = await cluster()
-      if (now) await takeSealed(ports, now, sealed)
+      if (now) await mergeSealedKeyring(ports, now, sealed)
     },
     address: linkAddress(first.record, ports.deployment),
     apiAddress: apiAddressOf(first.record, ports.deployment),
@@ -261,10 +261,10 @@ async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts
   })
 }
 
-type Needs = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
+type KeyringPorts = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
 /** Returns the needs that a keyring meets; given-up terms count as held. */
-export const termsHeldBy = ({
+export const heldTermsOf = ({
   highestTerm,
   activeTerm,
   termIds,
@@ -281,19 +281,19 @@ export const termsHeldBy = ({
  * @returns the terms that are held then
  * @throws Error if the primary does not send them
  */
-async function holdTerm(
-  ports: Needs,
+async function fetchMissingTerm(
+  ports: KeyringPorts,
   link: Pick<SourceLink, 'keyring'>,
   cluster: ClusterRead,
   needs: TermNeeds,
 ): Promise<TermNeeds> {
   const [own] = await ports.store.read([key('keyring')])
   if (!own) throw new Error('there is no keyring')
-  const held = termsHeldBy(own.data)
+  const held = heldTermsOf(own.data)
   // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
   if (hasNeededTerms(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
-  const united = termsHeldBy(await takeSealed(ports, cluster, sealed))
+  const united = heldTermsOf(await mergeSealedKeyring(ports, cluster, sealed))
   // a rotation since the primary's last answer may have made another term that encrypts
   if (!hasNeededTerms(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
@@ -305,7 +305,11 @@ async function holdTerm(
  * @param sealed as the primary sent it
  * @returns the stored keyring
  */
-async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): Promise<Keyring> {
+async function mergeSealedKeyring(
+  ports: KeyringPorts,
+  cluster: ClusterRead,
+  sealed: string,
+): Promise<Keyring> {
   const [record, own] = await ports.store.read([key('cluster'), key('keyring')])
   const { set, link } = cluster.record
   if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
@@ -316,13 +320,13 @@ async function takeSealed(ports: Needs, cluster: ClusterRead, sealed: string): P
   if (record.data.link?.ownKey !== link.ownKey) return own.data
   const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
   // another run may have stored it at this moment: the caller reads again
-  await ports.store.commit(keyringChanges(record, own, keyring), cluster)
+  await ports.store.commit(replaceKeyring(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])
   return now?.data ?? own.data
 }
 
 /** Returns the changes that give a cluster another keyring. @param rest further changes of the record */
-export function keyringChanges(
+export function replaceKeyring(
   record: Item<'cluster'>,
   own: Item<'keyring'> | undefined,
   made: MadeKeyring,

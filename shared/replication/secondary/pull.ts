@@ -11,7 +11,7 @@ import { polling } from '../../values/retrying.ts'
 import { requestSync } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
 import { divergingOf, placesOf } from './diverging.ts'
-import { followOn } from './follow.ts'
+import { takeFollowStep } from './follow.ts'
 import {
   type Follower,
   type FollowerPorts,
@@ -22,7 +22,7 @@ import {
   type Streaming,
   sendHeartbeat,
 } from './follower.ts'
-import { unansweredCall } from './silence.ts'
+import { toUnansweredCall } from './silence.ts'
 
 /** How often a waiting run looks whether the one before it has ended; the gap without a run is this long, once a minute. */
 const STANDBY_MS = 500
@@ -36,18 +36,18 @@ interface PullTimes {
    * that the primary woke halfway between two of them ends halfway between the next two, and heartbeats must not stop
    * until then.
    */
-  readonly standsBy?: boolean
+  readonly waitsForLease?: boolean
   /** what is done behind each heartbeat, answered or not: the primary is asked by one alone */
-  readonly beside?: (() => Promise<void>) | undefined
+  readonly afterHeartbeat?: (() => Promise<void>) | undefined
 }
 
 /** Follows the primary until there is no time left. One run at a time does it; two do no harm. */
 export async function pull(
   ports: FollowerPorts,
   connect: Connect,
-  { deadline, standsBy = false, beside }: PullTimes,
+  { deadline, waitsForLease = false, afterHeartbeat }: PullTimes,
 ): Promise<void> {
-  const free = await awaitLease(ports, standsBy ? deadline - STANDBY_MS : 0)
+  const free = await awaitLease(ports, waitsForLease ? deadline - STANDBY_MS : 0)
   if (!free) return
   const [before, recovery, notice] = free
   let next = 0
@@ -74,16 +74,16 @@ export async function pull(
       const renewed = await renewLease(pulling, lease)
       if (!renewed) return
       lease = renewed.item
-      await beside?.()
+      await afterHeartbeat?.()
     }
-    const progress = await followOnCarefully(follower)
+    const progress = await tryFollowStep(follower)
     if (progress === 'replaced' && !(await relink(pulling, connect))) break
     if (progress === 'stopped' && (!follower.link || follower.session.reported.fault !== undefined)) break
     if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renewLease(pulling, lease, 0)
   // a notice that came while the lease was held has started no run
-  if (await takeNotice(ports, pulling.attention)) await followOnCarefully(pulling.follower)
+  if (await takeNotice(ports, pulling.attention)) await tryFollowStep(pulling.follower)
 }
 
 /** Waits until no other run holds the lease, and returns it; undefined if one still does at `end`. */
@@ -117,9 +117,9 @@ async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
 }
 
 /** Takes a step. If the link fails, the run sends a heartbeat before anything else. */
-async function followOnCarefully(follower: Follower): Promise<Progress> {
+async function tryFollowStep(follower: Follower): Promise<Progress> {
   try {
-    return await followOn(follower)
+    return await takeFollowStep(follower)
   } catch (error) {
     delete follower.session.source
     follower.own.log.warn('following the primary was interrupted', { error: String(error) })
@@ -136,24 +136,24 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
   const place = key('contact')
   const [before, known] = await ports.store.read([place, key('member', cluster.record.id)])
   try {
-    const { lineage: _, time: __, format: ___, ...heard } = await sendHeartbeat(follower)
+    const { lineage: _, time: __, format: ___, ...answered } = await sendHeartbeat(follower)
     // a heartbeat takes seconds, and commits need a fresh cluster record
     const now = await follower.cluster()
     if (!now) return
     const contact = {
-      ...heard,
+      ...answered,
       at: ports.clock.now(),
       connectedSince: since,
-      canaryAt: canaryOf(heard, follower.session.streaming),
+      canaryAt: canaryOf(answered, follower.session.streaming),
     }
     await ports.store.commit([put(place, contact)], now)
-    await rememberAddresses(ports, follower, heard.addresses)
-    await rememberMet(ports, now, known, [...heard.addresses, ...heard.memberAddresses])
+    await rememberAddresses(ports, follower, answered.addresses)
+    await rememberMembers(ports, now, known, [...answered.addresses, ...answered.memberAddresses])
     // a take-over needs the primary's term, even if nothing is encrypted by it yet
     await fetchTerms(follower, NO_TERMS_NEEDED)
   } catch (error) {
     delete follower.session.source
-    const refused = unansweredCall(error, before?.data, ports.clock.now())
+    const refused = toUnansweredCall(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
     if (before && now) await ports.store.commit([put(place, { ...before.data, failedCall: refused })], now)
     follower.own.log.warn('the primary was asked in vain', { error: refused.text })
@@ -190,7 +190,7 @@ async function rememberAddresses(
  * Stores addresses of the other clusters of the set: a cluster that becomes primary calls all of them.
  * @param before the member item as it was just read; if it has changed since, the next heartbeat brings them again
  */
-async function rememberMet(
+async function rememberMembers(
   { store }: FollowerPorts,
   cluster: ClusterRead,
   before: Item<'member'> | undefined,
@@ -255,18 +255,22 @@ async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention)
  * Returns how long a run waits before it asks the primary again. The pause grows as long as nothing comes, but not during
  * a role change, a comparison, or anything else but streaming.
  */
-export function pauseOf({ session }: Pick<Follower, 'session'>, { since }: Attention, now: number): number {
+export function nextPauseMs(
+  { session }: Pick<Follower, 'session'>,
+  { since }: Attention,
+  now: number,
+): number {
   const { source, streaming, reported, roleChangePending, comparison } = session
   if (!source) return SILENT_PRIMARY_PAUSE_MS
   if (reported.state !== 'stream-wals' || roleChangePending || comparison?.kind === 'comparing')
     return REST_PAUSE_MS.least
-  const quiet = now - Math.max(streaming.cameAt ?? 0, since)
+  const quiet = now - Math.max(streaming.lastChangeAt ?? 0, since)
   return Math.min(REST_PAUSE_MS.most, Math.max(REST_PAUSE_MS.least, quiet - bounds.EAGER_MS))
 }
 
 /** Returns the milliseconds between two reads of the notice. */
-const listeningOf = ({ cameAt = 0 }: Streaming, { since }: Attention, now: number): number =>
-  now - Math.max(cameAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
+const noticePollMs = ({ lastChangeAt = 0 }: Streaming, { since }: Attention, now: number): number =>
+  now - Math.max(lastChangeAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
 
 /** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
 export async function restUntil(
@@ -276,11 +280,11 @@ export async function restUntil(
   end: number,
 ): Promise<void> {
   const { clock } = ports
-  const pause = pauseOf(follower, attention, clock.now())
+  const pause = nextPauseMs(follower, attention, clock.now())
   if (pause <= SILENT_PRIMARY_PAUSE_MS / 2 || !follower.session.source) return clock.sleep(pause)
   const until = Math.min(end, clock.now() + pause)
   if (clock.now() >= until) return
-  const everyMs = listeningOf(follower.session.streaming, attention, clock.now())
+  const everyMs = noticePollMs(follower.session.streaming, attention, clock.now())
   await clock.sleep(Math.min(everyMs, until - clock.now()))
   await polling(clock, { everyMs, until }, async () =>
     (await takeNotice(ports, attention)) ? ok() : PENDING,

@@ -4,15 +4,15 @@ import { termNeedsOfItems } from '../../journal/terms.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { pauseBefore } from '../apply/window.ts'
-import { keysIn, readReportedKeys, reportName, reportParts, storeReport } from '../sync/report.ts'
+import { pauseBeforeRetry } from '../apply/window.ts'
+import { keysIn, readReportedKeys, reportName, splitReport, storeReport } from '../sync/report.ts'
 import {
   beginSync,
   continueSync,
   endSync,
   findRunningSync,
   type Scope,
-  type SyncPlace,
+  type SyncContext,
 } from '../sync/sync.ts'
 import { countRound, tagsOf } from './diverging.ts'
 import { type Follower, fetchTerms, type Progress, type Source, sendHeartbeat, stopWith } from './follower.ts'
@@ -44,7 +44,7 @@ export async function resync(
   if (!link || !source) return 'stopped'
   reported.state = 'merkle-sync'
   delete session.comparison
-  const place: SyncPlace = {
+  const place: SyncContext = {
     own,
     link,
     linkName,
@@ -71,7 +71,7 @@ export async function resync(
     const end = await sendHeartbeat(follower)
     if (syncing.lineage.length === 0) await noteFirstSync(own, treeId, await cluster())
     await endSync(place, running.incarnation, keys, end)
-  } else await pauseBefore(own, 1)
+  } else await pauseBeforeRetry(own, 1)
   return 'worked'
 }
 
@@ -130,7 +130,7 @@ async function planSync(
   step: SyncStep,
   wrong: readonly Place[],
 ): Promise<Scope> {
-  const forkPoint = lastShared(source, head, step)
+  const forkPoint = lastSharedPosition(source, head, step)
   const lost =
     step.diverged && forkPoint < head.last
       ? await own.journal.entries(head.lineage, forkPoint, head.last)
@@ -143,7 +143,7 @@ async function planSync(
   if (!cluster) throw new Error('this cluster follows nobody any more')
   const touched = what === 'all' ? [] : [...(await readTouched(own.store, head)), ...wrong]
   const facts = { at: own.clock.now(), epoch: source.epoch, forkPoint }
-  const parts = reportParts(facts, entries, touched)
+  const parts = splitReport(facts, entries, touched)
   const report = reportName(head.incarnation + 1, own.entropy.bytes(3))
   await storeReport(own.store, cluster, report, parts)
   return what === 'all' ? { what } : { what, report, keys: keysIn(parts), start: forkPoint }
@@ -154,7 +154,7 @@ async function planSync(
  * here to there. Then it is the position before its lineage begins, because positions count on through all epochs of a set.
  * Positions below `retainedFrom` cannot be reported any more.
  */
-const lastShared = (
+const lastSharedPosition = (
   { lineage }: Pick<Source, 'lineage'>,
   { retainedFrom }: Head,
   { forkPoint }: SyncStep,

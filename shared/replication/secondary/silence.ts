@@ -6,10 +6,10 @@ import { bounds } from '../../values/bounds.ts'
 // may have stood still, or may not have called. So silence is added up from unanswered calls: each adds the time since the
 // call before it, up to a bound.
 
-type Asked = Pick<PrimaryContact, 'at' | 'failedCall'>
+type CallHistory = Pick<PrimaryContact, 'at' | 'failedCall'>
 
 /** Milliseconds of silence, with a call that is not answered now. @param now epoch milliseconds */
-export function silenceWith({ at, failedCall }: Asked, now: number): number {
+export function addSilence({ at, failedCall }: CallHistory, now: number): number {
   const since = now - (failedCall?.at ?? at)
   return (failedCall?.silentMs ?? 0) + Math.max(0, Math.min(since, bounds.SILENCE_STEP_MS))
 }
@@ -19,10 +19,14 @@ const isSilence = (error: unknown): boolean =>
   error instanceof LinkSilent && !(error instanceof LinkUnsigned || error instanceof LinkUnbelieved)
 
 /** What is stored about an unanswered or refused call. @param contact what was known before */
-export function unansweredCall(error: unknown, contact: Asked | undefined, now: number): UnansweredCall {
+export function toUnansweredCall(
+  error: unknown,
+  contact: CallHistory | undefined,
+  now: number,
+): UnansweredCall {
   const refuses = error instanceof LinkRefused
   const before = contact?.failedCall?.silentMs ?? 0
-  const silentMs = contact && isSilence(error) ? silenceWith(contact, now) : refuses ? 0 : before
+  const silentMs = contact && isSilence(error) ? addSilence(contact, now) : refuses ? 0 : before
   return {
     at: now,
     code: refuses ? error.code : 'unavailable',

@@ -4,8 +4,8 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import type { Setting } from '../apply/judge.ts'
-import { type Applied, applyWindow, type Own, targetOf } from '../apply/window.ts'
+import type { ApplySettings } from '../apply/judge.ts'
+import { type Applied, applyWindow, type OwnPorts, targetOf } from '../apply/window.ts'
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
@@ -22,7 +22,7 @@ export type StagedOutcome = 'done' | 'busy' | 'moved' | 'missing' | { readonly m
  * @param staged the journal entries, if the caller has them
  */
 export async function applyStaged(
-  own: Own,
+  own: OwnPorts,
   treeId: string,
   head: Head,
   staged?: readonly JournalEntry[],
@@ -33,7 +33,7 @@ export async function applyStaged(
   const whole = entries.filter(entry => entry !== undefined)
   if (whole.length < last - done) return 'missing'
   const setting = { treeId, incarnation, replayUntil, now: Math.floor(own.clock.now() / 1000) }
-  const applied = await applyTolerantly(own, whole, setting, head)
+  const applied = await applyToleratingGivenUp(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
   const moved = await own.journal.moveHead(moves.noteApplied(head))
@@ -41,10 +41,10 @@ export async function applyStaged(
 }
 
 /** Applies journal entries; where items are not as they say, those that have been given up are no reason to stop. */
-async function applyTolerantly(
-  own: Own,
+async function applyToleratingGivenUp(
+  own: OwnPorts,
   entries: readonly JournalEntry[],
-  setting: Setting,
+  setting: ApplySettings,
   { link }: Pick<Head, 'link'>,
 ): Promise<Applied> {
   const target = targetOf(own)
@@ -62,7 +62,7 @@ const STOP_TRIES = 8
  * entries would stay half applied. Then the head is `draining`, with nothing left to apply.
  * @param link by which this cluster must still follow: a late call for an earlier link stops nothing
  */
-export async function stopStaging(own: Own, treeId: string, link?: string): Promise<StagedOutcome> {
+export async function stopStaging(own: OwnPorts, treeId: string, link?: string): Promise<StagedOutcome> {
   type Attempt = Result<StagedOutcome, StagedOutcome>
   const stopped = await retrying({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
     const head = await own.journal.head()

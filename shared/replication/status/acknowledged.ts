@@ -27,7 +27,7 @@ export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
 
 /** Secondaries by whether they have said that they have all up to a position. */
 export interface Acknowledgements {
-  heard: readonly Secondary[]
+  acknowledged: readonly Secondary[]
   missing: readonly Secondary[]
 }
 
@@ -36,7 +36,7 @@ export const isMember = ({ activatedAt, heartbeat }: Pick<Secondary, 'activatedA
   activatedAt !== undefined || heartbeat !== undefined
 
 /** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
-export const hasUpTo = (
+export const hasAcknowledged = (
   { heartbeat }: Pick<Secondary, 'heartbeat'>,
   seq: number,
   { lineage }: { lineage: Lineage },
@@ -51,12 +51,12 @@ export const hasUpTo = (
  * what only it has.
  * @param patience milliseconds
  */
-export async function acknowledgements(
+export async function awaitAcknowledgements(
   { store, journalView, clock }: AckPorts,
   patience: number,
 ): Promise<Acknowledgements> {
   const [record] = await store.read([key('cluster')])
-  const none = { heard: [], missing: [] }
+  const none = { acknowledged: [], missing: [] }
   if (record?.data.mode !== 'primary') return none
   const { head } = await journalView.readStatus(undefined)
   if (!head) return none
@@ -65,13 +65,13 @@ export async function acknowledgements(
     all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
     return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })
-  const heard = all.filter(one => hasUpTo(one, head.last, head))
-  return { heard, missing: all.filter(one => !heard.includes(one)) }
+  const acknowledged = all.filter(one => hasAcknowledged(one, head.last, head))
+  return { acknowledged, missing: all.filter(one => !acknowledged.includes(one)) }
 }
 
 /** Whether those that are connected have it; true where there are none. */
-export const isAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
-  const { missing } = await acknowledgements(ports, patience)
+export const awaitAllAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
+  const { missing } = await awaitAcknowledgements(ports, patience)
   const now = ports.clock.now()
   return missing.every(
     ({ heartbeat }) => heartbeat === undefined || now - heartbeat.at >= bounds.PEER_LOST_MS,

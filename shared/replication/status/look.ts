@@ -20,7 +20,7 @@ import { showHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** What a secondary keeps of its following, and the journal, read with the request's first read. */
-export const prepareLook = async ({ ports }: Pick<Early, 'ports'>) => ({
+export const prepareStatus = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [
     key('contact'),
     key('puller'),
@@ -56,18 +56,18 @@ type Looking = Pick<AlwaysCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
 export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
   const record = cluster?.record
-  const operation = record && (await operationFacts(call, record))
+  const operation = record && (await readOperationFacts(call, record))
   const faults = faultFacts(fetched)
   if (!record || record.mode === 'disabled') return { record, now, faults, ...defined({ operation }) }
   const isPrimary = record.mode === 'primary'
-  const [looked, given, secondaries] = await Promise.all([
-    journalOf(call, record),
-    isPrimary ? knownHolders(record, ports) : undefined,
+  const [seen, given, secondaries] = await Promise.all([
+    readConsistentJournal(call, record),
+    isPrimary ? readKnownHolders(record, ports) : undefined,
     isPrimary ? ports.store.list(partitions('secondary')) : [],
   ])
-  const shown = given && showHolders(given, secondariesOf(secondaries, record), looked.head)
+  const shown = given && showHolders(given, secondariesOf(secondaries, record), seen.head)
   const contact = fetched.get(key('contact'))?.data
-  const activationError = await activationErrorOf(record, looked, ports)
+  const activationError = await readActivationError(record, seen, ports)
   const rules = ports.deployment
   return {
     record: withUsable(record, rules),
@@ -77,17 +77,17 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
     fences: fenceFacts(record, fetched.get(key('fences'))?.data, rules),
     ...defined({
       terms: shown?.terms,
-      left: shown?.left,
-      journal: journalFacts(record, looked, {
-        told: fetched.get(key('puller'))?.data,
+      notShown: shown?.notShown,
+      journal: journalFacts(record, seen, {
+        puller: fetched.get(key('puller'))?.data,
         reindex: fetched.get(key('reindex'))?.data,
         check: ofTree(fetched.get(key('tree-check')), record),
-        anew: ofTree(fetched.get(key('tree-reindex')), record),
+        lastReindex: ofTree(fetched.get(key('tree-reindex')), record),
         diverging: divergingIn(record, fetched.get(key('diverging'))),
       }),
-      contact: contact && contactFacts(contact, looked.head, rules),
+      contact: contact && contactFacts(contact, seen.head, rules),
       activationError,
-      readiness: readinessIn(call, record, looked.head),
+      readiness: readinessIn(call, record, seen.head),
       operation,
     }),
   }
@@ -110,7 +110,7 @@ const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyP
     return fault ? [{ part, ...fault }] : []
   })
 
-async function knownHolders({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
+async function readKnownHolders({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
   const [terms, holders] = await Promise.all([
     store.list(partitions('term')),
     store.list(partitions('holder')),
@@ -122,7 +122,7 @@ async function knownHolders({ id }: ClusterRecord, { store }: Looking['ports']):
  * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
  * primary whose head does not write is looked at once more before it is said.
  */
-async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
+async function readConsistentJournal(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
   const seen = await readJournalView(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
     ? call.ports.journalView.readStatus(treeId)
@@ -133,7 +133,7 @@ async function journalOf(call: Looking, { mode, treeId }: ClusterRecord): Promis
  * The operation that holds the record, or the one that was given up last. Which one it is is guessed by the record that
  * the environment has read last; after a wrong guess it reads once more.
  */
-async function operationFacts(
+async function readOperationFacts(
   { fetched, ports }: Looking,
   record: ClusterRecord,
 ): Promise<OperationFacts | undefined> {
@@ -157,7 +157,7 @@ async function operationFacts(
  * Why the activation that began the present link has ended without its first sync. One read more, while a secondary has
  * nothing and no operation runs: never otherwise.
  */
-async function activationErrorOf(
+async function readActivationError(
   { mode, treeId, link, operation: runs }: ClusterRecord,
   { head }: JournalView,
   { store }: Looking['ports'],
@@ -182,24 +182,26 @@ const ofTree = <T extends { treeId: string }>(
 function journalFacts(
   record: ClusterRecord,
   { head, roots }: JournalView,
-  { told, reindex, check, anew, diverging }: TreeTold,
+  { puller, reindex, check, lastReindex, diverging }: StatusItems,
 ): JournalFacts | undefined {
   if (!head) return undefined
-  const synced = told?.synced ?? 0
+  const synced = puller?.synced ?? 0
   return {
     doing: head.mode,
     position: head.last,
     frontier: head.applied,
     epoch: head.epoch,
     ...rootFacts(roots),
-    ...(head.mode === 'syncing' && told?.state === 'merkle-sync'
+    ...(head.mode === 'syncing' && puller?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
       : {}),
-    ...(told?.fault === undefined ? {} : { isStuck: true }),
-    ...(record.treeComplete === false ? { building: buildingOf(record, reindex) } : anewOf(anew)),
+    ...(puller?.fault === undefined ? {} : { isStuck: true }),
+    ...(record.treeComplete === false
+      ? { building: buildingOf(record, reindex) }
+      : reindexProgress(lastReindex)),
     ...(check?.corrupted || diverging.length > 0 ? { corrupted: true } : {}),
     ...(diverging.length > 0 ? { diverging } : {}),
-    ...defined({ checkedAt: check?.checkedAt, reindexedAt: anew?.finishedAt }),
+    ...defined({ checkedAt: check?.checkedAt, reindexedAt: lastReindex?.finishedAt }),
   }
 }
 
@@ -216,11 +218,11 @@ export function rootFacts(
   }
 }
 
-interface TreeTold {
-  told: Puller | undefined
+interface StatusItems {
+  puller: Puller | undefined
   reindex: Reindex | undefined
   check: TreeCheck | undefined
-  anew: TreeReindex | undefined
+  lastReindex: TreeReindex | undefined
   /** tags of keys that are given up */
   diverging: readonly string[]
 }
@@ -231,9 +233,9 @@ const divergingIn = (
 ): readonly string[] =>
   mode === 'secondary' ? divergingOf(found, { treeId, link: link?.name }).filter(isGivenUp).map(tagOf) : []
 
-const anewOf = (anew: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
-  if (!anew || anew.stage === 'done' || anew.stage === 'failed') return {}
-  const { stage, done, total } = anew
+const reindexProgress = (lastReindex: TreeReindex | undefined): Pick<JournalFacts, 'building'> => {
+  if (!lastReindex || lastReindex.stage === 'done' || lastReindex.stage === 'failed') return {}
+  const { stage, done, total } = lastReindex
   return { building: { stage, done, total } }
 }
 const fenceFacts = (

@@ -4,7 +4,7 @@ import { type GivenTo, givenTo, type KnownHolders } from '../../link/admin/holde
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
-import { hasUpTo, isMember } from './acknowledged.ts'
+import { hasAcknowledged, isMember } from './acknowledged.ts'
 
 /** A term as status shows it. */
 export interface ShownTerm {
@@ -36,7 +36,7 @@ export interface NotShown {
 interface ShownHolders {
   secondaries: readonly Secondary[]
   terms: ShownTerm[]
-  left: NotShown
+  notShown: NotShown
 }
 
 /** Returns the newest terms of a primary and the secondaries heard last. @param all those of this epoch, not revoked */
@@ -45,7 +45,7 @@ export function showHolders(
   all: readonly Secondary[],
   head: Pick<Head, 'lineage'> | undefined,
 ): ShownHolders {
-  const secondaries = heardLast(all)
+  const secondaries = mostRecentlyHeard(all)
   const following = secondaries.filter(isMember)
   const newest = given.terms
     .toSorted((a, b) => a.data.number - b.data.number || a.data.since - b.data.since)
@@ -57,7 +57,7 @@ export function showHolders(
     const some = newestOf(holders)
     for (const { cluster } of holders) clusters.add(cluster)
     for (const { cluster } of some) shown.add(cluster)
-    const heard = following.filter(one => head && hasUpTo(one, seqOf(term), head))
+    const heard = following.filter(one => head && hasAcknowledged(one, seqOf(term), head))
     const { number, since, tokensUntil } = term.data
     return {
       id: term.sk,
@@ -73,16 +73,16 @@ export function showHolders(
       unacknowledged_by: following.filter(one => !heard.includes(one)).map(({ id }) => id),
     }
   })
-  const left = {
+  const notShown = {
     secondaries: all.length - secondaries.length,
     terms: given.terms.length - newest.length,
     clusters: clusters.size - shown.size,
   }
-  return { secondaries, terms, left }
+  return { secondaries, terms, notShown }
 }
 
 /** Returns the secondaries heard last, and of those never heard the ones made last. */
-function heardLast(all: readonly Secondary[]): Secondary[] {
+function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
   const last = all
     .toReversed()
     .toSorted((a, b) => (b.heartbeat?.at ?? 0) - (a.heartbeat?.at ?? 0))

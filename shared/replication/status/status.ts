@@ -18,7 +18,7 @@ export interface StatusFacts {
   /** of a primary */
   terms?: readonly ShownTerm[]
   /** how many entries a bound on the length leaves out */
-  left?: NotShown
+  notShown?: NotShown
   /** of a primary: what others of the set have said to its epoch, by address */
   fences?: readonly ShownFence[]
   /** what a secondary last heard of its primary */
@@ -234,7 +234,7 @@ const shownBuilding = (building: JournalFacts['building']) =>
 
 const primaryStatus = (
   record: ClusterRecord,
-  { journal, secondaries = [], terms = [], left, fences = [], now }: StatusFacts,
+  { journal, secondaries = [], terms = [], notShown, fences = [], now }: StatusFacts,
 ): PrimaryStatus => ({
   mode: 'primary',
   ...common(record, journal),
@@ -245,7 +245,7 @@ const primaryStatus = (
   last_dr_wal: journal?.frontier ?? 0,
   secondaries: secondaries.map(one => secondaryPeer(one, now)),
   ...(terms.length > 0 ? { terms } : {}),
-  ...(left && Object.values(left).some(count => count > 0) ? { not_shown: left } : {}),
+  ...(notShown && Object.values(notShown).some(count => count > 0) ? { not_shown: notShown } : {}),
   ...(fences.length > 0
     ? {
         fences: fences.map(({ address, at, result, text }) => ({
@@ -265,14 +265,14 @@ const secondaryPeer = (
   node_id: id,
   ...(address === '' && !contact
     ? { connection_status: 'disconnected', ...(expires <= now ? { expired: true } : {}) }
-    : peerOf(apiAddress, address, contact && asOfThen(contact, now), now)),
+    : peerOf(apiAddress, address, contact && withCurrentCanary(contact, now), now)),
 })
 
 /**
  * While a secondary is connected it gets what is written, and how old its newest journal entry is shows by its last
  * heartbeat: that it has told nothing since does not make it older.
  */
-const asOfThen = (contact: ShownContact, now: number): ShownContact =>
+const withCurrentCanary = (contact: ShownContact, now: number): ShownContact =>
   contact.canaryAt === undefined || !isHeard(contact, now)
     ? contact
     : { ...contact, canaryAt: contact.canaryAt + (now - contact.at) }
@@ -304,8 +304,8 @@ const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - c
 const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondaryStatus => {
   const { journal, contact, activationError, readiness, now } = facts
   const link = primaryOf(record)
-  const told = contact?.addresses ?? []
-  const known = link ? (told.length > 0 ? told : link.primaryAddrs) : []
+  const reported = contact?.addresses ?? []
+  const known = link ? (reported.length > 0 ? reported : link.primaryAddrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
   return {
     mode: record.mode === 'bootstrapping' ? 'bootstrapping' : 'secondary',

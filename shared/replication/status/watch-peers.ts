@@ -30,7 +30,7 @@ export interface PeerFacts {
  * fetches everything is not late.
  * @returns a text for each, with its name or address
  */
-export function peersAmiss({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
+export function findPeerFaults({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
   if (record.mode === 'primary')
     return secondaries.flatMap(({ id, heartbeat }) =>
       heartbeat && isSilent(heartbeat, now)
@@ -52,7 +52,7 @@ export function peersAmiss({ record, secondaries, contact, applied, fault, now }
 }
 
 /** What is measured of them: of a primary's secondaries, the one that is worst. Nothing before one was heard. */
-export function peerMeasures({
+export function measurePeers({
   record,
   secondaries,
   contact,
@@ -103,9 +103,9 @@ export async function watchPeers({
     fault: puller?.data.fault,
     now: clock.now(),
   }
-  const measures = peerMeasures(facts)
+  const measures = measurePeers(facts)
   // told without them, too: by this line a shared name leads to the cluster that strangers cannot ask
   log.info('replication', { mode: record.mode }, measures)
-  const amiss = peersAmiss(facts)
+  const amiss = findPeerFaults(facts)
   if (amiss.length > 0) log.warn(alarming.peer, { amiss })
 }

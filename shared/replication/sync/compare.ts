@@ -12,7 +12,7 @@ import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 
 /** A secondary beside its primary. */
-export interface Beside {
+export interface ComparisonPorts {
   journal: Journal
   /** id of the own tree */
   treeId: string
@@ -21,7 +21,7 @@ export interface Beside {
   link: Pick<SourceLink, 'tree' | 'items'>
 }
 
-interface Comparing extends Beside {
+interface Comparing extends ComparisonPorts {
   clock: Clock
   /** after every page; may throw to end it */
   progress(): Promise<void>
@@ -37,24 +37,27 @@ export const COMPARED_AT_ONCE = 100
  * had written when it was asked.
  * @throws Error when it does not keep up
  */
-export async function findDifferences(beside: Comparing): Promise<Place[]> {
+export async function findDifferences(ports: Comparing): Promise<Place[]> {
   const found = await inParallel(allPages, async place => {
-    const keys = await findSuspects(beside, place)
-    await beside.progress()
+    const keys = await findSuspects(ports, place)
+    await ports.progress()
     return keys
   })
   const suspects = found.flat().slice(0, MOST_COMPARED)
   const real: Place[] = []
   for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
-    const looked = await readAtSource(beside, suspects.slice(at, at + COMPARED_AT_ONCE))
-    await awaitApplied(beside, looked.seq)
-    real.push(...(await findStillDiffering(beside, looked)))
+    const sample = await readAtSource(ports, suspects.slice(at, at + COMPARED_AT_ONCE))
+    await awaitApplied(ports, sample.seq)
+    real.push(...(await findStillDiffering(ports, sample)))
   }
   return real
 }
 
 /** Finds the keys in those buckets of a page whose sums differ. Keys that the primary has just written are among them. */
-export async function findSuspects({ journal, treeId, now, link }: Beside, place: PagePlace): Promise<Key[]> {
+export async function findSuspects(
+  { journal, treeId, now, link }: ComparisonPorts,
+  place: PagePlace,
+): Promise<Key[]> {
   const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
     journal.page(pkOfPage(treeId, place)),
@@ -92,32 +95,35 @@ const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk
   bucketText(bucketOf(treeId, kind, pk, sk)) === bucketText(bucket)
 
 /** Items as the primary had them, and the last position that it had allocated by then. */
-export interface Looked {
+export interface SourceSample {
   readonly keys: readonly Key[]
   readonly items: readonly (StoredItem | undefined)[]
   readonly seq: number
 }
 
-export async function readAtSource({ link }: Pick<Beside, 'link'>, keys: readonly Key[]): Promise<Looked> {
+export async function readAtSource(
+  { link }: Pick<ComparisonPorts, 'link'>,
+  keys: readonly Key[],
+): Promise<SourceSample> {
   const { items, seq } = await link.items({ keys })
   return { keys, items, seq }
 }
 
 /** Finds those of the keys whose items still differ, after this cluster has applied all that the primary had then. */
 export async function findStillDiffering(
-  { journal, now, link }: Beside,
-  { keys, items }: Looked,
+  { journal, now, link }: ComparisonPorts,
+  { keys, items }: SourceSample,
 ): Promise<Place[]> {
   const own = await journal.readRaw(keys)
   const second = await link.items({ keys })
   return keys.filter((_, index) => {
     const theirs = second.items[index]
     const isStill = theirs?.rev === items[index]?.rev && theirs?.pos === items[index]?.pos
-    return isStill && !agree(own[index], theirs, now)
+    return isStill && !isEqualContent(own[index], theirs, now)
   })
 }
 
-function agree(own: StoredItem | undefined, theirs: StoredItem | undefined, now: number): boolean {
+function isEqualContent(own: StoredItem | undefined, theirs: StoredItem | undefined, now: number): boolean {
   if (own && theirs) return theirs.leaf === undefined || leafOf(own) === leafOf(theirs)
   const one = own ?? theirs
   return one === undefined || (one.ttl !== undefined && hasEnded(generationOfTtl(one.ttl), now))

@@ -15,7 +15,7 @@ const LONGEST_PART = 100_000
  * The changes that a rewind to the fork point undoes, in parts that fit into items. A part that is too long for one names its
  * changes without their items.
  */
-export function reportParts(
+export function splitReport(
   facts: Pick<Report, 'at' | 'epoch' | 'forkPoint'>,
   entries: readonly JournalEntry[],
   keys: readonly Place[],
@@ -29,8 +29,8 @@ export function reportParts(
       return { pos: posText(entry), id: entry.id, at: entry.at, changes }
     })
     .map(entry => (lengthOf(entry) > LONGEST_PART ? withoutItems(entry) : entry))
-  const byEntries = inParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
-  const byKeys = inParts(keys.map(pickPlace)).map(some => ({
+  const byEntries = splitIntoParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
+  const byKeys = splitIntoParts(keys.map(pickPlace)).map(some => ({
     ...facts,
     entries: [],
     keys: some,
@@ -47,7 +47,7 @@ const withoutItems = (entry: Report['entries'][number]): Report['entries'][numbe
   changes: entry.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
 })
 
-function inParts<T>(all: readonly T[]): T[][] {
+function splitIntoParts<T>(all: readonly T[]): T[][] {
   const parts: T[][] = []
   let length = 0
   for (const one of all) {

@@ -8,7 +8,7 @@ import { inBatches } from '../../values/batches.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { pickPlace } from '../apply/judge.ts'
-import { type Own, pauseBefore } from '../apply/window.ts'
+import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
 
 const SEGMENTS = 16
 /** Bytes of items in one transaction: the engine takes 4 MiB. */
@@ -24,7 +24,7 @@ export interface HeldSegment {
   readonly data: SyncSegment | undefined
 }
 
-export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
+export async function readSegments({ journal }: OwnPorts): Promise<HeldSegment[]> {
   const found = await journal.readRaw(Array.from({ length: SEGMENTS }, (_, index) => keyOf(index)))
   return found.map((item, index) => ({
     index,
@@ -35,7 +35,7 @@ export async function readSegments({ journal }: Own): Promise<HeldSegment[]> {
 
 /** The element that every write of a sync carries: a segment that is still as it was read becomes the next one. */
 function nextElement(
-  own: Own,
+  own: OwnPorts,
   { index, rev }: HeldSegment,
   data: SyncSegment,
 ): { element: Element; held: HeldSegment } {
@@ -48,41 +48,41 @@ function nextElement(
 }
 
 /** Gives all segments to a sync. Writes of an earlier sync are refused from then on. */
-export async function openSegments(own: Own, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
+export async function openSegments(own: OwnPorts, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
   const later = before.some(
     ({ data }) => data?.treeId === segment.treeId && data.incarnation >= segment.incarnation,
   )
   if (later) return 'lost'
   const next = before.map(held => nextElement(own, held, segment))
-  const result = await transactAgain(own, () => own.journal.transact(next.map(({ element }) => element)))
+  const result = await transactWithRetry(own, () => own.journal.transact(next.map(({ element }) => element)))
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
 /** Closes segments as they were read: later writes with them are refused. */
-export async function closeSegments(own: Own, segments: readonly HeldSegment[]): Promise<void> {
+export async function closeSegments(own: OwnPorts, segments: readonly HeldSegment[]): Promise<void> {
   const elements = segments.flatMap(held =>
     held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
   )
-  await transactAgain(own, () => own.journal.transact(elements))
+  await transactWithRetry(own, () => own.journal.transact(elements))
 }
 
 /** The closed segments say no more that what they have fetched is to be compared. */
-export async function noteCompared(own: Own): Promise<void> {
+export async function noteCompared(own: OwnPorts): Promise<void> {
   const elements = (await readSegments(own)).flatMap(held => {
     if (held.data?.phase !== 'closed') return []
     const { compare: _, ...data } = held.data
     return [nextElement(own, held, data).element]
   })
-  if (elements.length === SEGMENTS) await transactAgain(own, () => own.journal.transact(elements))
+  if (elements.length === SEGMENTS) await transactWithRetry(own, () => own.journal.transact(elements))
 }
 
 const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats what a conflict has left undecided. */
-async function transactAgain(own: Own, write: () => ReturnType<Own['journal']['transact']>) {
+async function transactWithRetry(own: OwnPorts, write: () => ReturnType<OwnPorts['journal']['transact']>) {
   const result = await retrying(
-    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
+    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
     async () => {
       const written = await write()
       return written === 'conflict' ? CONFLICT : ok(written)
@@ -91,8 +91,8 @@ async function transactAgain(own: Own, write: () => ReturnType<Own['journal']['t
   return result.ok ? result.value : result.fault
 }
 
-interface Work {
-  own: Own
+interface SegmentWork {
+  own: OwnPorts
   link: SourceLink
   /** keys of a sync of what was touched */
   keys: readonly Place[]
@@ -109,7 +109,10 @@ interface Work {
  * Does the work of a segment, page by page, and closes it: from then on no write of this sync is accepted there,
  * however late it comes.
  */
-export async function syncSegment(work: Work, first: HeldSegment): Promise<'closed' | 'lost' | 'time'> {
+export async function syncSegment(
+  work: SegmentWork,
+  first: HeldSegment,
+): Promise<'closed' | 'lost' | 'time'> {
   let held = first
   for (;;) {
     const { data } = held
@@ -131,46 +134,54 @@ interface FetchedPage {
   next: SyncSegment
 }
 
-function fetchPage(work: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+function fetchPage(work: SegmentWork, index: number, segment: SyncSegment): Promise<FetchedPage> {
   if (segment.scope === 'touched') return fetchTouched(work, index, segment)
   return segment.phase === 'source' ? fetchFromSource(work, index, segment) : compareOwn(work, index, segment)
 }
 
 /** An item that the source has not taken into its tree yet comes with a journal entry of its own, later. */
-const inTree = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
+const withLeaf = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
-async function fetchTouched({ link, keys }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+async function fetchTouched(
+  { link, keys }: SegmentWork,
+  index: number,
+  segment: SyncSegment,
+): Promise<FetchedPage> {
   const mine = keys.filter((_, at) => at % SEGMENTS === index)
   const some = mine.slice(segment.seen, segment.seen + PAGE)
   const { items } = some.length > 0 ? await link.items({ keys: some }) : { items: [] }
   const seen = segment.seen + some.length
   return {
-    wanted: some.map((place, at) => ({ place, item: inTree(items[at]) })),
+    wanted: some.map((place, at) => ({ place, item: withLeaf(items[at]) })),
     next: { ...segment, seen, phase: seen < mine.length ? 'source' : 'closed' },
   }
 }
 
 async function fetchFromSource(
-  { link, fresh }: Work,
+  { link, fresh }: SegmentWork,
   index: number,
   segment: SyncSegment,
 ): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await link.scan({ segment: index, segments: SEGMENTS, cursor })
   const seen = segment.seen + items.length
-  const wanted = items.flatMap(item => (inTree(item) ? [{ place: pickPlace(item), item }] : []))
+  const wanted = items.flatMap(item => (withLeaf(item) ? [{ place: pickPlace(item), item }] : []))
   if (next) return { wanted, next: { ...rest, seen, cursor: next } }
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
 
 /** Items that only this cluster has, and those that the source has changed meanwhile. */
-async function compareOwn({ own, link }: Work, index: number, segment: SyncSegment): Promise<FetchedPage> {
+async function compareOwn(
+  { own, link }: SegmentWork,
+  index: number,
+  segment: SyncSegment,
+): Promise<FetchedPage> {
   const { cursor, ...rest } = segment
   const { items, next } = await own.journal.scan({ index, of: SEGMENTS, from: cursor })
   const keys = items.map(pickPlace)
   const theirs = keys.length > 0 ? (await link.items({ keys })).items : []
   const wanted = items.flatMap((mine, at) => {
-    const item = inTree(theirs[at])
+    const item = withLeaf(theirs[at])
     return item?.rev === mine.rev ? [] : [{ place: pickPlace(mine), item }]
   })
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
@@ -178,7 +189,7 @@ async function compareOwn({ own, link }: Work, index: number, segment: SyncSegme
 
 /** Writes a page, some items at a time; the segment moves on with the last of them. */
 async function writePage(
-  work: Work,
+  work: SegmentWork,
   first: HeldSegment,
   wanted: readonly Wanted[],
   next: SyncSegment,
@@ -196,18 +207,18 @@ async function writePage(
 }
 
 async function writeSome(
-  own: Own,
+  own: OwnPorts,
   held: HeldSegment,
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
   const written = await retrying(
-    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBefore(own, tried) },
+    { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
     async (): Promise<Result<HeldSegment | 'lost', 'conflict'>> => {
       const mine = wanted.length > 0 ? await own.journal.readRaw(wanted.map(({ place }) => place)) : []
       const next = nextElement(own, held, data)
       const now = Math.floor(own.clock.now() / 1000)
-      const elements = [next.element, ...pageElements(data.treeId, wanted, mine, now)]
+      const elements = [next.element, ...toPageElements(data.treeId, wanted, mine, now)]
       const result = await own.journal.transact(elements)
       if (result === 'done') return ok(next.held)
       return result !== 'conflict' && result.condition.includes(0) ? ok('lost') : CONFLICT
@@ -231,7 +242,7 @@ const PAGE = 48
  * @param own the stored items, in the same order
  * @param now epoch seconds
  */
-export function pageElements(
+export function toPageElements(
   treeId: string,
   wanted: readonly Wanted[],
   own: readonly (StoredItem | undefined)[],

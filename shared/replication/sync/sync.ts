@@ -10,8 +10,8 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
-import type { Own } from '../apply/window.ts'
-import { reportName, reportParts, storeReport } from './report.ts'
+import type { OwnPorts } from '../apply/window.ts'
+import { reportName, splitReport, storeReport } from './report.ts'
 import { type HeldSegment, openSegments, readSegments, syncSegment } from './segments.ts'
 
 /** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
@@ -27,8 +27,8 @@ export type Scope = {
     }
 )
 
-export interface SyncPlace {
-  own: Own
+export interface SyncContext {
+  own: OwnPorts
   link: SourceLink
   /** a head that names another link is another one's */
   linkName: string
@@ -51,7 +51,7 @@ interface Running {
 
 /** Returns the sync that has not ended, if it was begun for this lineage of the source. */
 export async function findRunningSync(
-  { own, treeId }: SyncPlace,
+  { own, treeId }: SyncContext,
   head: Head,
   source: { lineage: Lineage },
 ): Promise<Running | undefined> {
@@ -73,7 +73,7 @@ export async function findRunningSync(
  * @returns undefined if another run has changed the head, or works on the segments: decide again
  */
 export async function beginSync(
-  { own, link, linkName, treeId }: SyncPlace,
+  { own, link, linkName, treeId }: SyncContext,
   head: Head,
   scope: Scope,
   source: HeartbeatAnswer,
@@ -109,7 +109,7 @@ export async function beginSync(
  * @returns `time`: the time is over, continue later; `lost`: another run works on the segments
  */
 export async function continueSync(
-  place: SyncPlace,
+  place: SyncContext,
   running: Running,
   keys: readonly Place[],
 ): Promise<'done' | 'time' | 'lost'> {
@@ -124,7 +124,7 @@ export async function continueSync(
  * @param source asked after the last item was read
  */
 export async function endSync(
-  { own, linkName }: SyncPlace,
+  { own, linkName }: SyncContext,
   incarnation: number,
   keys: readonly Place[],
   source: HeartbeatAnswer,
@@ -169,7 +169,7 @@ export async function findReplayStart(
  * stays noted in the head.
  * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
  */
-export async function stopSync(own: Own, treeId: string, head: Head): Promise<Head | undefined> {
+export async function stopSync(own: OwnPorts, treeId: string, head: Head): Promise<Head | undefined> {
   // what it has fetched may be of epochs that no journal entry here is of
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
@@ -201,7 +201,7 @@ export async function requestSync(
   if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
   const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
   const report = reportName(head.incarnation + 1, entropy.bytes(3))
-  await storeReport(store, cluster, report, reportParts(facts, [], places))
+  await storeReport(store, cluster, report, splitReport(facts, [], places))
   const moved = await journal.moveHead(moves.requestSync(head, report))
   return moved === 'refused' ? 'busy' : 'done'
 }

@@ -5,21 +5,21 @@ import { emptyLink, type Link } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
-import { linkFields } from '../activation/wipe.ts'
-import { givenLost } from '../operation/faults.ts'
+import { linkRecordFields } from '../activation/wipe.ts'
+import { primaryAnswerMissing } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
   endOperation,
   giveUp,
+  moveToStep,
   type OperationEnd,
   type OperationRun,
-  type OperationStand,
+  type OperationSnapshot,
   type OperationStep,
-  readStand,
-  toStep,
+  readOperation,
 } from '../operation/run.ts'
-import { keyringChanges } from '../secondary/follower.ts'
+import { replaceKeyring } from '../secondary/follower.ts'
 import { isAdopted } from './find.ts'
 
 /**
@@ -27,18 +27,18 @@ import { isAdopted } from './find.ts'
  * a primary, and keeps the statements about its own membership.
  */
 export const adopt: OperationStep = async (run, id) => {
-  const stand = await readStand(run, id)
-  const { record, operation } = stand
+  const snapshot = await readOperation(run, id)
+  const { record, operation } = snapshot
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
   const after = operation.data.name === 'disable' ? 'leave' : 'finish'
-  const step = toStep(stand, run.ports.clock.now(), { step: after })
-  const changes = await changesTo(run, stand, id)
-  return commitStep(run, [step, ...changes, remove(key('contact'))], stand)
+  const step = moveToStep(snapshot, run.ports.clock.now(), { step: after })
+  const changes = await changesTo(run, snapshot, id)
+  return commitStep(run, [step, ...changes, remove(key('contact'))], snapshot)
 }
 
 async function changesTo(
   { ports }: OperationRun,
-  { record, operation }: OperationStand,
+  { record, operation }: OperationSnapshot,
   id: string,
 ): Promise<Change[]> {
   const { link } = record.data
@@ -54,14 +54,14 @@ async function changesTo(
     key('member', self),
     key('keyring'),
   ])
-  if (pending?.data.operation !== id || !own) throw givenLost()
+  if (pending?.data.operation !== id || !own) throw primaryAnswerMissing()
   const given = pending.data
   // terms that this cluster has added alone stay, for reading: the set has lost them
   const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
-  const next = { ...linkFields(given, id, operation.data.activation), homeTable: ports.deployment.home }
+  const next = { ...linkRecordFields(given, id, operation.data.activation), homeTable: ports.deployment.home }
   const admission = { ...given, addresses: [...given.primaryAddrs, ...given.memberAddresses] }
   return [
-    ...keyringChanges(record, own, keyring, next),
+    ...replaceKeyring(record, own, keyring, next),
     ...(await admissionChanges(ports.store, self, member, admission)),
     ...[...keysMadeAnew, pending].map(one => remove(one)),
   ]
@@ -70,9 +70,9 @@ async function changesTo(
 /** Ends the operation. A cluster that follows nobody stays at its position, with everything applied. */
 export const finish: OperationStep = async (run, id) => {
   const { ports } = run
-  const stand = await readStand(run, id)
-  const { form } = stand.operation.data.primaryUpdate ?? {}
-  if (stand.operation.data.status !== 'running') return DONE
+  const snapshot = await readOperation(run, id)
+  const { form } = snapshot.operation.data.primaryUpdate ?? {}
+  if (snapshot.operation.data.status !== 'running') return DONE
   if (form === 'clear') {
     const head = await ports.journal.head()
     if (head?.mode === 'draining' && head.applied === head.last)
@@ -80,7 +80,7 @@ export const finish: OperationStep = async (run, id) => {
   }
   const ended = await endOperation(run, id)
   // else the puller begins within a minute
-  if (ended === DONE) await wakePuller(ports, stand.cluster).catch(() => undefined)
+  if (ended === DONE) await wakePuller(ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 

@@ -1,16 +1,16 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
-import { pauseBefore } from '../apply/window.ts'
-import { noSecondaryNow } from '../operation/faults.ts'
+import { pauseBeforeRetry } from '../apply/window.ts'
+import { noLongerSecondary } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
   DONE,
+  moveToStep,
   type OperationRun,
   type OperationStep,
-  readStand,
-  toStep,
+  readOperation,
 } from '../operation/run.ts'
 import { stopStaging } from '../secondary/staged.ts'
 import { isAdopted } from './find.ts'
@@ -21,19 +21,19 @@ import { isAdopted } from './find.ts'
  */
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run
-  const before = await readStand(run, id)
+  const before = await readOperation(run, id)
   const { treeId } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
-  if (!head || treeId === undefined || head.mode === 'writing') throw noSecondaryNow()
+  if (!head || treeId === undefined || head.mode === 'writing') throw noLongerSecondary()
   if (!(await stopFollowing(run, head, id))) return AGAIN
-  const drained = await drainBefore(run, head, treeId)
+  const drained = await drainOldLink(run, head, treeId)
   if (!drained) {
-    await pauseBefore(ports, 1)
+    await pauseBeforeRetry(ports, 1)
     return AGAIN
   }
-  const stand = await readStand(run, id)
-  return commitStep(run, [toStep(stand, ports.clock.now(), { step: 'adopt' })], stand)
+  const snapshot = await readOperation(run, id)
+  return commitStep(run, [moveToStep(snapshot, ports.clock.now(), { step: 'adopt' })], snapshot)
 }
 
 /** The head names the new link, and is not `applying` any more. */
@@ -46,7 +46,7 @@ async function stopFollowing({ ports }: OperationRun, head: Head, id: string): P
  * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
  * because it does not fit what stands here, is fetched anew from the next primary, all of it.
  */
-async function drainBefore(
+async function drainOldLink(
   { ports }: OperationRun,
   { mode, incarnation, epoch }: Head,
   treeId: string,

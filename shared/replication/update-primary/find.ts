@@ -6,16 +6,16 @@ import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
-import { handIn } from '../activation/handshake.ts'
-import { nobodyAnswered } from '../operation/faults.ts'
+import { redeemToken } from '../activation/handshake.ts'
+import { noPrimaryFound } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
+  moveToStep,
   type OperationRun,
   type OperationStep,
-  readStand,
+  readOperation,
   type StepResult,
-  toStep,
 } from '../operation/run.ts'
 
 /** Whether the record names the link of this operation already, or none at all: what leads there has nothing left to do. */
@@ -28,46 +28,50 @@ export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, 
  * @throws OperationFailed
  */
 export const findPrimary: OperationStep = async (run, id) => {
-  const stand = await readStand(run, id)
-  const { record, operation } = stand
+  const snapshot = await readOperation(run, id)
+  const { record, operation } = snapshot
   if (isAdopted(record.data, id) || operation.data.status !== 'running') return DONE
   const { form, addresses, foundAddresses } = operation.data.primaryUpdate ?? { form: 'clear', addresses: [] }
-  if (form === 'token') return handIn(run, id, 'drain', record.data.set)
+  if (form === 'token') return redeemToken(run, id, 'drain', record.data.set)
   if (form === 'clear')
-    return commitStep(run, [toStep(stand, run.ports.clock.now(), { step: 'drain' })], stand)
+    return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), { step: 'drain' })], snapshot)
   if (foundAddresses) return DONE
-  return lookAt(run, id, addresses)
+  return findAtAddresses(run, id, addresses)
 }
 
 /** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
-async function lookAt(run: OperationRun, id: string, addresses: readonly string[]): Promise<StepResult> {
-  const { record } = await readStand(run, id)
+async function findAtAddresses(
+  run: OperationRun,
+  id: string,
+  addresses: readonly string[],
+): Promise<StepResult> {
+  const { record } = await readOperation(run, id)
   const { clock } = run.ports
   const failures = new Map<string, Error>()
   const end = clock.now() + bounds.HANDSHAKE_MS
   for (const [index, address] of addresses.entries()) {
     const share = (end - clock.now()) / (addresses.length - index)
-    const answer = await askedAt(run, record.data, { address, until: clock.now() + share })
+    const answer = await askAddress(run, record.data, { address, until: clock.now() + share })
     if (answer instanceof Error) {
       failures.set(address, answer)
       continue
     }
     // calls take seconds: the operation is read again
-    const stand = await readStand(run, id)
-    const { primaryUpdate, status } = stand.operation.data
+    const snapshot = await readOperation(run, id)
+    const { primaryUpdate, status } = snapshot.operation.data
     if (!primaryUpdate || status !== 'running') return DONE
     const found = [...new Set([address, ...answer.addresses])]
     const next = { step: 'drain', primaryUpdate: { ...primaryUpdate, foundAddresses: found } }
-    return commitStep(run, [toStep(stand, run.ports.clock.now(), next)], stand)
+    return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), next)], snapshot)
   }
-  throw nobodyAnswered(failures)
+  throw noPrimaryFound(failures)
 }
 
 const FIND_TRIES = 3
 const FIND_PAUSE_MS = 500
 
 /** @returns the answer, or why there is none */
-async function askedAt(
+async function askAddress(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
@@ -84,7 +88,7 @@ async function askedAt(
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   const pause = () => ports.clock.sleep(FIND_PAUSE_MS)
   const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
-    const answer = await answerOf(link, request)
+    const answer = await sendAndCatch(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
     // a heartbeat of the puller may have come in between
     return ports.clock.now() + FIND_PAUSE_MS >= until ? ok(answer) : failed(answer)
@@ -92,7 +96,7 @@ async function askedAt(
   return found.ok ? found.value : found.fault
 }
 
-const answerOf = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>
+const sendAndCatch = (link: SourceLink, request: Parameters<SourceLink['heartbeat']>[0]) =>
   link.heartbeat(request).catch((error: unknown) => {
     if (error instanceof LinkRefused || error instanceof LinkSilent) return error
     throw error

@@ -9,7 +9,7 @@ import { type Machines, startMachines } from '../../../infra/local/states/machin
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
 import { FunctionFault } from '../../../infra/local/states/task.ts'
 import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
-import { FINAL, workflows } from '../../../shared/workers/workflows.ts'
+import { FINAL_ERROR, workflows } from '../../../shared/workers/workflows.ts'
 import { PREFIX, stillTime, until } from './support.ts'
 
 // A host that is killed leaves the file of its state machines as it was at that moment. It is copied behind every write
@@ -140,7 +140,7 @@ const whole = (name: keyof typeof workflows, takes = 0): [string, Scene] => [
 const refused: Scene = {
   definition: defineWorkflow('promotion', workflows.promotion, arns),
   work: ({ step }) => {
-    if (step === 'drain') throw new FunctionFault(FINAL, 'refused')
+    if (step === 'drain') throw new FunctionFault(FINAL_ERROR, 'refused')
   },
   status: 'FAILED',
   done: ['verify', 'handover', 'drain', 'failed'],

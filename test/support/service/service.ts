@@ -24,7 +24,7 @@ import { groupHandler } from '../../../shared/http/lambda.ts'
 import { linkHandler } from '../../../shared/http/link.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../../shared/ports.ts'
-import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { connectVia } from '../../../shared/replication/secondary/connect.ts'
 import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { judgeAwsCalls } from '../iam/aws-calls.ts'
@@ -260,7 +260,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
   const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return jobHandler(ports)
-  if (folder === 'on-operation') return operationHandler(ports, connectBy(carryTo, ports))
+  if (folder === 'on-operation') return operationHandler(ports, connectVia(carryTo, ports))
   if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return roundHandler(ports)
   if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)

@@ -15,7 +15,7 @@ import type { Ports } from '../../../shared/ports.ts'
 import { maintainOperation } from '../../../shared/replication/operation/operate.ts'
 import { trimJournal } from '../../../shared/replication/primary/maintain.ts'
 import { maintainReencryption } from '../../../shared/replication/reencryption/decide.ts'
-import { connectBy } from '../../../shared/replication/secondary/connect.ts'
+import { connectVia } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
@@ -133,7 +133,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const context = (seconds: number) => contextOf({ clock, entropy }, seconds)
   const carryTo = net.carryFrom(name)
   const [operating, journaling] = [as('on-operation'), as('on-journal')]
-  const connect = connectBy(carryTo, operating)
+  const connect = connectVia(carryTo, operating)
   const onOperation = operationHandler(operating, connect)
   let broken: string | undefined
   const invoke = (event: object) =>

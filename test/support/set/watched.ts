@@ -1,5 +1,5 @@
 import type { CommonAlarm } from '../../../infra/watching/alarms.ts'
-import { embeddedMetrics, metricNamespace } from '../../../shared/watching/metrics.ts'
+import { metricNamespace, toEmbeddedMetrics } from '../../../shared/watching/metrics.ts'
 import { type CloudWatch, cloudWatch } from '../service/cloud-watch.ts'
 import type { ClusterSet } from './set.ts'
 
@@ -26,7 +26,7 @@ export async function watchedSet(set: ClusterSet) {
     const now = set.clock.now()
     for (const { level, message, fields, measures, at: then } of told.slice(from.told)) {
       const line = { level: level.toUpperCase(), message, ...(fields as object) }
-      const text = JSON.stringify({ ...line, ...embeddedMetrics(measures, TEST_NAMESPACE, then) })
+      const text = JSON.stringify({ ...line, ...toEmbeddedMetrics(measures, TEST_NAMESPACE, then) })
       // of a cluster whose clock is ahead: CloudWatch has a clock of its own
       at(name).event(text, Math.min(then, now))
     }

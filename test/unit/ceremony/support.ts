@@ -4,7 +4,7 @@ import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
 import type { Group } from '../../../shared/api/endpoint.ts'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
-import { noteTerms } from '../../../shared/cluster/terms.ts'
+import { createTermItems } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
@@ -76,7 +76,7 @@ export async function ceremonyWorld(
     { ...key('keyring'), rev: 'r', data: { ...keyring, edition: 1 } },
     { ...key('mounts'), rev: 'r', data: { mounts: [], removing: [] } },
     { ...place, rev: 'r', data: recovery },
-    ...noteTerms(terms, [], clock.ms, record).map(
+    ...createTermItems(terms, [], clock.ms, record).map(
       change => ({ ...change.key, rev: 'r', data: change.kind === 'put' && change.data }) as Item,
     ),
     ...more,

@@ -1,6 +1,6 @@
 import { config, generateKey, readKey, SignaturePacket } from 'openpgp'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { checkSizes, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
+import { decodePublicKey, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 import {
   costlyKey,
@@ -149,11 +149,11 @@ describe('an OpenPGP key', () => {
       Buffer.concat([rsa, ...users(6, 4)]),
       Buffer.concat([p521, ...users(2, 4)]),
     ])
-      expect(() => checkSizes(bytes.toString('base64'), 'k')).not.toThrow()
+      expect(() => decodePublicKey(bytes.toString('base64'), 'k')).not.toThrow()
   })
 
   test('whose text is longer than a key of the largest size is refused before it is decoded', () => {
-    expect(() => checkSizes('\n'.repeat(49_153), 'k')).toThrow('49153 characters, and 49152 are taken')
+    expect(() => decodePublicKey('\n'.repeat(49_153), 'k')).toThrow('49153 characters, and 49152 are taken')
   })
 
   test.each(['NIST P-256', 'NIST P-521', 'Ed25519'] as const)(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { combine } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
-import { checkDivision, combineShares, divide, readShare } from '../../../shared/cluster/shares.ts'
+import { checkDivision, combineShares, readShare, splitIntoShares } from '../../../shared/cluster/shares.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
@@ -34,7 +34,7 @@ function interpolate(shares: readonly Uint8Array[]): Uint8Array {
 
 describe('shares of a key', () => {
   test('have a byte of x behind 32 bytes of y, each another one', async () => {
-    const shares = divide(key, { shares: 5, threshold: 3 }, randomBytes)
+    const shares = splitIntoShares(key, { shares: 5, threshold: 3 }, randomBytes)
     expect(shares.map(share => share.length)).toEqual([33, 33, 33, 33, 33])
     const xs = shares.map(share => share.at(-1))
     expect(new Set(xs).size).toBe(5)
@@ -42,11 +42,11 @@ describe('shares of a key', () => {
   })
 
   test('a single one is the key itself', async () => {
-    expect(divide(key, { shares: 1, threshold: 1 }, randomBytes)).toEqual([Buffer.from(key)])
+    expect(splitIntoShares(key, { shares: 1, threshold: 1 }, randomBytes)).toEqual([Buffer.from(key)])
   })
 
   test('are those of GF(2^8) with 0x11B: another implementation puts them together', async () => {
-    const [a, b, c, d] = divide(key, { shares: 4, threshold: 3 }, randomBytes)
+    const [a, b, c, d] = splitIntoShares(key, { shares: 4, threshold: 3 }, randomBytes)
     if (!a || !b || !c || !d) throw new Error('four shares')
     expect(interpolate([a, b, c])).toEqual(key)
     expect(interpolate([d, b, a])).toEqual(key)
@@ -61,7 +61,7 @@ describe('shares of a key', () => {
       )
     await fc.assert(
       fc.asyncProperty(division, fc.infiniteStream(fc.nat()), async (wanted, order) => {
-        const shares = divide(key, wanted, randomBytes)
+        const shares = splitIntoShares(key, wanted, randomBytes)
         const shuffled = shares
           .map(share => ({ share, at: order.next().value }))
           .toSorted((a, b) => a.at - b.at)
@@ -75,7 +75,7 @@ describe('shares of a key', () => {
   })
 
   test('the largest division gives the key again', async () => {
-    const shares = divide(key, { shares: 255, threshold: 255 }, randomBytes)
+    const shares = splitIntoShares(key, { shares: 255, threshold: 255 }, randomBytes)
     expect(new Set(shares.map(share => share.at(-1))).size).toBe(255)
     expect(await whole(shares)).toEqual(key)
   })
@@ -152,13 +152,13 @@ describe('shares united', () => {
     [255, 255],
   ])('of %i any %i are the key again', async (shares, threshold) => {
     const key = Buffer.from([...Array(32).keys()])
-    const parts = divide(key, { shares, threshold }, randomBytes).map(part => part.toString('hex'))
+    const parts = splitIntoShares(key, { shares, threshold }, randomBytes).map(part => part.toString('hex'))
     expect(combineShares(parts.slice(-threshold))).toEqual(key)
   })
 
   test('that cannot belong together are nothing, and wrong ones another key', async () => {
     const key = Buffer.alloc(32, 1)
-    const [one = '', two = ''] = divide(key, { shares: 3, threshold: 2 }, randomBytes).map(part =>
+    const [one = '', two = ''] = splitIntoShares(key, { shares: 3, threshold: 2 }, randomBytes).map(part =>
       part.toString('hex'),
     )
     expect(combineShares([one, one])).toBeUndefined()

@@ -10,7 +10,7 @@ import {
   responseEnvelope,
 } from '../../../shared/http/render.ts'
 import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
-import { recordChanging } from '../../../shared/replication/operation/refusals.ts'
+import { becomingSecondary } from '../../../shared/replication/operation/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',
@@ -137,7 +137,7 @@ describe('failures', () => {
 
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
-    ['of a cluster that becomes one', recordChanging({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a cluster that becomes one', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
     ['of a primary that hands over', handingOver(), 'close'],
     ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('a refusal %s: Connection %s', (_, error, connection) => {

@@ -3,11 +3,11 @@ import type { Secondary } from '../../../shared/model/link.ts'
 import type { Reencryption } from '../../../shared/model/reencryption.ts'
 import type { Term } from '../../../shared/model/term.ts'
 import {
+  describeTermWaits,
   destroyableTerms,
   droppableTerms,
-  isDataDone,
+  isDataReencrypted,
   isTermWorkDue,
-  waitsOf,
 } from '../../../shared/replication/reencryption/decide.ts'
 import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
 import { beginReencryption } from '../../../shared/replication/reencryption/pass.ts'
@@ -115,7 +115,7 @@ test('the answer says what it waits for, one text for each reason', () => {
     terms: [term('old', { unusedSince: NOW })],
   })
   const [old] = all.terms
-  expect(old && waitsOf(old, all)).toEqual([
+  expect(old && describeTermWaits(old, all)).toEqual([
     'what is stored is being encrypted anew',
     'this cluster has not encrypted its own keys anew',
     'the secondary west has not told that it has all of this, and its own keys, encrypted anew',
@@ -200,7 +200,7 @@ describe('a pass', () => {
       seen: 0,
       total: 70,
     })
-    expect(isDataDone(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
+    expect(isDataReencrypted(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
   })
 
   test('goes on where it was stopped', () => {

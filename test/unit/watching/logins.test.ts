@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { loginDimensions, providerMeasures, typeLookedLike } from '../../../shared/watching/logins.ts'
+import { classifyLogin, countProviderFaults, guessLoginType } from '../../../shared/watching/logins.ts'
 import { metrics } from '../../../shared/watching/metrics.ts'
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
   ['tables that do not answer', { status: 503 }, 'failed', 'service'],
   ['a fault of ours', { status: 500 }, 'failed', 'service'],
 ])('a login is counted by %s', (_, fault, outcome, reason) => {
-  expect(loginDimensions(fault)).toEqual({ outcome, reason })
+  expect(classifyLogin(fault)).toEqual({ outcome, reason })
 })
 
 /** Names of all rules that refuse logins, as the sources have them. */
@@ -38,7 +38,7 @@ const rules = [
 
 test('every rule is one of the role or one of the proof, as this table says', () => {
   const of = (reason: string) =>
-    [...new Set(rules)].filter(why => loginDimensions({ status: 400, why }).reason === reason).sort()
+    [...new Set(rules)].filter(why => classifyLogin({ status: 400, why }).reason === reason).sort()
   expect(of('role')).toEqual([
     'document-older',
     'entity-disabled',
@@ -93,7 +93,7 @@ test('a login makes no more series than its row says, whatever strangers send', 
       ]),
     ),
   ]
-  const kinds = new Set(faults.map(fault => JSON.stringify(loginDimensions(fault))))
+  const kinds = new Set(faults.map(fault => JSON.stringify(classifyLogin(fault))))
   // without a type nothing is proven, so roles and AWS are not asked; without tables it may fail
   const withType = kinds.size * 2
   const without = 3
@@ -106,17 +106,19 @@ test.each([
   [{ iam_request_url: 'x' }, 'iam'],
   [{ iam_http_request_method: 'POST', role: 'a' }, 'iam'],
   [{ role: 'a' }, 'none'],
-])('%j looks like a login of type %s', (given, type) => expect(typeLookedLike(given)).toBe(type))
+])('%j looks like a login of type %s', (given, type) => expect(guessLoginType(given)).toBe(type))
 
 describe('of the calls of a request', () => {
   test('those that AWS refused, or that failed, are measured by service', () => {
-    expect(providerMeasures({ dynamodb: 3, ec2: 4, 'ec2 throttled': 3, sts: 1, 'iam failed': 1 })).toEqual({
-      Ec2Throttles: 3,
-      IamFailures: 1,
-    })
+    expect(countProviderFaults({ dynamodb: 3, ec2: 4, 'ec2 throttled': 3, sts: 1, 'iam failed': 1 })).toEqual(
+      {
+        Ec2Throttles: 3,
+        IamFailures: 1,
+      },
+    )
   })
 
   test('nothing is measured where all went well', () => {
-    expect(providerMeasures({ dynamodb: 2, sts: 1 })).toEqual({})
+    expect(countProviderFaults({ dynamodb: 2, sts: 1 })).toEqual({})
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { structuredLog } from '../../../shared/adapters/aws/system.ts'
-import { embeddedMetrics } from '../../../shared/watching/metrics.ts'
+import { toEmbeddedMetrics } from '../../../shared/watching/metrics.ts'
 
 const NOW = 1_800_000_000_000
 
 describe('numbers in a line', () => {
   test('are metrics by what stands beside them, those of the same dimensions together', () => {
-    expect(embeddedMetrics({ Logins: 1, LoginLatency: 43, Ec2Throttles: 2 }, 'cloud-auth/x', NOW)).toEqual({
+    expect(toEmbeddedMetrics({ Logins: 1, LoginLatency: 43, Ec2Throttles: 2 }, 'cloud-auth/x', NOW)).toEqual({
       Logins: 1,
       LoginLatency: 43,
       Ec2Throttles: 2,
@@ -32,8 +32,8 @@ describe('numbers in a line', () => {
   })
 
   test('are nothing where there are none, or nobody makes metrics of lines', () => {
-    expect(embeddedMetrics({}, 'cloud-auth/x', NOW)).toEqual({})
-    expect(embeddedMetrics({ Lag: 1 }, '', NOW)).toEqual({})
+    expect(toEmbeddedMetrics({}, 'cloud-auth/x', NOW)).toEqual({})
+    expect(toEmbeddedMetrics({ Lag: 1 }, '', NOW)).toEqual({})
   })
 })
 

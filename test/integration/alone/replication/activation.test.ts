@@ -7,7 +7,7 @@ import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { OperationRun, OperationStep } from '../../../../shared/replication/operation/run.ts'
-import { type Connect, connectBy } from '../../../../shared/replication/secondary/connect.ts'
+import { type Connect, connectVia } from '../../../../shared/replication/secondary/connect.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
@@ -276,7 +276,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
       await endServer(server)
     })
     await begun(await primary.token('west'), { address: tap.url, ca })
-    connect = connectBy(linkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
+    connect = connectVia(linkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
     return takeSteps(runOf(), ['handshake']).then(
       () => undefined,
       async ({ message }: Error) => {

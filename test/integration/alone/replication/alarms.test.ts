@@ -6,7 +6,7 @@ import { reportBrokenRules } from '../../../../shared/adapters/aws/storage/head.
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { watchLicence } from '../../../../shared/system/license-status.ts'
-import { embeddedMetrics, metrics } from '../../../../shared/watching/metrics.ts'
+import { metrics, toEmbeddedMetrics } from '../../../../shared/watching/metrics.ts'
 import { workers } from '../../../../shared/workers/workers.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 import { having } from '../../../support/set/member-ports.ts'
@@ -131,7 +131,7 @@ const scenes: Record<CommonAlarm, Scene> = {
     cause: () => {
       for (const ago of [5 * MINUTE, 0]) {
         const at = set.clock.now() - ago
-        const line = embeddedMetrics({ Ec2Throttles: 4, StsThrottles: 7 }, TEST_NAMESPACE, at)
+        const line = toEmbeddedMetrics({ Ec2Throttles: 4, StsThrottles: 7 }, TEST_NAMESPACE, at)
         watched.at('east').event(JSON.stringify({ level: 'INFO', message: 'request', ...line }), at)
       }
     },

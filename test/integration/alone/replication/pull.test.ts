@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import { type ClusterRecord, withKeyring } from '../../../../shared/model/cluster.ts'
 import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
-import { keyringChanges } from '../../../../shared/replication/secondary/follower.ts'
+import { replaceKeyring } from '../../../../shared/replication/secondary/follower.ts'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -83,7 +83,7 @@ const portsOf = ({ store, journal, cipher, keyFactory, clock, entropy }: Member)
 }
 
 const SECONDS = 1000
-const pulled = (link = connect, more: { standsBy?: boolean } = {}) =>
+const pulled = (link = connect, more: { waitsForLease?: boolean } = {}) =>
   pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
 
 /** Another run that pulls until a moment. */
@@ -183,7 +183,7 @@ test('no item of a new term of the keyring is here before the term is', async ()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
   const { keyring: next } = await east.keyFactory.withNextTerm(keyring.data, east.turn.ms)
-  const changes = keyringChanges(record, keyring, next)
+  const changes = replaceKeyring(record, keyring, next)
   const changed = withKeyring(record.data, next).record
   await east.store.commit(changes, {
     record: changed,
@@ -245,7 +245,7 @@ test('the addresses of the primary are stored as it tells them', async () => {
 test('a run that stands by takes over when the other one ends', async () => {
   const end = west.turn.ms + 5 * SECONDS
   await beingPulled(end)
-  await pulled(connect, { standsBy: true })
+  await pulled(connect, { waitsForLease: true })
   const { puller, contact } = await told()
   expect(puller?.runId).not.toBe('another run')
   expect(contact?.connectedSince).toBeGreaterThanOrEqual(end)
@@ -254,7 +254,7 @@ test('a run that stands by takes over when the other one ends', async () => {
 
 test('a run that stands by in vain leaves everything as it is', async () => {
   await beingPulled(west.turn.ms + 60 * SECONDS)
-  await pulled(connect, { standsBy: true })
+  await pulled(connect, { waitsForLease: true })
   expect(await told()).toMatchObject({ puller: { runId: 'another run' }, contact: undefined })
 })
 

@@ -61,8 +61,8 @@ describe('clients are told the rows of the table by the endpoints themselves', (
       { primary_cluster_addr: 'http://east.example.com' },
       role.addressUnusable('primary_cluster_addr'),
     ],
-    ['primaryInstead', 'east', become, { token: 'x.y.z' }, role.primaryInstead()],
-    ['noKeyForAPrimary', 'east', `${R}/secondary/generate-public-key`, {}, role.noKeyForAPrimary()],
+    ['primaryInstead', 'east', become, { token: 'x.y.z' }, role.primaryCannotJoin()],
+    ['noKeyForAPrimary', 'east', `${R}/secondary/generate-public-key`, {}, role.publicKeyNotForPrimary()],
     ['idUnusable', 'east', tokens, { id: 'a/b' }, role.idUnusable()],
     ['idTaken', 'east', tokens, { id: 'west' }, role.idTaken('west')],
     ['lifetimeUnusable', 'east', tokens, { id: 'w', ttl: 0 }, role.lifetimeUnusable()],
@@ -77,16 +77,16 @@ describe('clients are told the rows of the table by the endpoints themselves', (
       { token: 'x.y.z', ca_file: 'x.pem' },
       role.caFileUnknown('ca_file', 'x.pem', []),
     ],
-    ['noUpdateGiven', 'west', update, {}, role.noUpdateGiven()],
+    ['noUpdateGiven', 'west', update, {}, role.updateMissing()],
     [
       'twoUpdatesGiven',
       'west',
       update,
       { token: 'x.y.z', update_primary_addrs: ['https://east.example.com'] },
-      role.twoUpdatesGiven(),
+      role.updateAmbiguous(),
     ],
-    ['noAddressGiven', 'west', update, { update_primary_addrs: [] }, role.noAddressGiven()],
-    ['onlyWithToken', 'west', update, { token: '', ca_cert: 'x' }, role.onlyWithToken('ca_cert')],
+    ['noAddressGiven', 'west', update, { update_primary_addrs: [] }, role.addressCountUnusable()],
+    ['onlyWithToken', 'west', update, { token: '', ca_cert: 'x' }, role.parameterNeedsToken('ca_cert')],
     ['operationTokenMissing', 'west', update, { dr_operation_token: '' }, ceremony.operationTokenMissing()],
     [
       'operationTokenUnreadable',
@@ -113,9 +113,11 @@ describe('clients are told the rows of the table by the endpoints themselves', (
       (await set.at(cluster).ok('POST', tokens, { id: `t-${cluster}`, ...more })).body.wrap_info.token
     const lapsing = await token('east', { ttl: '1s' })
     set.pass(2000)
-    expect(said(await post('west', update, { token: lapsing }))).toEqual(of(role.tokenLapsed()))
+    expect(said(await post('west', update, { token: lapsing }))).toEqual(of(role.activationTokenExpired()))
     await set.enable('alone')
-    expect(said(await post('west', update, { token: await token('alone') }))).toEqual(of(role.differentSet()))
+    expect(said(await post('west', update, { token: await token('alone') }))).toEqual(
+      of(role.tokenOfDifferentSet()),
+    )
   })
 
   test('a ceremony: one at a time, by its nonce, each share once, those of its key, and not too often', async () => {

@@ -4,7 +4,7 @@ import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { placeInTree } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
-import { followOn } from '../../../../shared/replication/secondary/follow.ts'
+import { takeFollowStep } from '../../../../shared/replication/secondary/follow.ts'
 import { type Follower, sendHeartbeat } from '../../../../shared/replication/secondary/follower.ts'
 import { applyStaged, stopStaging } from '../../../../shared/replication/secondary/staged.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
@@ -38,7 +38,7 @@ beforeEach(async () => {
 /** Goes on until there is nothing to do. */
 async function caughtUp(one: Follower): Promise<void> {
   for (let steps = 0; ; steps++) {
-    const progress = await followOn(one)
+    const progress = await takeFollowStep(one)
     if (progress !== 'worked') return
     if (steps > 200) throw new Error('it never comes to rest')
   }
@@ -183,7 +183,7 @@ describe('a secondary under load', () => {
     const following = async () => {
       const one = await follower(west, linkTo(east))
       while (writing) {
-        await followOn(one)
+        await takeFollowStep(one)
         await new Promise(resolve => setTimeout(resolve, 2))
       }
     }
@@ -343,7 +343,7 @@ describe('a secondary that is far behind', () => {
   test('does not take what was asked for before the head was another one', async () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
-    await followOn(one)
+    await takeFollowStep(one)
     // another process has synced it meanwhile
     await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
     const { last: start, epoch, lineage } = await headOf(east)
@@ -364,13 +364,13 @@ describe('rules of the applier', () => {
         throw new Crash('before the head says so')
       },
     })
-    await expect(followOn(dies)).rejects.toThrow(Crash)
+    await expect(takeFollowStep(dies)).rejects.toThrow(Crash)
     expect((await everythingOf(west)).items).toEqual([])
     // the source is gone for ever, and another process finds the staged journal entries
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
-    await expect(followOn(said)).rejects.toThrow(Crash)
+    await expect(takeFollowStep(said)).rejects.toThrow(Crash)
     await caughtUp(await follower(west, undefined))
     await isEqual()
   })
@@ -381,7 +381,7 @@ describe('rules of the applier', () => {
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
-    await expect(followOn(said)).rejects.toThrow(Crash)
+    await expect(takeFollowStep(said)).rejects.toThrow(Crash)
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 1, applied: 0 })
     expect(await stopStaging((await follower(west, undefined)).own, west.treeId)).toBe('done')
     expect(await headOf(west)).toMatchObject({ mode: 'draining', last: 1, applied: 1 })
@@ -398,7 +398,7 @@ describe('rules of the applier', () => {
         throw new Crash('frozen')
       },
     })
-    await expect(followOn(frozen)).rejects.toThrow(Crash)
+    await expect(takeFollowStep(frozen)).rejects.toThrow(Crash)
     await commit(east, [x, null])
     await synced()
     for (const elements of late) expect(await west.journal.transact(elements)).not.toBe('done')
@@ -573,7 +573,7 @@ describe('rules of a sync', () => {
     await commit(east, [x, 'never shipped to west'], [a, '2'])
     const one = await follower(north, linkTo(east))
     // all is fetched, the replay has not begun
-    while ((await headOf(north)).mode !== 'applying') await followOn(one)
+    while ((await headOf(north)).mode !== 'applying') await takeFollowStep(one)
     expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
     await claim(west)
     await commit(west, [b, '1'])

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { markText } from '../../../../shared/journal/position.ts'
 import { placeInTree } from '../../../../shared/journal/tree.ts'
 import {
-  judge,
-  judgeAsWritten,
+  type ApplySettings,
+  judgePiece,
   type Piece,
-  type Setting,
+  planAsExpected,
   type Steps,
 } from '../../../../shared/replication/apply/judge.ts'
 import { splitIntoComponents } from '../../../../shared/replication/apply/window.ts'
@@ -17,7 +17,7 @@ const { a, b } = neighbours
 const x = policyAt('x')
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
+const streaming: ApplySettings = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
 /** The only piece of each journal entry of a writer. */
 const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
@@ -30,10 +30,10 @@ const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
 const judged = (piece: Piece, at: ReturnType<typeof tables>, setting = streaming) => {
   const [found] = at.find([piece])
   if (!found) throw new Error('nothing was looked for')
-  return judge(piece, found, setting)
+  return judgePiece(piece, found, setting)
 }
 
-const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
+const stepsOf = (verdict: ReturnType<typeof judgePiece>): Steps => {
   if (verdict.kind !== 'write') throw new Error(`no steps: ${JSON.stringify(verdict)}`)
   return verdict.steps
 }
@@ -41,7 +41,7 @@ const stepsOf = (verdict: ReturnType<typeof judge>): Steps => {
 /** A secondary that has applied pieces. */
 const having = (pieces: readonly Piece[], setting = streaming) => {
   const at = tables()
-  for (const piece of pieces) expect(at.write([judgeAsWritten(piece, setting)])).toBe('done')
+  for (const piece of pieces) expect(at.write([planAsExpected(piece, setting)])).toBe('done')
   return at
 }
 
@@ -53,7 +53,7 @@ describe('marks', () => {
     const [put, gone] = piecesOf(w) as [Piece, Piece]
     const at = having([put, gone])
     expect(at.items.size).toBe(0)
-    expect(at.write([judgeAsWritten(put, streaming)])).toBe('refused')
+    expect(at.write([planAsExpected(put, streaming)])).toBe('refused')
     expect(judged(put, at)).toEqual({ kind: 'applied' })
   })
 
@@ -77,7 +77,7 @@ describe('marks', () => {
     w.commit(0, [token, '1', NOW + DAY])
     w.commit(0, [token, '2', NOW + 9 * DAY])
     for (const piece of piecesOf(w)) {
-      const { bucket, mark } = judgeAsWritten(piece, streaming)
+      const { bucket, mark } = planAsExpected(piece, streaming)
       expect(bucket.bucket).toEqual(piece.bucket)
       expect(mark).toBe(markText(1, piece.pos))
     }
@@ -94,7 +94,7 @@ describe('marks', () => {
 })
 
 describe('while a sync is replayed', () => {
-  const replay: Setting = { ...streaming, incarnation: 3, replayUntil: 2 }
+  const replay: ApplySettings = { ...streaming, incarnation: 3, replayUntil: 2 }
 
   /** A policy written twice, of which the sync has fetched the second state. */
   const fetched = () => {
@@ -116,7 +116,7 @@ describe('while a sync is replayed', () => {
   test('an unchanged item raises the mark too', () => {
     const { pieces, at } = fetched()
     const [first, second] = pieces
-    const late = stepsOf(judge(first, { items: [undefined], mark: '' }, replay))
+    const late = stepsOf(judgePiece(first, { items: [undefined], mark: '' }, replay))
     for (const piece of pieces) at.write([stepsOf(judged(piece, at, replay))])
     expect(at.markOf(second)).toBe(markText(3, second.pos))
     at.items.clear()

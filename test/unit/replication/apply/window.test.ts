@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
-import type { Setting } from '../../../../shared/replication/apply/judge.ts'
+import type { ApplySettings } from '../../../../shared/replication/apply/judge.ts'
 import {
   applyWindow,
   packComponents,
@@ -25,7 +25,7 @@ import { seen, tables } from '../../../builders/tables.ts'
 const { a, b, apart } = neighbours
 const NOW = 2_000_000_000
 const DAY = 86_400
-const streaming: Setting = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
+const streaming: ApplySettings = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
 
 /** Commits of one or two items each: put, or deleted where it is there. */
@@ -99,7 +99,7 @@ function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void
 /** Applies a window by several processes at once, until one comes through. */
 async function byMany(
   entries: readonly JournalEntry[],
-  setting: Setting,
+  setting: ApplySettings,
   at: ReturnType<typeof tables>,
   seed: number,
   cuts: readonly number[] = [],

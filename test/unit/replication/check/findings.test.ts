@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest'
 import { emptyLink } from '../../../../shared/model/cluster.ts'
 import { isTreeCorrupted } from '../../../../shared/replication/check/corrupted.ts'
 import {
-  corruptionReport,
-  findingsOf,
   isCorrupt,
   type TreeFault,
+  toCorruptionReport,
+  toFindings,
 } from '../../../../shared/replication/check/findings.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
 const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const roots = { replicated: hash(1), local: hash(2) }
-const shown = (...faults: TreeFault[]) => corruptionReport(findingsOf(faults, roots), 1_800_000_000_123)
+const shown = (...faults: TreeFault[]) => toCorruptionReport(toFindings(faults, roots), 1_800_000_000_123)
 
 describe('the report of a check', () => {
   test('of a tree that fits has both subtrees, with their roots in base64 and without maps', () => {
-    expect(isCorrupt(findingsOf([], roots))).toBe(false)
+    expect(isCorrupt(toFindings([], roots))).toBe(false)
     expect(shown()).toEqual({
       corrupted_root: false,
       last_corruption_check_epoch: '2027-01-15T08:00:00.123Z',
@@ -62,7 +62,7 @@ describe('the report of a check', () => {
     expect(report.corrupted_root).toBe(whole)
     expect(report.corrupted_tree_map['1']?.corrupted_subtree_root).toBe(replicated)
     expect(report.corrupted_tree_map['2']?.corrupted_subtree_root).toBe(local)
-    expect(isCorrupt(findingsOf([fault], roots))).toBe(true)
+    expect(isCorrupt(toFindings([fault], roots))).toBe(true)
   })
 
   test('of everything fits into one item', () => {
@@ -72,7 +72,7 @@ describe('the report of a check', () => {
         (_, index): TreeFault => ({ level: 'bucket', of, page: index >> 8, subpage: index & 255 }),
       ),
     )
-    expect(JSON.stringify(findingsOf(all, roots)).length).toBeLessThan(60_000)
+    expect(JSON.stringify(toFindings(all, roots)).length).toBeLessThan(60_000)
   })
 })
 

@@ -5,8 +5,8 @@ import type { StoredBucket } from '../../../../shared/journal/journal.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
 import { bucketOf, computeDeltas, placeInTree, storedLeaf } from '../../../../shared/journal/tree.ts'
 import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
-import { settleItem } from '../../../../shared/replication/check/repair.ts'
-import { countIn, newTally, suspectsIn } from '../../../../shared/replication/check/tally.ts'
+import { repairItemPlace } from '../../../../shared/replication/check/repair.ts'
+import { addToTally, findSuspectBuckets, newTally } from '../../../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
@@ -54,7 +54,12 @@ describe('a bucket', () => {
 
   test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
     ['an item that was changed while its leaf stayed', a, sumOf(first, second), [flipped, second]],
-    ['an item that was changed together with its leaf', a, sumOf(first), [settleItem(flipped, TREE_ID, now)]],
+    [
+      'an item that was changed together with its leaf',
+      a,
+      sumOf(first),
+      [repairItemPlace(flipped, TREE_ID, now)],
+    ],
     ['an item that was taken away', a, sumOf(first, second), [second]],
     ['an item that was put there', a, sumOf(first), [first, second]],
     [
@@ -94,14 +99,14 @@ describe('a bucket', () => {
   test('is put right with items that are put right', () => {
     const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
     for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
-      const settled = settleItem(item, TREE_ID, now)
+      const settled = repairItemPlace(item, TREE_ID, now)
       const verdict = judged(item, undefined, [settled])
       expect(verdict.misplaced).toEqual([])
       expect(judged(item, { sums: verdict.sums }, [settled]).difference).toBe('')
       expect(settled.data).toEqual(item.data)
     }
-    expect(settleItem(loose, TREE_ID, now).ttl).toBe(token.ttl)
-    expect(settleItem(first, TREE_ID, now)).toEqual(first)
+    expect(repairItemPlace(loose, TREE_ID, now).ttl).toBe(token.ttl)
+    expect(repairItemPlace(first, TREE_ID, now)).toEqual(first)
   })
 })
 
@@ -116,9 +121,9 @@ describe('a tally', () => {
   }
   const suspects = (counted: readonly StoredItem[]) => {
     const tally = newTally(TREE_ID, now)
-    for (const item of counted) countIn(tally, item)
+    for (const item of counted) addToTally(tally, item)
     return allPages.flatMap(place =>
-      suspectsIn(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(
+      findSuspectBuckets(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(
         sub => `${place.of} ${place.page} ${sub}`,
       ),
     )

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import type { Drill } from '../../../../shared/model/drill.ts'
-import { changeRoles, lostSince } from '../../../../shared/replication/drill/change.ts'
+import { changeRoles, countLostCommits } from '../../../../shared/replication/drill/change.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import {
   type DrillAnswer,
@@ -423,9 +423,9 @@ test('the losses of a drill are commits since its beginning; if they cannot be r
   }
   const lost = [-1, 0, 5].map(ms => ({ time: new Date(START + ms).toISOString() }))
   answers['own sys/replication/dr/divergence'] = { data: { lost } }
-  expect(await lostSince(losing, 'own', START)).toBe(2)
+  expect(await countLostCommits(losing, 'own', START)).toBe(2)
   answers['own sys/replication/dr/divergence'] = { data: { lost, complete: false } }
-  expect(await lostSince(losing, 'own', START), 'more may come').toBeUndefined()
+  expect(await countLostCommits(losing, 'own', START), 'more may come').toBeUndefined()
   answers['own sys/replication/dr/divergence'] = { status: 403, text: 'denied', data: { lost } }
-  await expect(lostSince(losing, 'own', START)).rejects.toThrow('divergence of own answers 403 denied')
+  await expect(countLostCommits(losing, 'own', START)).rejects.toThrow('divergence of own answers 403 denied')
 })

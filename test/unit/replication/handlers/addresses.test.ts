@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressOf, ownAddress } from '../../../../shared/replication/handlers/addresses.ts'
+import { ownAddress, parseAddress } from '../../../../shared/replication/handlers/addresses.ts'
 
 describe('an address that is given', () => {
   test.each([
@@ -10,7 +10,9 @@ describe('an address that is given', () => {
     ['EAST.example.com:443', 'https://east.example.com'],
     ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
     ['http://localhost:8200/', 'http://localhost:8200'],
-  ])('%j is kept as %j', (given, kept) => expect(addressOf(given, 'x', { plainEndpoints: true })).toBe(kept))
+  ])('%j is kept as %j', (given, kept) =>
+    expect(parseAddress(given, 'x', { plainEndpoints: true })).toBe(kept),
+  )
 
   test.each([
     'http://east.example.com',
@@ -32,7 +34,7 @@ describe('an address that is given', () => {
     'not an address',
     `https://${'a'.repeat(260)}.example`,
   ])('%j is refused, and not repeated', given => {
-    expect(() => addressOf(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
+    expect(() => parseAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
       'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     )
   })
@@ -44,7 +46,7 @@ test.each([
   'https://169.254.169.254',
   'https://[::ffff:169.254.169.254]',
 ])('of this machine or near it, %j, is refused by a deployment', given =>
-  expect(() => addressOf(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
+  expect(() => parseAddress(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
     'primary_api_addr must be an https address',
   ),
 )

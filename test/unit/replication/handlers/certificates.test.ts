@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { newAuthority, tlsOf } from '../../../../infra/local/gateway/tls.ts'
 import {
-  authoritiesIn,
-  authoritiesOf,
-  type GivenAuthorities,
+  type AuthorityParameters,
+  loadAuthorities,
+  parseAuthorities,
 } from '../../../../shared/replication/handlers/certificates.ts'
 
 const [one, two, three] = ['one', 'two', 'three'].map(name => newAuthority(name).cert.trim()) as [
@@ -13,14 +13,14 @@ const [one, two, three] = ['one', 'two', 'three'].map(name => newAuthority(name)
 ]
 const SHIPPED = { 'a.pem': one, 'old/a.pem': two, 'old/older/b.pem': three, 'older.pem': three }
 
-const found = async (given: GivenAuthorities, shipped: Record<string, string> = SHIPPED) =>
-  authoritiesOf(given, { shipped: async () => new Map(Object.entries(shipped)) }).then(
+const found = async (given: AuthorityParameters, shipped: Record<string, string> = SHIPPED) =>
+  loadAuthorities(given, { shipped: async () => new Map(Object.entries(shipped)) }).then(
     pem => pem?.match(/-----BEGIN[\s\S]*?-----END CERTIFICATE-----/g),
     (error: Error) => error.message,
   )
 
 describe('certificates that vouch for a primary', () => {
-  test.each<[name: string, given: GivenAuthorities, pem: string[] | undefined]>([
+  test.each<[name: string, given: AuthorityParameters, pem: string[] | undefined]>([
     ['none: the usual ones', { ca_cert: '', ca_file: '', ca_path: '' }, undefined],
     ['themselves', { ca_cert: `${one}\n\n${two}\n` }, [one, two]],
     ['a file', { ca_file: 'a.pem' }, [one]],
@@ -34,7 +34,7 @@ describe('certificates that vouch for a primary', () => {
   const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
   const NEXT =
     'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert'
-  test.each<[given: GivenAuthorities]>([
+  test.each<[given: AuthorityParameters]>([
     [{ ca_file: 'b.pem' }],
     [{ ca_file: 'old' }],
     [{ ca_file: '/a.pem' }],
@@ -72,5 +72,5 @@ describe('certificates that vouch for a primary', () => {
     ['a key', tlsOf('server').key],
     ['a text beside it', `${one}\nTrust me.`],
     ['what is no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
-  ])('%s is none', (_, text) => expect(authoritiesIn(text)).toBeUndefined())
+  ])('%s is none', (_, text) => expect(parseAuthorities(text)).toBeUndefined())
 })

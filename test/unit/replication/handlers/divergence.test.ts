@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import type { Report } from '../../../../shared/model/secondary.ts'
-import { showDivergence, waitsFor } from '../../../../shared/replication/handlers/divergence.ts'
-import { nameInWords } from '../../../../shared/replication/handlers/in-words.ts'
+import { describeItem } from '../../../../shared/replication/handlers/describe-item.ts'
+import { describeMissingInput, showDivergence } from '../../../../shared/replication/handlers/divergence.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../../support/requests/call.ts'
@@ -174,7 +174,7 @@ describe('the report is complete', () => {
       /^an operation/,
     ],
   ])('%s', async (_, record, at, expected) => {
-    expect(waitsFor(record, at)).toMatch(expected === '' ? /^$/ : expected)
+    expect(describeMissingInput(record, at)).toMatch(expected === '' ? /^$/ : expected)
     const { data, retryAfter } = await answered([], {}, { record, head: at })
     expect([data.complete, retryAfter]).toEqual(expected === '' ? [true, undefined] : [false, 2])
   })
@@ -215,7 +215,7 @@ describe('things in words', () => {
     ['policy', 'policy', 'reader', {}, 'policy reader'],
     ['of-a-later-version', 'x', 'y', {}, 'of-a-later-version y'],
   ])('%s %s %s', (kind, pk, sk, item, expected) => {
-    expect(nameInWords({ kind, pk, sk }, mounts, item)).toBe(expected)
+    expect(describeItem({ kind, pk, sk }, mounts, item)).toBe(expected)
   })
 })
 

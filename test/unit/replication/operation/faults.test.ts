@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import * as fault from '../../../../shared/replication/operation/faults.ts'
-import { givenUp } from '../../../../shared/replication/operation/refusals.ts'
+import { operationGivenUp } from '../../../../shared/replication/operation/refusals.ts'
 import { defined } from '../../../../shared/values/defined.ts'
 
 // What an operation that is given up says, word for word; scripts and runbooks quote it.
@@ -15,8 +15,8 @@ const LOG_TELLS =
   'the log of this cluster has the details, under the id of the operation; if GET sys/replication/dr/status does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice'
 
 const rows: Readonly<Record<string, Row>> = {
-  bucketsWritten: [
-    fault.bucketsWritten(),
+  bucketsKeepChanging: [
+    fault.bucketsKeepChanging(),
     'busy',
     'some buckets of the tree are written to all the time; repeat this later',
   ],
@@ -25,8 +25,8 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat this later",
   ],
-  endsDiffer: [
-    fault.endsDiffer('000001.a/7', '000001.a/6'),
+  journalEndsDiffer: [
+    fault.journalEndsDiffer('000001.a/7', '000001.a/6'),
     'busy',
     'the primary’s journal ends at 000001.a/7, and this cluster’s at 000001.a/6; repeat this later, or use force',
   ],
@@ -40,19 +40,23 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     'the primary was asked to hand over, and did not answer; repeat this later, or use force',
   ],
-  hashesMove: [fault.hashesMove(), 'busy', 'the hashes of the tree keep changing; repeat this later'],
-  nothingToCompare: [
-    fault.nothingToCompare(),
+  hashesKeepChanging: [
+    fault.hashesKeepChanging(),
+    'busy',
+    'the hashes of the tree keep changing; repeat this later',
+  ],
+  noPrimaryToCompare: [
+    fault.noPrimaryToCompare(),
     'invalid_request',
     'this cluster follows no primary that it could be compared with; leave diff out',
   ],
-  primaryPassed: [
-    fault.primaryPassed('west was admitted before; give it another token'),
+  primaryReplaced: [
+    fault.primaryReplaced('west was admitted before; give it another token'),
     'passed_over',
     'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force, if it shall be the primary',
   ],
-  takenOver: [
-    fault.takenOver('update-primary'),
+  operationReplaced: [
+    fault.operationReplaced('update-primary'),
     'passed_over',
     'another operation has replaced this one: update-primary; GET sys/replication/dr/status shows its progress',
   ],
@@ -71,14 +75,14 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     'what has been received cannot be applied: a staged journal entry is not there; repeat this later, or use force',
   ],
-  syncBegan: [
-    fault.syncBegan(),
+  syncStarted: [
+    fault.syncStarted(),
     'busy',
     'a sync has begun meanwhile (merkle-sync); repeat this later, or use force',
   ],
-  syncRuns: [fault.syncRuns(), 'busy', 'a sync is under way; repeat this later'],
-  tokenForAnother: [
-    fault.tokenForAnother(),
+  syncRunning: [fault.syncRunning(), 'busy', 'a sync is under way; repeat this later'],
+  notAnActivationToken: [
+    fault.notAnActivationToken(),
     'invalid_request',
     'this is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
@@ -87,34 +91,38 @@ const rows: Readonly<Record<string, Row>> = {
     'invalid_request',
     'the token is of a different replication set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  treeLost: [
-    fault.treeLost('disabled'),
+  noTreeInMode: [
+    fault.noTreeInMode('disabled'),
     'invalid_request',
     'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
-  treePasses: [
-    fault.treePasses(new Error('what is wrong; what to do next')),
+  treeBusy: [
+    fault.treeBusy(new Error('what is wrong; what to do next')),
     'busy',
     'what is wrong; what to do next',
   ],
-  treeUnbuilt: [
-    fault.treeUnbuilt(),
+  treeStillBuilding: [
+    fault.treeStillBuilding(),
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
-  givenLost: [
-    fault.givenLost(),
+  primaryAnswerMissing: [
+    fault.primaryAnswerMissing(),
     'invalid_request',
     `the answer of the primary to the token is no longer stored; ${MAKE_TOKEN}`,
   ],
-  noJournalToTake: [
-    fault.noJournalToTake(),
+  noJournalToTakeOver: [
+    fault.noJournalToTakeOver(),
     'busy',
     `this cluster has no journal of another cluster that it could take over; ${AS_IT_IS}`,
   ],
-  noSecondaryNow: [fault.noSecondaryNow(), 'busy', `this cluster is no longer a secondary; ${AS_IT_IS}`],
-  nobodyAnswered: [
-    fault.nobodyAnswered(
+  noLongerSecondary: [
+    fault.noLongerSecondary(),
+    'busy',
+    `this cluster is no longer a secondary; ${AS_IT_IS}`,
+  ],
+  noPrimaryFound: [
+    fault.noPrimaryFound(
       new Map([
         ['https://east', new LinkRefused('failed_precondition', 'not a primary')],
         ['https://west', new LinkSilent('no answer')],
@@ -123,13 +131,13 @@ const rows: Readonly<Record<string, Row>> = {
     'busy',
     'nobody answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
-  nothingToClose: [
-    fault.nothingToClose(),
+  noJournalToClose: [
+    fault.noJournalToClose(),
     'busy',
     `this cluster writes no journal of its own that could be closed; ${AS_IT_IS}`,
   ],
-  operationOver: [
-    fault.operationOver(),
+  operationAlreadyEnded: [
+    fault.operationAlreadyEnded(),
     'internal',
     'the operation has ended; GET sys/replication/dr/status shows how it ended',
   ],
@@ -139,24 +147,32 @@ const rows: Readonly<Record<string, Row>> = {
     'activation_failed',
     'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it another token',
   ],
-  primarySaid: [
-    fault.primarySaid(new LinkRefused('permission_denied', 'the token was revoked')),
+  handshakeFailed: [
+    fault.handshakeFailed(new LinkRefused('permission_denied', 'the token was revoked')),
     'activation_failed',
     'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
   ],
-  roleTaken: [
-    fault.roleTaken(),
+  roleChangeRunning: [
+    fault.roleChangeRunning(),
     'busy',
     'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
-  roleWasTaken: [fault.roleWasTaken(), 'busy', `another role change of this cluster came first; ${AS_IT_IS}`],
-  setLeft: [fault.setLeft(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
+  roleChangedMeanwhile: [
+    fault.roleChangedMeanwhile(),
+    'busy',
+    `another role change of this cluster came first; ${AS_IT_IS}`,
+  ],
+  setChanged: [fault.setChanged(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
   stepFailed: [
     fault.stepFailed('verify', { error: 'ApiError', cause: '' }),
     'internal',
     `the step verify failed in every attempt: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
-  tokenGone: [fault.tokenGone(), 'invalid_request', `the activation token has been used; ${MAKE_TOKEN}`],
+  tokenAlreadyUsed: [
+    fault.tokenAlreadyUsed(),
+    'invalid_request',
+    `the activation token has been used; ${MAKE_TOKEN}`,
+  ],
   treeTooLarge: [
     fault.treeTooLarge(),
     'busy',
@@ -172,21 +188,24 @@ test('every fault stands here', () => {
 test.each<[string, fault.OperationFailed, status: string, retryAfter: number | undefined]>([
   [
     'a refusal',
-    fault.primarySaid(new LinkRefused('permission_denied', 'used')),
+    fault.handshakeFailed(new LinkRefused('permission_denied', 'used')),
     'activation_failed',
     undefined,
   ],
-  ['a busy primary', fault.primarySaid(new LinkRefused('unavailable', 'busy')), 'busy', 10],
-  ['a silent primary', fault.primarySaid(new LinkSilent('no answer')), 'busy', 10],
+  ['a busy primary', fault.handshakeFailed(new LinkRefused('unavailable', 'busy')), 'busy', 10],
+  ['a silent primary', fault.handshakeFailed(new LinkSilent('no answer')), 'busy', 10],
   [
     'refusals at all addresses',
-    fault.nobodyAnswered(new Map([['https://east', new LinkRefused('failed_precondition', 'no primary')]])),
+    fault.noPrimaryFound(new Map([['https://east', new LinkRefused('failed_precondition', 'no primary')]])),
     'activation_failed',
     undefined,
   ],
 ])('%s during an activation tells whether repeating it helps', (_, failed, code, retryAfter) => {
   const { message: text, code: given, retryAfter: seconds } = failed
-  expect(givenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({ code, retryAfter })
+  expect(operationGivenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({
+    code,
+    retryAfter,
+  })
 })
 
 test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
@@ -231,7 +250,11 @@ test.each([
   (error, cause, detail) => {
     const failed = fault.stepFailed('forget', { error, cause })
     expect(failed.detail).toBe(detail)
-    const answer = givenUp({ code: failed.code, text: failed.message, ...(detail ? { detail } : {}) })
+    const answer = operationGivenUp({
+      code: failed.code,
+      text: failed.message,
+      ...(detail ? { detail } : {}),
+    })
     const more = detail ? `; the error's own text: ${detail}` : ''
     expect([answer.code, answer.message]).toEqual(['busy', `${failed.message}${more}`])
   },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { OperationName, OperationState } from '../../../../shared/model/operation.ts'
-import { makingWay } from '../../../../shared/replication/operation/giving-way.ts'
+import { replaceWaiting } from '../../../../shared/replication/operation/giving-way.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { workflows } from '../../../../shared/workers/workflows.ts'
 import { portsWith } from '../../../builders/ports.ts'
@@ -24,7 +24,7 @@ function madeWay(state: Partial<OperationState> | undefined, to: OperationName) 
     clock: { now: () => 7 },
     log: { info: () => undefined },
   })
-  return makingWay(ID, to, ports)
+  return replaceWaiting(ID, to, ports)
 }
 
 const asked = ['promotion', 'update-primary', 'disable', 'demotion', 'activation'] as const

@@ -3,8 +3,8 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import {
+  allowedExecutions,
   beginOperation,
-  executionsBy,
   maintainOperation,
   newOperation,
 } from '../../../../shared/replication/operation/operate.ts'
@@ -67,7 +67,7 @@ test.each([
   [4 * MINUTE, 4],
   [24 * 60 * MINUTE, 12],
 ])('after %i ms an operation may have had %i executions', (age, count) => {
-  expect(executionsBy(age)).toBe(count)
+  expect(allowedExecutions(age)).toBe(count)
 })
 
 describe('an operation that holds the record', () => {

@@ -42,13 +42,13 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
   ],
-  recordChanging: [
-    role.recordChanging({}),
+  becomingSecondary: [
+    role.becomingSecondary({}),
     'busy',
     'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
   ],
-  checksBegin: [
-    role.checksBegin(),
+  checkStartConflict: [
+    role.checkStartConflict(),
     'busy',
     'other checks are being started at the same time; repeat this: the check then waits for its turn',
   ],
@@ -57,13 +57,13 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'diff compares a secondary with the primary that it follows, and this cluster follows none; leave it out',
   ],
-  differentSet: [
-    role.differentSet(),
+  tokenOfDifferentSet: [
+    role.tokenOfDifferentSet(),
     'invalid_request',
     'token is of a different replication set; make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   ],
-  givenUp: [
-    role.givenUp({ code: 'internal', text: 'what is wrong; what to do next' }),
+  operationGivenUp: [
+    role.operationGivenUp({ code: 'internal', text: 'what is wrong; what to do next' }),
     'busy',
     'what is wrong; what to do next',
   ],
@@ -87,8 +87,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
   ],
-  noAddressGiven: [
-    role.noAddressGiven(),
+  addressCountUnusable: [
+    role.addressCountUnusable(),
     'invalid_request',
     'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
   ],
@@ -97,8 +97,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'this cluster does not write a journal of its own; repeat this when GET sys/replication/dr/status shows no role change',
   ],
-  noKeyForAPrimary: [
-    role.noKeyForAPrimary(),
+  publicKeyNotForPrimary: [
+    role.publicKeyNotForPrimary(),
     'invalid_request',
     'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
   ],
@@ -107,13 +107,13 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
-  noUpdateGiven: [
-    role.noUpdateGiven(),
+  updateMissing: [
+    role.updateMissing(),
     'invalid_request',
     'neither token nor update_primary_addrs is given; give the token that the other primary has made, or "" to follow nobody',
   ],
-  nobodyRevoked: [
-    role.nobodyRevoked('wset', ['west (c-2)', 'c-3']),
+  noClusterToRevoke: [
+    role.noClusterToRevoke('wset', ['west (c-2)', 'c-3']),
     'invalid_request',
     'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one has never heard of',
   ],
@@ -132,23 +132,23 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   ],
-  onlyWithToken: [
-    role.onlyWithToken('ca_cert'),
+  parameterNeedsToken: [
+    role.parameterNeedsToken('ca_cert'),
     'invalid_request',
     'ca_cert goes with a token only; leave it out',
   ],
-  operationRuns: [
-    role.operationRuns('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
+  operationStillRunning: [
+    role.operationStillRunning('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
     'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
   ],
-  ownRevocation: [
-    role.ownRevocation('east'),
+  selfRevocation: [
+    role.selfRevocation('east'),
     'invalid_request',
     'id: "east" is this cluster itself; nothing was revoked; give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   ],
-  primaryInstead: [
-    role.primaryInstead(),
+  primaryCannotJoin: [
+    role.primaryCannotJoin(),
     'invalid_request',
     'this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
   ],
@@ -162,8 +162,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'the cluster record is being changed; repeat this: what was done stays done',
   ],
-  reindexRuns: [
-    role.reindexRuns(),
+  reindexRunning: [
+    role.reindexRunning(),
     'invalid_request',
     'a reindex is under way already; GET sys/replication/dr/status shows how far it is',
   ],
@@ -187,8 +187,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'the secondaries of this cluster are being changed; repeat this: nothing is revoked twice',
   ],
-  severalRevoked: [
-    role.severalRevoked('west', ['c-2 (admitted under it)', 'c-3 (of that name or id)']),
+  revocationAmbiguous: [
+    role.revocationAmbiguous('west', ['c-2 (admitted under it)', 'c-3 (of that name or id)']),
     'invalid_request',
     'id: "west" denotes c-2 (admitted under it), c-3 (of that name or id); nothing was revoked; give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   ],
@@ -198,8 +198,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'the tree is being filled; repeat this when GET sys/replication/dr/status shows that it is done',
   ],
-  tokenLapsed: [
-    role.tokenLapsed(),
+  activationTokenExpired: [
+    role.activationTokenExpired(),
     'invalid_request',
     'token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   ],
@@ -213,8 +213,8 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
-  twoUpdatesGiven: [
-    role.twoUpdatesGiven(),
+  updateAmbiguous: [
+    role.updateAmbiguous(),
     'invalid_request',
     'both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one',
   ],

@@ -6,8 +6,8 @@ import { groups } from '../../../../shared/endpoints/all.ts'
 import { checkCluster, checkRole } from '../../../../shared/http/gate.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
-  type RequestedChange,
   type RoleCall,
+  type TransitionRequest,
   transitionRefusal,
 } from '../../../../shared/replication/operation/transitions.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
@@ -52,7 +52,7 @@ function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
 }
 
 /** Status and first words of what a cluster says to a call, gate included; `ok`: it is judged by what it brings. */
-function said(call: RoleCall, record: ClusterRecord | undefined, change?: RequestedChange): string {
+function said(call: RoleCall, record: ClusterRecord | undefined, change?: TransitionRequest): string {
   const base = record ? { cluster: { record, readAt: 0 } } : {}
   const { serves } = rowOf(call)
   try {
@@ -84,7 +84,7 @@ const BY_ADDRESSES = { byAddresses: true }
 /** By state, in the order above: not initialised, disabled, primary, bootstrapping, demoted, told …, following, rejoined. */
 const forPrimaries = [NOBODY, NO_PRIMARY, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]
 const forSecondaries = [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, OK, OK, OK, OK]
-const table: [call: RoleCall, change: RequestedChange, said: string[]][] = [
+const table: [call: RoleCall, change: TransitionRequest, said: string[]][] = [
   ['primary/enable', {}, [NOBODY, OK, ALREADY, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
   ['primary/enable', READDRESSED, [NOBODY, OK, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]],
   ['primary/demote', {}, [NOBODY, NO_PRIMARY, OK, BECOMES, OK, CLOSED, CLOSED, CLOSED]],

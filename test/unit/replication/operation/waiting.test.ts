@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
-  LAPSE_MS,
   noteWaiting,
+  readWaitingExecution,
   runWorkflow,
-  waitingExecution,
+  WAITING_TTL_MS,
 } from '../../../../shared/replication/operation/waiting.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
@@ -51,11 +51,13 @@ describe('an execution that was started by hand', () => {
     const { ports, clock, commits } = world()
     await noteWaiting('activation', { token: 't', options: { force: false } }, ports)
     expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
-      { until: 1000 + LAPSE_MS, token: 'sealed t', options: { force: false } },
+      { until: 1000 + WAITING_TTL_MS, token: 'sealed t', options: { force: false } },
     ])
-    expect(await waitingExecution('activation', ports)).toMatchObject({ data: { options: { force: false } } })
-    clock.ms += LAPSE_MS
-    expect(await waitingExecution('activation', ports)).toBeUndefined()
+    expect(await readWaitingExecution('activation', ports)).toMatchObject({
+      data: { options: { force: false } },
+    })
+    clock.ms += WAITING_TTL_MS
+    expect(await readWaitingExecution('activation', ports)).toBeUndefined()
   })
 
   test('is told the operation, and none is started beside it', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead } from '../../../../shared/journal/head.ts'
 import {
+  checkPromotion,
   decidePromotion,
   type PrimaryFacts,
   type PromotionFacts,
-  promotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -23,7 +23,7 @@ const fine: PromotionFacts = {
   now: NOW,
 }
 const silentFor = (ms: number): Partial<PromotionFacts> => ({
-  primary: { state: 'silent', heardAt: NOW - ms, silentMs: ms },
+  primary: { state: 'silent', lastAnswerAt: NOW - ms, silentMs: ms },
 })
 const decide = (facts: Partial<PromotionFacts>, force = false) =>
   decidePromotion({ ...fine, ...facts }, { force })
@@ -52,18 +52,25 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
     [
       'a primary that answered at a time which is still to come by this clock',
-      { primary: { state: 'silent', heardAt: NOW + 3000, silentMs: 0 } },
+      { primary: { state: 'silent', lastAnswerAt: NOW + 3000, silentMs: 0 } },
       /answered 0 s ago/,
     ],
     [
       'a clock that was set while it did not answer',
-      { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 59_999 } },
+      { primary: { state: 'silent', lastAnswerAt: NOW - 3_600_000, silentMs: 59_999 } },
       /unanswered calls show 60 s of silence/,
     ],
     ['a primary that has never answered', { primary: { state: 'silent', silentMs: 0 } }, /never answered/],
     [
       'a front that answers, however long the primary has been silent',
-      { primary: { state: 'silent', heardAt: NOW - 3_600_000, silentMs: 3_600_000, front: 'HTTP 503' } },
+      {
+        primary: {
+          state: 'silent',
+          lastAnswerAt: NOW - 3_600_000,
+          silentMs: 3_600_000,
+          unsignedAnswer: 'HTTP 503',
+        },
+      },
       /other than the primary .* may be serving behind it: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
@@ -109,7 +116,14 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['a primary that may answer again until it counts as lost', silentFor(1000), 15],
     [
       'a front that answers',
-      { primary: { state: 'silent', heardAt: NOW - 90_000, silentMs: 90_000, front: 'HTTP 429' } },
+      {
+        primary: {
+          state: 'silent',
+          lastAnswerAt: NOW - 90_000,
+          silentMs: 90_000,
+          unsignedAnswer: 'HTTP 429',
+        },
+      },
       15,
     ],
     ['a lag', { primary: { ...answers, lag: 7000 } }, 5],
@@ -148,7 +162,7 @@ describe('what is no obstacle', () => {
     [100, /: everything after the primary’s last answer, and nothing that came before it$/],
     [99, /nothing that came before it$/],
   ])('a silent primary that was heard at %s: what is known to be missing is counted', (heard, expected) => {
-    expect(decide({ ...silentFor(60_000), heard }).warnings[0]).toMatch(expected)
+    expect(decide({ ...silentFor(60_000), lastKnownPosition: heard }).warnings[0]).toMatch(expected)
   })
 
   test('force does not override the other checks of a silent primary', () => {
@@ -245,7 +259,14 @@ describe('what is in the way, word for word', () => {
         `the primary does not answer; it last answered 12 s ago; unanswered calls show 12 s of silence, and 60 s are needed${LAST}`,
       ],
       [
-        { primary: { state: 'silent', heardAt: NOW - 90_000, silentMs: 90_000, front: 'HTTP 429' } },
+        {
+          primary: {
+            state: 'silent',
+            lastAnswerAt: NOW - 90_000,
+            silentMs: 90_000,
+            unsignedAnswer: 'HTTP 429',
+          },
+        },
         `something other than the primary answers at the primary’s address, and the primary may be serving behind it: HTTP 429${LAST}`,
       ],
     ],
@@ -262,14 +283,14 @@ describe('what is in the way, word for word', () => {
   }
 
   test('every check stands here', () => {
-    expect(promotionChecks(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
+    expect(checkPromotion(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
   })
 
   test.each(
     Object.entries(rows).flatMap(([name, cases]) => cases.map(([facts, text]) => ({ name, facts, text }))),
   )('$name: $text', ({ name, facts, text }) => {
     expect(decide(facts).refused?.text).toBe(text)
-    const found = promotionChecks({ ...fine, ...facts }).filter(check => check.text !== undefined)
+    const found = checkPromotion({ ...fine, ...facts }).filter(check => check.text !== undefined)
     expect(found.map(check => check.name)).toEqual([name])
   })
 })

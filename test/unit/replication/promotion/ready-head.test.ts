@@ -3,7 +3,7 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
-import type { PromotionStand } from '../../../../shared/replication/promotion/stand.ts'
+import type { PromotionSnapshot } from '../../../../shared/replication/promotion/step.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
@@ -35,7 +35,7 @@ function closed(seq: number, there: readonly number[]) {
     } satisfies Partial<Journal>,
   })
   const follower = { own: { clock, journal }, treeId: 'life' } as unknown as Follower
-  const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionStand
+  const stand = { promotion: { force: true }, record: { data: {} } } as unknown as PromotionSnapshot
   return { entries, ready: () => prepareHead({ clock, journal }, follower, stand) }
 }
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ClientConfig } from '../../../../shared/model/config.ts'
-import { placedInConfig, placedRole, regionIn } from '../../../../shared/replication/readiness/gather.ts'
+import {
+  findPlacedSettings,
+  findUnassumableRole,
+  regionIn,
+} from '../../../../shared/replication/readiness/gather.ts'
 
 describe('the region that an endpoint names', () => {
   test.each([
@@ -20,7 +24,7 @@ describe('the region that an endpoint names', () => {
 
 const config = { endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' } as ClientConfig
 const found = (parts: Partial<ClientConfig>) =>
-  placedInConfig('auth/cloud/config/client', { ...config, ...parts }, { region: 'eu-west-1' })
+  findPlacedSettings('auth/cloud/config/client', { ...config, ...parts }, { region: 'eu-west-1' })
 
 describe('settings that hold in one place', () => {
   test('of a mount that follows its instances and callers there are none', () => {
@@ -55,7 +59,9 @@ describe('settings that hold in one place', () => {
   test('a role that this deployment may not assume is one', () => {
     const here = { assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] }
     const role = (name: string) => ({ role: `arn:aws:iam::210987654321:role/${name}`, externalId: '' })
-    expect(placedRole('p', role('cloud-auth-x'), here)).toEqual([])
-    expect(placedRole('p', role('other'), here)).toMatchObject([{ field: 'sts_role', elsewhere: true }])
+    expect(findUnassumableRole('p', role('cloud-auth-x'), here)).toEqual([])
+    expect(findUnassumableRole('p', role('other'), here)).toMatchObject([
+      { field: 'sts_role', elsewhere: true },
+    ])
   })
 })

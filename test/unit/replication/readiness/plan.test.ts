@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead } from '../../../../shared/journal/head.ts'
 import {
+  checkPromotion,
   decidePromotion,
   type PromotionFacts,
-  promotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
-import { promotionSteps } from '../../../../shared/replication/promotion/stand.ts'
-import { type Planning, promotionPlan } from '../../../../shared/replication/readiness/plan.ts'
+import { promotionSteps } from '../../../../shared/replication/promotion/step.ts'
+import { type Planning, planPromotion } from '../../../../shared/replication/readiness/plan.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
@@ -31,8 +31,8 @@ const values: { readonly [K in keyof Planning['facts']]: readonly Planning['fact
     { state: 'answers', format: 1, lag: 'diverged', reported },
     { state: 'refuses', text: 'west was revoked' },
     { state: 'silent', silentMs: 0 },
-    { state: 'silent', heardAt: NOW - 59_999, silentMs: 59_999 },
-    { state: 'silent', heardAt: NOW - 60_000, silentMs: 60_000 },
+    { state: 'silent', lastAnswerAt: NOW - 59_999, silentMs: 59_999 },
+    { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 },
   ],
   keyring: [
     { opened: 3, failed: [] },
@@ -53,7 +53,7 @@ const all = Object.entries(values).reduce<Record<string, unknown>[]>(
 ) as unknown as Planning['facts'][]
 
 const planned = (facts: Planning['facts'], force: boolean) =>
-  promotionPlan({ facts, record: { id: ID } }, { force })
+  planPromotion({ facts, record: { id: ID } }, { force })
 
 test('readiness says what a promotion decides, whatever the facts: verdict, words, warnings, every check', () => {
   expect(all.length).toBeGreaterThan(1000)
@@ -63,7 +63,7 @@ test('readiness says what a promotion decides, whatever the facts: verdict, word
       const plan = planned(facts, force)
       expect(plan).toMatchObject({ goes_through: !refused, refused: refused?.text ?? '', warnings })
       expect(plan.steps.map(({ step }) => step)).toEqual(refused ? ['verify'] : promotionSteps)
-      const inTheWay = promotionChecks(facts).filter(
+      const inTheWay = checkPromotion(facts).filter(
         ({ text, overridden }) => text !== undefined && !(force && overridden),
       )
       expect(inTheWay.length > 0).toBe(refused !== undefined)
@@ -97,7 +97,9 @@ describe('what the steps would do', () => {
   })
 
   test('with one that has been silent for a minute: without it, from the position that is here', () => {
-    expect(does({ primary: { state: 'silent', heardAt: NOW - 60_000, silentMs: 60_000 } })).toMatchObject({
+    expect(
+      does({ primary: { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 } }),
+    ).toMatchObject({
       handover: expect.stringMatching(/left out: the primary does not answer/),
       claim: expect.stringContaining('behind position 100'),
       serve: expect.stringContaining('end earlier epochs'),

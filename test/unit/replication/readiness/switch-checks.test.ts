@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Heartbeat } from '../../../../shared/model/link.ts'
 import {
+  checkSwitch,
   type SuccessorFacts,
   type SwitchFacts,
   successorFault,
-  switchChecks,
 } from '../../../../shared/replication/readiness/switch-checks.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -26,7 +26,7 @@ const fine: SwitchFacts = {
   secondaries: [west],
 }
 const inTheWay = (parts: Partial<SwitchFacts>) =>
-  switchChecks({ ...fine, ...parts }, NOW).flatMap(({ name, text }) =>
+  checkSwitch({ ...fine, ...parts }, NOW).flatMap(({ name, text }) =>
     text === undefined ? [] : [[name, text]],
   )
 

@@ -3,7 +3,7 @@ import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
 import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import type { Element } from '../../../../shared/journal/journal.ts'
 import type { SyncSegment } from '../../../../shared/model/secondary.ts'
-import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
+import { takeComparisonStep } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { portsWith } from '../../../builders/ports.ts'
 
@@ -78,7 +78,7 @@ const pages = Array.from({ length: 256 }, (_, page) => page.toString(16).padStar
 
 /** Steps until there is nothing to do. */
 async function compared(follower = newFollower()): Promise<void> {
-  while ((await compareOn(follower)) === 'worked');
+  while ((await takeComparisonStep(follower)) === 'worked');
 }
 
 test('the items of a full sync are compared once, and that is noted for later runs', async () => {

@@ -25,7 +25,7 @@ function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   return rounds.map((wrong, index) => {
     const round = judgeRound(keys, wrong.map(at), index * pause)
     keys = round.keys
-    return { fallen: names(round.fallen), left: names(round.left), tooMany: round.tooMany, keys }
+    return { fallen: names(round.newlyGivenUp), left: names(round.remaining), tooMany: round.tooMany, keys }
   })
 }
 

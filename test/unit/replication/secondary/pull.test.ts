@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FollowerSession } from '../../../../shared/replication/secondary/follower.ts'
-import { pauseOf, restUntil } from '../../../../shared/replication/secondary/pull.ts'
+import { nextPauseMs, restUntil } from '../../../../shared/replication/secondary/pull.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
@@ -15,7 +15,7 @@ const since = (ms: number) => ({ notice: undefined, since: NOW - ms })
 
 describe('how long the primary is not asked', () => {
   test.each([
-    ['half a second while something comes', { streaming: { cameAt: NOW - 100 } }, since(60_000), 500],
+    ['half a second while something comes', { streaming: { lastChangeAt: NOW - 100 } }, since(60_000), 500],
     ['the same shortly after a notice', {}, since(6000), 500],
     ['longer the longer nothing comes', {}, since(8000), 2000],
     ['ten seconds at most', {}, since(3_600_000), 10_000],
@@ -26,7 +26,9 @@ describe('how long the primary is not asked', () => {
     ['ten seconds while a comparison is put off', { comparison: { kind: 'due' } }, since(3_600_000), 10_000],
     ['ten seconds once there is none to make', { comparison: { kind: 'none' } }, since(3_600_000), 10_000],
   ])('%s', (_, parts, attention, expected) => {
-    expect(pauseOf({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(expected)
+    expect(nextPauseMs({ session: { ...following, ...parts } as FollowerSession }, attention, NOW)).toBe(
+      expected,
+    )
   })
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../../shared/link/source.ts'
 import type { PrimaryContact } from '../../../../shared/model/link.ts'
-import { silenceWith, unansweredCall } from '../../../../shared/replication/secondary/silence.ts'
+import { addSilence, toUnansweredCall } from '../../../../shared/replication/secondary/silence.ts'
 
 type Asked = Pick<PrimaryContact, 'at' | 'failedCall'>
 
@@ -14,7 +14,7 @@ const asked = (...steps: readonly (readonly [after: number, error: unknown])[]):
   let known = { ...heard, now: HEARD }
   for (const [after, error] of steps) {
     const now = known.now + after
-    known = { ...known, now, failedCall: unansweredCall(error, known, now) }
+    known = { ...known, now, failedCall: toUnansweredCall(error, known, now) }
   }
   return known
 }
@@ -41,9 +41,9 @@ test.each<[name: string, known: ReturnType<typeof asked>, silentMs: number]>([
 })
 
 test('a question in vain just now adds to what is kept; what an older version kept counts from the last question', () => {
-  expect(silenceWith(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
+  expect(addSilence(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
   expect(
-    silenceWith(
+    addSilence(
       { at: HEARD, failedCall: { at: HEARD + 50_000, code: 'unavailable', text: '' } },
       HEARD + 52_000,
     ),
@@ -51,13 +51,13 @@ test('a question in vain just now adds to what is kept; what an older version ke
 })
 
 test('what was refused keeps its code, and what was not answered is unavailable', () => {
-  expect(unansweredCall(new LinkRefused('permission_denied', 'revoked'), heard, HEARD)).toEqual({
+  expect(toUnansweredCall(new LinkRefused('permission_denied', 'revoked'), heard, HEARD)).toEqual({
     at: HEARD,
     code: 'permission_denied',
     text: 'revoked',
     silentMs: 0,
   })
-  expect(unansweredCall('thrown', undefined, HEARD)).toEqual({
+  expect(toUnansweredCall('thrown', undefined, HEARD)).toEqual({
     at: HEARD,
     code: 'unavailable',
     text: '',

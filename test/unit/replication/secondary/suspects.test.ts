@@ -3,7 +3,7 @@ import { firstHead, type Head } from '../../../../shared/journal/head.ts'
 import { allPages } from '../../../../shared/journal/page-places.ts'
 import type { HeadMove } from '../../../../shared/journal/transitions.ts'
 import { bucketOf, bucketText, pageNames } from '../../../../shared/journal/tree.ts'
-import { compareOn } from '../../../../shared/replication/secondary/comparison.ts'
+import { takeComparisonStep } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -87,7 +87,7 @@ const newFollower = (): Follower =>
 /** Steps until there is nothing to do. @returns what the last one came to */
 async function compared(follower: Follower): Promise<string> {
   for (;;) {
-    const progress = await compareOn(follower)
+    const progress = await takeComparisonStep(follower)
     if (progress !== 'worked') return progress
   }
 }

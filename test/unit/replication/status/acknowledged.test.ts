@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import { isAcknowledged, secondariesBehind } from '../../../../shared/replication/status/acknowledged.ts'
+import {
+  awaitAllAcknowledged,
+  secondariesBehind,
+} from '../../../../shared/replication/status/acknowledged.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
@@ -49,7 +52,7 @@ function portsWith(mode: ClusterMode, seqs: number[]) {
 }
 
 test('a commit is waited for as long as there is patience, and only on a primary', async () => {
-  expect(await isAcknowledged(portsWith('primary', [38, 39, 40]), 5000)).toBe(true)
-  expect(await isAcknowledged(portsWith('primary', [38, 39, 40]), 500)).toBe(false)
-  expect(await isAcknowledged(portsWith('disabled', [0]), 0)).toBe(true)
+  expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 5000)).toBe(true)
+  expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 500)).toBe(false)
+  expect(await awaitAllAcknowledged(portsWith('disabled', [0]), 0)).toBe(true)
 })

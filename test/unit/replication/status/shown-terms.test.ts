@@ -38,7 +38,7 @@ describe('what a primary shows of terms and secondaries', () => {
       counted(8, number => secondary(number)),
       undefined,
     )
-    expect(shown.left).toEqual({ secondaries: 0, terms: 0, clusters: 0 })
+    expect(shown.notShown).toEqual({ secondaries: 0, terms: 0, clusters: 0 })
     expect(shown.terms.map(({ number, given_to }) => [number, given_to.length])).toEqual([
       [0, 16],
       [1, 16],
@@ -46,7 +46,7 @@ describe('what a primary shows of terms and secondaries', () => {
   })
 
   test('names the clusters admitted last and those revoked last, and counts the others', () => {
-    const { terms, left } = showHolders(known(70, 30), [], undefined)
+    const { terms, notShown: left } = showHolders(known(70, 30), [], undefined)
     expect(left).toEqual({ secondaries: 0, terms: 0, clusters: 70 - 32 })
     const names = (isRevoked: boolean) =>
       terms[0]?.given_to.filter(one => one.revoked === isRevoked).map(({ name }) => name)
@@ -55,7 +55,7 @@ describe('what a primary shows of terms and secondaries', () => {
   })
 
   test('keeps a secondary that was heard, however many tokens were made after it', () => {
-    const { secondaries, left } = showHolders(
+    const { secondaries, notShown: left } = showHolders(
       known(0),
       [secondary(0, 5), ...counted(70, number => secondary(number + 1))],
       undefined,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
+  findPeerFaults,
+  measurePeers,
   type PeerFacts,
-  peerMeasures,
-  peersAmiss,
 } from '../../../../shared/replication/status/watch-peers.ts'
 
 const NOW = 10_000_000
@@ -29,7 +29,7 @@ const heard = (seconds: number, frontier = 100) => ({ at: ago(seconds), frontier
 
 describe('a primary', () => {
   test('misses secondaries that it has not heard of for a minute, by name, and none that has never come', () => {
-    expect(peersAmiss(primary(59, 60, undefined, 3600))).toEqual([
+    expect(findPeerFaults(primary(59, 60, undefined, 3600))).toEqual([
       'the secondary s1 has not been heard of for 60 s',
       'the secondary s3 has not been heard of for 3600 s',
     ])
@@ -60,7 +60,7 @@ describe('a secondary', () => {
     ['has heard of nobody yet', secondary(undefined), []],
     ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
     ['is none any more', { ...secondary(heard(3600)), record: { mode: 'disabled' } as never }, []],
-  ])('%s', (_, facts, amiss) => expect(peersAmiss(facts)).toEqual(amiss))
+  ])('%s', (_, facts, amiss) => expect(findPeerFaults(facts)).toEqual(amiss))
 })
 
 describe('what is measured', () => {
@@ -72,16 +72,16 @@ describe('what is measured', () => {
 
   test('on a primary is its worst secondary, and its frontier', () => {
     const facts = { ...primary(), secondaries: [west(3, 120), west(12, 90), { id: 'never' }], journal }
-    expect(peerMeasures(facts)).toEqual({ HeartbeatAge: 12, Lag: 30, Frontier: 118 })
+    expect(measurePeers(facts)).toEqual({ HeartbeatAge: 12, Lag: 30, Frontier: 118 })
   })
 
   test('on a secondary is what it had not applied at the last heartbeat', () => {
-    expect(peerMeasures(secondary(heard(4, 125), { journal }))).toEqual({
+    expect(measurePeers(secondary(heard(4, 125), { journal }))).toEqual({
       HeartbeatAge: 4,
       Lag: 7,
       Frontier: 118,
     })
-    expect(peerMeasures(secondary(heard(4, 100), { journal }))).toMatchObject({ Lag: 0 })
+    expect(measurePeers(secondary(heard(4, 100), { journal }))).toMatchObject({ Lag: 0 })
   })
 
   test.each<[string, PeerFacts]>([
@@ -89,5 +89,5 @@ describe('what is measured', () => {
     ['has one that never came', { ...primary(undefined), journal }],
     ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' }, journal }],
     ['has no journal', secondary(heard(1))],
-  ])('is nothing on a cluster that %s', (_, facts) => expect(peerMeasures(facts)).toBeUndefined())
+  ])('is nothing on a cluster that %s', (_, facts) => expect(measurePeers(facts)).toBeUndefined())
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keysIn, reportParts } from '../../../../shared/replication/sync/report.ts'
+import { keysIn, splitReport } from '../../../../shared/replication/sync/report.ts'
 import { policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 
 const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', forkPoint: 3 }
@@ -11,7 +11,7 @@ describe('a report of what a rewind takes away', () => {
     commit(5, [x, '1'], [y, '1', 99])
     commit(6, [x, null])
     const noop = { epoch: '000001.aaaaaaaaaaaa', seq: 3, id: '', at: 7, body: [], noop: true } as const
-    const [part, ...more] = reportParts(facts, [...entries, noop], [])
+    const [part, ...more] = splitReport(facts, [...entries, noop], [])
     expect(more).toEqual([])
     expect(part).toMatchObject({ ...facts, keys: [] })
     expect(part?.entries.map(({ pos, at, changes }) => [pos, at, changes.map(one => 'item' in one)])).toEqual(
@@ -27,11 +27,11 @@ describe('a report of what a rewind takes away', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'])
     commit(6, [x, '2'])
-    expect(keysIn(reportParts(facts, entries, [y, x]))).toEqual([x, y])
+    expect(keysIn(splitReport(facts, entries, [y, x]))).toEqual([x, y])
   })
 
   test('is one part even when nothing is lost', () => {
-    expect(reportParts(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
+    expect(splitReport(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
   })
 
   test('comes in parts that fit into items, and the whole names everything', () => {
@@ -39,7 +39,7 @@ describe('a report of what a rewind takes away', () => {
     const places = Array.from({ length: 200 }, (_, index) => policyAt(`p${index}`))
     for (const place of places) commit(0, [place, 'v'.repeat(3000)])
     commit(0, [policyAt('huge'), 'v'.repeat(300_000)])
-    const parts = reportParts(facts, entries, places)
+    const parts = splitReport(facts, entries, places)
     expect(parts.length).toBeGreaterThan(5)
     for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(130_000)
     expect(keysIn(parts).length).toBe(201)

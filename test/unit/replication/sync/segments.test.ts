@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { limbsOf, placeInTree } from '../../../../shared/journal/tree.ts'
-import { pageElements } from '../../../../shared/replication/sync/segments.ts'
+import { toPageElements } from '../../../../shared/replication/sync/segments.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders/journal.ts'
 
@@ -17,7 +17,7 @@ const states = (place: Place) => {
 }
 
 const elements = (item: StoredItem | undefined, own: StoredItem | undefined) =>
-  pageElements(TREE_ID, [{ place: x, item }], [own], 0)
+  toPageElements(TREE_ID, [{ place: x, item }], [own], 0)
 
 describe('what a sync writes', () => {
   const { first, second } = states(x)

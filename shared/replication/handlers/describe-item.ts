@@ -8,7 +8,7 @@ type Replicated = {
 }[Kind]
 
 /** An item by its key, and its content if that is known. */
-interface Thing<K extends Kind> {
+interface DescribedItem<K extends Kind> {
   /** the first part of its collection's name: accessor of a mount, say */
   owner: string
   /** the mount that it belongs to, in words */
@@ -22,7 +22,7 @@ interface Thing<K extends Kind> {
  * What a thing of each kind is called. Nothing of it is a secret: accessors and names, never a text that is encrypted
  * or signed.
  */
-const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
+const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => string } = {
   mounts: () => 'the list of mounts',
   'mounts-revision': () => 'revision of the list of mounts',
   'client-config': ({ mount }) => `client configuration of ${mount}`,
@@ -32,8 +32,8 @@ const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
   'sts-role': ({ name, mount }) => `STS role for account ${name} of ${mount}`,
   role: ({ name, mount }) => `role ${name} of ${mount}`,
   access: ({ name, mount }) => `access-list entry of instance ${name} at ${mount}`,
-  deny: ({ name, mount }) => `denial of the role tag ${tagInWords(name)} at ${mount}`,
-  token: ({ owner, data }) => `${data ? tokenInWords(data) : 'token'}, accessor ${owner}`,
+  deny: ({ name, mount }) => `denial of the role tag ${describeTag(name)} at ${mount}`,
+  token: ({ owner, data }) => `${data ? describeToken(data) : 'token'}, accessor ${owner}`,
   child: ({ owner, name }) => `token with accessor ${name}, as a child of the one with accessor ${owner}`,
   'token-role': ({ name }) => `token role ${name}`,
   wrapped: ({ owner }) => `wrapped answer behind accessor ${owner}`,
@@ -49,7 +49,7 @@ const words: { readonly [K in Replicated]: (thing: Thing<K>) => string } = {
   rotation: ({ mount }) => `rotation of the credentials of ${mount}`,
 }
 
-const tokenInWords = ({ login, role, policies, displayName }: Partial<Stored['token']>): string => {
+const describeToken = ({ login, role, policies, displayName }: Partial<Stored['token']>): string => {
   if (login) return `token of role ${login.role}`
   if (role) return `token of token role ${role}`
   if (policies && isRoot({ policies })) return 'root token'
@@ -57,16 +57,16 @@ const tokenInWords = ({ login, role, policies, displayName }: Partial<Stored['to
 }
 
 /** A role tag without its signature: version, nonce and what it allows are names. */
-const tagInWords = (text: string): string => text.split(':').slice(0, -1).join(':') || 'of an older form'
+const describeTag = (text: string): string => text.split(':').slice(0, -1).join(':') || 'of an older form'
 
-const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(words, kind)
+const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(descriptions, kind)
 
 /**
  * The name of an item by its key, for an operator who decides whether to make it again.
  * @param mounts those that are known here, removed ones included
  * @param item as it was stored; absent: unknown
  */
-export function nameInWords(
+export function describeItem(
   { kind, pk, sk }: { kind: string; pk: string; sk: string },
   mounts: readonly { accessor: string; path: string }[],
   item?: unknown,
@@ -80,5 +80,5 @@ export function nameInWords(
     name: sk,
     data: (item as { data?: object } | undefined)?.data,
   }
-  return words[kind](thing as Thing<never>)
+  return descriptions[kind](thing as DescribedItem<never>)
 }

@@ -11,7 +11,7 @@ interface Place {
  * A line for operators: which step failed, and all that is known of why.
  * @param isForeseen the step has given up with a text, which is kept where whoever asked finds it
  */
-export function tellFailure(
+export function logStepFailure(
   { log }: Pick<Ports, 'log'>,
   place: Place,
   cause: unknown,
